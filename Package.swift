@@ -1,0 +1,75 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// What every Swift target is compiled with: the language mode, memory safety and import rules of this package.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableExperimentalFeature("Lifetimes"),
+]
+
+/// Tests may be as unsafe as a test needs to be; everything else holds for them too.
+let test: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "tokenkit",
+    products: [
+        .library(name: "TokenKit", targets: ["TokenKit"]),
+        .library(name: "PIVDriver", targets: ["PIVDriver"]),
+        .library(name: "KeychainHost", targets: ["KeychainHost"]),
+        .executable(name: "tokenctl", targets: ["tokenctl"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
+    ],
+    targets: [
+        // C libraries: a module map and forwarding headers each, and the few shims Swift cannot do without.
+        .target(name: "CPCSC", linkerSettings: [.linkedLibrary("pcsclite")]),
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
+        .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
+
+        .target(name: "TokenKit", dependencies: ["CPCSC"], swiftSettings: strict),
+        .target(name: "SystemCrypto", dependencies: ["TokenKit", "COpenSSL"], swiftSettings: strict),
+        .target(name: "PIVDriver", dependencies: ["TokenKit", "SystemCrypto", "CZlib"], swiftSettings: strict),
+        .target(name: "VirtualCard", dependencies: ["TokenKit", "SystemCrypto"], swiftSettings: strict),
+        .target(name: "KeychainHost", dependencies: ["TokenKit", "SystemCrypto", "CSQLite"], swiftSettings: strict),
+        .executableTarget(
+            name: "tokenctl",
+            dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "VirtualCard", "KeychainHost", argumentParser],
+            swiftSettings: strict),
+
+        .target(
+            name: "TestSupport",
+            dependencies: ["TokenKit", "SystemCrypto", "VirtualCard"],
+            path: "Tests/TestSupport", swiftSettings: test),
+        .testTarget(name: "TokenKitTests", dependencies: ["TokenKit", "TestSupport"], swiftSettings: test),
+        .testTarget(name: "SystemCryptoTests", dependencies: ["SystemCrypto", "TestSupport"], swiftSettings: test),
+        .testTarget(
+            name: "VirtualCardTests", dependencies: ["VirtualCard", "SystemCrypto", "TestSupport"], swiftSettings: test),
+        .testTarget(
+            name: "PIVDriverTests", dependencies: ["PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport"],
+            swiftSettings: test),
+        .testTarget(
+            name: "KeychainHostTests",
+            dependencies: ["KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite", "TestSupport"],
+            swiftSettings: test),
+        .testTarget(name: "TokenctlTests", dependencies: ["tokenctl", "TestSupport"], swiftSettings: test),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport"],
+            swiftSettings: test),
+    ]
+)

@@ -1,0 +1,1 @@
+#include <PCSC/reader.h>

@@ -1,0 +1,1 @@
+#include <PCSC/wintypes.h>

@@ -1,0 +1,46 @@
+/// Hexadecimal text, as card protocols are written down.
+public enum Hex {
+    /// Two upper-case digits a byte, no separators.
+    public static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        var text = ""
+        text.reserveCapacity(bytes.underestimatedCount * 2)
+        for byte in bytes {
+            text.unicodeScalars.append(digit(byte >> 4))
+            text.unicodeScalars.append(digit(byte & 0x0F))
+        }
+        return text
+    }
+
+    /// The bytes of hexadecimal text; white space and colons between bytes are passed over.
+    ///
+    /// - Returns: nil for an odd number of digits or any other character.
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for character in text.utf8 {
+            switch (value(of: character), high) {
+            case (let digit?, nil): high = digit
+            case (let digit?, let first?):
+                bytes.append(first << 4 | digit)
+                high = nil
+            case (nil, nil) where character == 0x20 || character == 0x0A || character == 0x09 || character == 0x3A:
+                continue
+            default: return nil
+            }
+        }
+        return high == nil ? bytes : nil
+    }
+
+    private static func digit(_ nibble: UInt8) -> Unicode.Scalar {
+        Unicode.Scalar(nibble < 10 ? nibble + 0x30 : nibble + 0x37)
+    }
+
+    private static func value(of character: UInt8) -> UInt8? {
+        switch character {
+        case 0x30...0x39: character - 0x30
+        case 0x41...0x46: character - 0x37
+        case 0x61...0x66: character - 0x57
+        default: nil
+        }
+    }
+}

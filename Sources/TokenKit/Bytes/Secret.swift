@@ -1,0 +1,103 @@
+internal import Glibc
+
+/// Bytes that must not outlive their use: a PIN, a password, a private key.
+///
+/// The buffer has memory pages of its own, kept out of swap and core dumps where the system allows it, and is
+/// overwritten with zeros when the value ends. A secret can be neither copied nor printed.
+@safe
+public struct Secret: ~Copyable, @unchecked Sendable {
+    private let pages: UnsafeMutableRawBufferPointer
+
+    /// The number of bytes.
+    public let count: Int
+
+    /// Makes a secret of at most `capacity` bytes that `body` fills in place.
+    public init<E: Error>(
+        capacity: Int, initializingWith body: (inout OutputSpan<UInt8>) throws(E) -> Void
+    ) throws(E) {
+        unsafe pages = Secret.mapPages(for: capacity)
+        let buffer = unsafe UnsafeMutableBufferPointer(
+            start: pages.baseAddress?.bindMemory(to: UInt8.self, capacity: pages.count), count: max(capacity, 0))
+        var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
+        do {
+            try body(&output)
+        } catch {
+            unsafe Secret.unmap(pages)
+            throw error
+        }
+        count = unsafe output.finalize(for: buffer)
+    }
+
+    /// Makes a secret of bytes that the caller keeps responsibility for.
+    public init(copying bytes: Span<UInt8>) {
+        self.init(capacity: bytes.count) { output in
+            for index in bytes.indices { output.append(bytes[index]) }
+        }
+    }
+
+    /// Moves an array's bytes into a secret, and overwrites the array.
+    public init(consuming bytes: inout [UInt8]) {
+        self.init(copying: bytes.span)
+        unsafe bytes.withUnsafeMutableBytes { buffer in
+            if let start = buffer.baseAddress { unsafe explicit_bzero(start, buffer.count) }
+        }
+        bytes = []
+    }
+
+    deinit {
+        unsafe Secret.unmap(pages)
+    }
+
+    /// Whether there is no byte in it.
+    public var isEmpty: Bool { count == 0 }
+
+    /// The bytes, for as long as the secret is borrowed.
+    public var bytes: Span<UInt8> {
+        @_lifetime(borrow self)
+        borrowing get {
+            let start = unsafe UnsafePointer<UInt8>(pages.baseAddress?.assumingMemoryBound(to: UInt8.self))
+            let span = unsafe Span(_unsafeStart: start ?? Secret.emptyAddress, count: count)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    /// A second secret of the same bytes.
+    public borrowing func clone() -> Secret {
+        Secret(copying: bytes)
+    }
+
+    /// Whether both hold the same bytes, in a time that does not depend on where they differ.
+    public borrowing func equals(_ other: borrowing Secret) -> Bool {
+        guard count == other.count else { return false }
+        var difference: UInt8 = 0
+        let (left, right) = (bytes, other.bytes)
+        for index in left.indices { difference |= left[index] ^ right[index] }
+        return difference == 0
+    }
+
+    private static var emptyAddress: UnsafePointer<UInt8> {
+        // A span of no bytes needs an address all the same; it is never read.
+        unsafe UnsafePointer(bitPattern: 1).unsafelyUnwrapped
+    }
+
+    private static func mapPages(for capacity: Int) -> UnsafeMutableRawBufferPointer {
+        guard capacity > 0 else { return unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+        let pageSize = sysconf(Int32(_SC_PAGESIZE))
+        let length = (capacity + pageSize - 1) / pageSize * pageSize
+        let address = unsafe mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let address = unsafe address, unsafe address != MAP_FAILED else {
+            // Out of memory: the standard library's allocator ends the process for an array in the same case.
+            preconditionFailure("no memory for a secret of \(capacity) bytes")
+        }
+        // Both may be refused (RLIMIT_MEMLOCK, an old kernel); the secret is then still zeroed at its end.
+        _ = unsafe mlock(address, length)
+        _ = unsafe madvise(address, length, MADV_DONTDUMP)
+        return unsafe UnsafeMutableRawBufferPointer(start: address, count: length)
+    }
+
+    private static func unmap(_ pages: UnsafeMutableRawBufferPointer) {
+        guard let start = pages.baseAddress else { return }
+        unsafe explicit_bzero(start, pages.count)
+        _ = unsafe munmap(start, pages.count)
+    }
+}
