@@ -1,0 +1,39 @@
+/// A way to a card that takes one command and gives one answer.
+///
+/// A PC/SC transaction, the virtual card, a script and a recorder are channels; no layer above knows which.
+public protocol CardChannel: AnyObject {
+    /// Sends one command APDU and returns the response APDU, status word included.
+    ///
+    /// The bytes may hold a PIN: an implementation keeps no copy.
+    func transmit(_ command: Span<UInt8>) throws(CardError) -> [UInt8]
+}
+
+/// A reader that may hold a card.
+public protocol CardReader: Sendable {
+    /// The reader's name, as the PC/SC service gives it.
+    var name: String { get }
+
+    /// Connects to the card in the reader, shared with other programs.
+    ///
+    /// - Parameter trace: who is told each command and answer; nil for nobody.
+    func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection
+}
+
+/// A connection to one inserted card. It has no `transmit`: only a transaction, borrowed from it, reaches the card.
+public protocol CardConnection: AnyObject {
+    /// The card's answer to reset.
+    var atr: ATR { get }
+
+    /// Runs `body` while no other program can reach the card.
+    ///
+    /// A card that another program reset since the last transaction is reconnected first, and the transaction's
+    /// ``CardTransaction/epoch`` is a new one. No person may be asked anything meanwhile.
+    func withTransaction<Result: ~Copyable>(
+        _ body: (inout CardTransaction) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result
+
+    /// Ends the connection.
+    ///
+    /// - Parameter resetting: whether the card is reset, so that no PIN state stays behind.
+    func disconnect(resetting: Bool)
+}

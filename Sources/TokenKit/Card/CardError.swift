@@ -1,0 +1,47 @@
+/// Why a card could not be reached, or why what it answered could not be used.
+public struct CardError: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        /// No PC/SC service answers on its socket.
+        case serviceUnavailable
+        /// The service refuses this user or session.
+        case accessDenied
+        /// There is no such reader, or none at all.
+        case noReader
+        /// The reader holds no card.
+        case noCard
+        /// The card does not answer its reset.
+        case muteCard
+        /// Another program holds the card for itself.
+        case inUse
+        /// The card or its reader went away during the operation.
+        case removed
+        /// Another program reset the card during the operation: selection and PIN state are gone.
+        case reset
+        /// Reader and card lost each other, or the reader refused a command.
+        case communication
+        /// A wait was called off.
+        case cancelled
+        /// An answer, or a command to be parsed, breaks its format.
+        case malformed
+        /// An answer grew beyond what its object may have.
+        case responseTooLarge
+        /// A command cannot be expressed.
+        case invalidCommand
+    }
+
+    public let code: Code
+
+    /// What happened, and what to do about it; never data from or for the card.
+    public let reason: String
+
+    public init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    public static func == (left: CardError, right: CardError) -> Bool { left.code == right.code }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
+
+    public var description: String { reason }
+}

@@ -1,0 +1,51 @@
+/// What is known of the way to one inserted card: how long its commands may be, and who is told of them.
+///
+/// A connection keeps one for as long as the card stays in, so that what was negotiated is negotiated once.
+public final class CardLink {
+    /// The transmission protocol of ISO/IEC 7816-3.
+    public enum TransmissionProtocol: Sendable, Hashable {
+        case t0, t1
+    }
+
+    public let transmissionProtocol: TransmissionProtocol
+
+    /// Whether commands may be in extended form.
+    ///
+    /// It starts as what the answer to reset announces; a driver that learns better from the application (`7F66`) says
+    /// so with ``allowExtendedLength(commandLimit:)``; a refusal ends it for the insertion.
+    public private(set) var usesExtendedLength: Bool
+
+    /// Bytes of the longest command that the card takes, header included.
+    public private(set) var commandLimit: Int
+
+    let trace: (any CardTrace)?
+    private var wasRefused = false
+
+    public init(atr: ATR, transmissionProtocol: TransmissionProtocol, trace: (any CardTrace)? = nil) {
+        self.transmissionProtocol = transmissionProtocol
+        self.trace = trace
+        usesExtendedLength = transmissionProtocol == .t1 && atr.announcesExtendedLength
+        commandLimit = CommandAPDU.maximumExtendedData
+    }
+
+    /// Notes that the application takes extended commands, unless they have been refused before or T=0 has no room.
+    public func allowExtendedLength(commandLimit: Int) {
+        guard transmissionProtocol == .t1, !wasRefused, commandLimit > CommandAPDU.maximumShortData else { return }
+        self.commandLimit = commandLimit
+        usesExtendedLength = true
+    }
+
+    /// Notes that card or reader refused an extended command.
+    public func refuseExtendedLength() {
+        wasRefused = true
+        usesExtendedLength = false
+    }
+}
+
+/// Who is told of each command and answer as they pass, with what is confidential already masked.
+public protocol CardTrace: AnyObject, Sendable {
+    /// - Parameters:
+    ///   - command: header and data in hexadecimal.
+    ///   - response: data and status word in hexadecimal, or what went wrong.
+    func exchanged(command: String, response: String)
+}

@@ -1,0 +1,167 @@
+/// The card, while nobody else can reach it: what drivers speak to.
+///
+/// Command chaining, GET RESPONSE, a corrected Le and the choice between short and extended form are done here, once for
+/// every channel. ISO/IEC 7816-4 §5.1 and §5.3; SP 800-73-5 part 2 §2.4.
+public struct CardTransaction: ~Copyable {
+    private let channel: any CardChannel
+
+    /// What has been learned of this card's transport.
+    public let link: CardLink
+
+    /// Changes whenever the card has been reset: what was selected or verified in another epoch no longer is.
+    public let epoch: Int
+
+    /// How many commands have been sent, chained and continuing ones included.
+    public private(set) var commandCount = 0
+
+    public init(on channel: any CardChannel, link: CardLink, epoch: Int) {
+        self.channel = channel
+        self.link = link
+        self.epoch = epoch
+    }
+
+    /// Sends a command and collects its whole answer.
+    ///
+    /// - Parameters:
+    ///   - command: `expectedLength` ``CommandAPDU/anyLength`` takes whatever there is.
+    ///   - limit: bytes that the answer's data may have.
+    /// - Throws: ``CardError`` `.responseTooLarge` when the card offers more than `limit`, and what the channel throws.
+    ///   A status word that tells of a failure is not thrown but returned.
+    public mutating func send(_ command: CommandAPDU, limit: Int = CommandAPDU.anyLength) throws(CardError) -> ResponseAPDU {
+        let first: ResponseAPDU
+        if needsExtendedForm(command), link.usesExtendedLength, command.data.count + 9 <= link.commandLimit {
+            first = try sendExtended(command)
+        } else {
+            first = try sendShort(command)
+        }
+        return try collect(first, after: command, limit: limit)
+    }
+
+    /// Sends a short command whose data no other memory holds: a PIN.
+    ///
+    /// The command is never repeated, whatever the answer.
+    public mutating func send(_ header: CommandAPDU, secret: borrowing Secret) throws(CardError) -> ResponseAPDU {
+        guard header.data.isEmpty, secret.count <= CommandAPDU.maximumShortData else {
+            throw CardError(.invalidCommand, "a secret of \(secret.count) bytes does not fit a short command")
+        }
+        let count = secret.count
+        let bytes = secret.bytes
+        let encoded = Secret(capacity: 5 + count) { output in
+            for octet in [header.cla, header.ins, header.p1, header.p2, UInt8(truncatingIfNeeded: count)] {
+                output.append(octet)
+            }
+            for index in bytes.indices { output.append(bytes[index]) }
+        }
+        commandCount += 1
+        var masked = header
+        masked.confidentiality.insert(.command)
+        return try traced(masked, shownCount: count) { () throws(CardError) in try channel.transmit(encoded.bytes) }
+    }
+
+    // MARK: - One command
+
+    private func needsExtendedForm(_ command: CommandAPDU) -> Bool {
+        command.data.count > CommandAPDU.maximumShortData
+            || command.expectedLength.map { $0 > CommandAPDU.maximumShortResponse } ?? false
+    }
+
+    /// Falls back to the short form, for the rest of the insertion, where card or reader refuses the extended one.
+    private mutating func sendExtended(_ command: CommandAPDU) throws(CardError) -> ResponseAPDU {
+        do {
+            let response = try transmit(command, .extended)
+            let refusals: [StatusWord] = [.wrongLength, .lastCommandOfChainExpected, .commandChainingNotSupported]
+            guard refusals.contains(response.status) else { return response }
+        } catch where error.code == .communication {
+            // Some readers know no extended APDU and fail the transmission itself.
+        }
+        link.refuseExtendedLength()
+        return try sendShort(command)
+    }
+
+    private mutating func sendShort(_ command: CommandAPDU) throws(CardError) -> ResponseAPDU {
+        var block = command
+        var rest = command.data[...]
+        while rest.count > CommandAPDU.maximumShortData {
+            block.cla = command.cla | CardTransaction.chainingBit
+            block.data = Array(rest.prefix(CommandAPDU.maximumShortData))
+            block.expectedLength = nil
+            let response = try transmit(block, .short)
+            guard response.status == .success else { return response }
+            rest = rest.dropFirst(CommandAPDU.maximumShortData)
+        }
+        block.cla = command.cla
+        block.data = Array(rest)
+        block.expectedLength = command.expectedLength
+        // T=0 has no Le beside data (ISO/IEC 7816-3 §12.2.4); the card answers 61xx instead.
+        if link.transmissionProtocol == .t0, !block.data.isEmpty { block.expectedLength = nil }
+        let response = try transmit(block, .short)
+        guard let length = response.status.correctExpectedLength else { return response }
+        block.expectedLength = length
+        return try transmit(block, .short)
+    }
+
+    /// Follows 61xx with GET RESPONSE until the card has no more.
+    private mutating func collect(
+        _ first: ResponseAPDU, after command: CommandAPDU, limit: Int
+    ) throws(CardError) -> ResponseAPDU {
+        var data = first.data
+        var status = first.status
+        guard data.count <= limit else { throw CardTransaction.tooLarge(limit) }
+        while let remaining = status.remainingResponseLength {
+            let next = CommandAPDU(
+                cla: command.cla, ins: 0xC0, p1: 0, p2: 0, expectedLength: remaining,
+                confidentiality: command.confidentiality.intersection(.response))
+            let response = try sendShort(next)
+            // Some cards announce more than they have and then know nothing of it.
+            if response.status == .incorrectData, !data.isEmpty, response.data.isEmpty { status = .success; break }
+            guard !response.data.isEmpty || response.status.remainingResponseLength == nil else {
+                throw CardError(.malformed, "the card announces more data and sends none")
+            }
+            data += response.data
+            status = response.status
+            guard data.count <= limit else { throw CardTransaction.tooLarge(limit) }
+        }
+        return ResponseAPDU(data: data, status: status)
+    }
+
+    private mutating func transmit(_ command: CommandAPDU, _ form: CommandAPDU.Form) throws(CardError) -> ResponseAPDU {
+        let bytes = try command.encoded(form)
+        commandCount += 1
+        return try traced(command, shownCount: command.data.count) { () throws(CardError) in
+            try channel.transmit(bytes.span)
+        }
+    }
+
+    private static let chainingBit: UInt8 = 0x10
+
+    private static func tooLarge(_ limit: Int) -> CardError {
+        CardError(.responseTooLarge, "the card offers more than the \(limit) bytes that the object may have")
+    }
+
+    // MARK: - Trace
+
+    private func traced(
+        _ command: CommandAPDU, shownCount: Int, _ transmit: () throws(CardError) -> [UInt8]
+    ) throws(CardError) -> ResponseAPDU {
+        guard let trace = link.trace else { return try ResponseAPDU(parsing: try transmit()) }
+        let shown = CardTransaction.shown(command, count: shownCount)
+        do {
+            let response = try ResponseAPDU(parsing: try transmit())
+            let data = command.confidentiality.contains(.response) && !response.data.isEmpty
+                ? "[\(response.data.count) bytes] " : Hex.encode(response.data)
+            trace.exchanged(command: shown, response: data + Hex.encode([response.status.sw1, response.status.sw2]))
+            return response
+        } catch {
+            trace.exchanged(command: shown, response: "\(error.code)")
+            throw error
+        }
+    }
+
+    private static func shown(_ command: CommandAPDU, count: Int) -> String {
+        let header = Hex.encode([command.cla, command.ins, command.p1, command.p2])
+        let le = command.expectedLength.map { " Le \($0)" } ?? ""
+        guard count > 0 else { return header + le }
+        let data = command.confidentiality.contains(.command) ? "[\(count) bytes]" : Hex.encode(command.data)
+        return "\(header) Lc \(count) \(data)\(le)"
+    }
+}

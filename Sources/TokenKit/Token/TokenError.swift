@@ -1,0 +1,80 @@
+/// Why a token could not do what it was asked.
+public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Code: Hashable, Sendable {
+        /// The card could not be reached, or its answer not be used.
+        case card(CardError.Code)
+        /// No driver knows the card.
+        case unrecognized
+        /// The object, key or function is not on this token.
+        case notFound
+        /// The token lacks the algorithm or the function.
+        case unsupported
+        /// An argument cannot be used with this key, and nothing was sent.
+        case invalidArgument
+        /// The card answered something its specification does not allow.
+        case malformed
+        /// The operation needs a PIN first.
+        case pinRequired
+        /// The PIN has a length or characters that the card would refuse, and nothing was sent.
+        case pinFormat
+        /// The card refused the PIN.
+        case pinIncorrect
+        /// The card refused this very PIN before, and it was not sent again.
+        case pinKnownIncorrect
+        /// One try is left, and nobody agreed to spend it.
+        case pinLastTry
+        /// No try is left.
+        case pinBlocked
+        /// A touch, or another condition that the card sets, did not come.
+        case conditionsNotSatisfied
+        /// The management key is needed, or was refused.
+        case notAuthorized
+        /// The card's memory is full or failed.
+        case storage
+    }
+
+    public let code: Code
+
+    /// What happened, and what to do about it; never a PIN, key or decrypted data.
+    public let reason: String
+
+    /// How many tries the PIN has left, where the card said so.
+    public let triesLeft: Int?
+
+    /// The status word that told of it.
+    public let status: StatusWord?
+
+    public init(_ code: Code, _ reason: String, triesLeft: Int? = nil, status: StatusWord? = nil) {
+        self.code = code
+        self.reason = reason
+        self.triesLeft = triesLeft
+        self.status = status
+    }
+
+    /// A failure of the way to the card.
+    public init(_ error: CardError) {
+        self.init(.card(error.code), error.reason)
+    }
+
+    public static func == (left: TokenError, right: TokenError) -> Bool { left.code == right.code }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
+
+    public var description: String {
+        status.map { "\(reason) (\($0))" } ?? reason
+    }
+}
+
+extension CardTransaction {
+    /// ``send(_:limit:)`` for code that throws ``TokenError``.
+    public mutating func exchange(
+        _ command: CommandAPDU, limit: Int = CommandAPDU.anyLength
+    ) throws(TokenError) -> ResponseAPDU {
+        do { return try send(command, limit: limit) } catch { throw TokenError(error) }
+    }
+
+    /// ``send(_:secret:)`` for code that throws ``TokenError``.
+    public mutating func exchange(_ header: CommandAPDU, secret: borrowing Secret) throws(TokenError) -> ResponseAPDU {
+        do { return try send(header, secret: secret) } catch { throw TokenError(error) }
+    }
+}
