@@ -20,7 +20,7 @@ public protocol CardReader: Sendable {
 }
 
 /// A connection to one inserted card. It has no `transmit`: only a transaction, borrowed from it, reaches the card.
-public protocol CardConnection: AnyObject {
+public protocol CardConnection: AnyObject, Sendable {
     /// The card's answer to reset.
     var atr: ATR { get }
 

@@ -1,0 +1,103 @@
+/// Knows one kind of card.
+public protocol TokenDriver: Sendable {
+    /// The first part of its tokens' ``TokenID``.
+    var name: String { get }
+
+    /// Finds out whether the card is of this driver's kind.
+    ///
+    /// - Returns: nil where it is not; the next driver is asked then.
+    func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)?
+}
+
+/// One card while it stays inserted: what has been learned of it, and what it can do.
+///
+/// A token is a value without a connection. It is lent the card for each call, reads what the call needs and remembers
+/// it; where ``CardTransaction/epoch`` has changed it selects its application anew before anything else.
+public protocol Token: Sendable {
+    /// Which token it is.
+    mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity
+
+    /// The selected objects. What has been read once is not read again.
+    mutating func inventory(
+        _ selection: TokenSelection, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenInventory
+
+    /// What else it tells of itself, in reading order.
+    mutating func facts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact]
+
+    /// How a PIN stands, without spending a try.
+    mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus
+
+    /// Presents the PIN.
+    ///
+    /// - Throws: ``TokenError`` `.pinFormat`, `.pinKnownIncorrect` or `.pinLastTry` before anything is sent;
+    ///   `.pinIncorrect` with the tries left, or `.pinBlocked`, when the card refuses.
+    mutating func verify(
+        _ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError)
+
+    /// Sets a new PIN or unblocking key in place of the old one.
+    mutating func change(
+        _ kind: PINKind, from old: borrowing PIN, to new: borrowing PIN, lastTry: LastTry,
+        _ card: inout CardTransaction
+    ) throws(TokenError)
+
+    /// Sets a new PIN by the unblocking key.
+    mutating func unblock(
+        with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError)
+
+    /// Makes the card forget that a PIN was presented.
+    mutating func logOut(_ card: inout CardTransaction) throws(TokenError)
+
+    /// Performs the operation without a PIN.
+    ///
+    /// - Throws: ``TokenError`` `.pinRequired` where the card wants one; `.invalidArgument` or `.unsupported` for what
+    ///   the key cannot do, before anything is sent.
+    mutating func perform(_ operation: TokenOperation, _ card: inout CardTransaction) throws(TokenError) -> Secret
+
+    /// Presents the PIN and performs the operation right after it.
+    mutating func perform(
+        _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError) -> Secret
+}
+
+/// Which of a token's secrets is meant.
+public enum PINKind: String, Hashable, Sendable {
+    /// The one that its keys want.
+    case pin
+    /// The one that unblocks the first.
+    case unblockingKey
+}
+
+/// How a PIN stands.
+public struct PINStatus: Hashable, Sendable {
+    /// Tries left; nil where the card does not tell.
+    public let triesLeft: Int?
+
+    /// Tries after a right PIN, where the card tells.
+    public let maximumTries: Int?
+
+    /// Whether the card takes it as presented, at this moment.
+    public let isVerified: Bool
+
+    /// Whether it is still the one the card was delivered with, where the card tells.
+    public let isDefault: Bool?
+
+    public init(triesLeft: Int?, maximumTries: Int? = nil, isVerified: Bool = false, isDefault: Bool? = nil) {
+        self.triesLeft = triesLeft
+        self.maximumTries = maximumTries
+        self.isVerified = isVerified
+        self.isDefault = isDefault
+    }
+
+    public var isBlocked: Bool { triesLeft == 0 }
+}
+
+/// Whether the last try of a PIN may be spent.
+public enum LastTry: Hashable, Sendable {
+    /// The default: a slip must not block a card.
+    case keep
+    /// A person said so.
+    case spend
+}

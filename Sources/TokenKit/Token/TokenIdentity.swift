@@ -1,0 +1,70 @@
+/// Which token it is, for good: the same card gives the same value in any reader, today and next year.
+public struct TokenID: Hashable, Sendable, CustomStringConvertible {
+    /// The driver that recognised it, `piv`.
+    public let driver: String
+
+    /// What tells it from others of its kind: a GUID, a serial number, a certificate's hash.
+    public let instance: String
+
+    public init(driver: String, instance: String) {
+        self.driver = driver
+        self.instance = instance
+    }
+
+    /// Reads the form that ``description`` gives.
+    public init?(_ text: String) {
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return nil }
+        self.init(driver: String(text[..<colon]), instance: String(text[text.index(after: colon)...]))
+        guard !instance.isEmpty else { return nil }
+    }
+
+    /// Driver and instance with a colon between, as SecItem's `tkid` has it.
+    public var description: String { "\(driver):\(instance)" }
+}
+
+/// What a token says of itself.
+public struct TokenIdentity: Hashable, Sendable {
+    public let id: TokenID
+
+    /// A name for people, which does not depend on any certificate.
+    public let label: String
+    public let manufacturer: String?
+    public let model: String?
+
+    /// The serial number printed on the device, where it tells one.
+    public let serialNumber: String?
+
+    /// The firmware or application version.
+    public let version: String?
+
+    public init(
+        id: TokenID, label: String, manufacturer: String? = nil, model: String? = nil, serialNumber: String? = nil,
+        version: String? = nil
+    ) {
+        self.id = id
+        self.label = label
+        self.manufacturer = manufacturer
+        self.model = model
+        self.serialNumber = serialNumber
+        self.version = version
+    }
+}
+
+/// One line of what a token tells about itself beyond its identity.
+public struct TokenFact: Hashable, Sendable {
+    public let name: String
+    public let value: String
+
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// What may be remembered of a token between its insertions, so that it need not be asked again.
+///
+/// Only what the token gives to anybody is remembered, and only as a hint: a driver believes it no more than the card.
+public protocol TokenMemory: Sendable {
+    func recall(_ token: TokenID) -> [UInt8]?
+    func remember(_ bytes: [UInt8], for token: TokenID)
+}

@@ -1,0 +1,116 @@
+/// Names an object on its token, in the token's own terms: `9A`.
+public struct TokenObjectID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    public init(_ rawValue: String) {
+        self.init(rawValue: rawValue)
+    }
+
+    public var description: String { rawValue }
+}
+
+/// The part of a token that a query needs.
+public enum TokenSelection: Hashable, Sendable {
+    case object(TokenObjectID)
+    case all
+}
+
+/// What is on a token, or the selected part of it, in the order the token's kind prescribes.
+public struct TokenInventory: Hashable, Sendable {
+    public var objects: [TokenObject]
+
+    /// What could not be read, and why; the rest is listed all the same.
+    public var failures: [TokenObjectID: TokenError]
+
+    public init(objects: [TokenObject] = [], failures: [TokenObjectID: TokenError] = [:]) {
+        self.objects = objects
+        self.failures = failures
+    }
+}
+
+/// A certificate, a key, or both, under one name on the token.
+public struct TokenObject: Hashable, Sendable {
+    public let id: TokenObjectID
+
+    /// What the token's specification calls it, `PIV Authentication`.
+    public let label: String
+
+    /// The certificate in DER.
+    public let certificate: [UInt8]?
+    public let key: TokenKey?
+
+    public init(id: TokenObjectID, label: String, certificate: [UInt8]? = nil, key: TokenKey? = nil) {
+        self.id = id
+        self.label = label
+        self.certificate = certificate
+        self.key = key
+    }
+}
+
+/// A private key that stays on its token.
+public struct TokenKey: Hashable, Sendable {
+    public enum Algorithm: Hashable, Sendable {
+        case rsa(bits: Int)
+        case ecP256
+        case ecP384
+        case ed25519
+        case x25519
+        /// One that this version has no name for, by the token's own number.
+        case other(UInt8)
+    }
+
+    /// What a key may be asked to do.
+    public struct Usage: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt8
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        public static let sign = Usage(rawValue: 1)
+        public static let decrypt = Usage(rawValue: 2)
+        public static let agree = Usage(rawValue: 4)
+    }
+
+    public let algorithm: Algorithm
+
+    /// The public key as a DER SubjectPublicKeyInfo (RFC 5280 §4.1).
+    public let publicKey: [UInt8]
+    public let usage: Usage
+    public let pinPolicy: PINPolicy
+    public let touchPolicy: TouchPolicy
+
+    public init(
+        algorithm: Algorithm, publicKey: [UInt8], usage: Usage, pinPolicy: PINPolicy,
+        touchPolicy: TouchPolicy = .unknown
+    ) {
+        self.algorithm = algorithm
+        self.publicKey = publicKey
+        self.usage = usage
+        self.pinPolicy = pinPolicy
+        self.touchPolicy = touchPolicy
+    }
+}
+
+/// When a key wants the PIN.
+public enum PINPolicy: Hashable, Sendable {
+    case never
+    /// Once while the card stays powered.
+    case once
+    /// Immediately before every use.
+    case always
+    /// A value that this version has no name for; treated as ``always``.
+    case other(UInt8)
+}
+
+/// When a key wants a touch.
+public enum TouchPolicy: Hashable, Sendable {
+    /// The token does not say.
+    case unknown
+    case never
+    case always
+    /// Not again within the seconds after a touch that the token grants.
+    case cached
+    /// A value that this version has no name for.
+    case other(UInt8)
+}

@@ -1,0 +1,143 @@
+internal import Synchronization
+
+/// The one owner of a reader and of the token in it.
+///
+/// Calls from any number of threads queue here; each holds the card for one transaction. Nobody is asked anything
+/// while a call runs.
+public final class TokenSlot: Sendable {
+    /// The reader's name.
+    public var name: String { reader.name }
+
+    private let reader: any CardReader
+    private let drivers: [any TokenDriver]
+    private let trace: (any CardTrace)?
+    private let state = Mutex(State())
+
+    private struct State: ~Copyable {
+        var connection: (any CardConnection)?
+        var token: (any Token)?
+        /// Set when no driver knows the card, so that it is not probed again while it stays in.
+        var refusal: TokenError?
+        var insertion = Insertion(number: 0)
+    }
+
+    /// Tells one insertion of a card into this reader from the next.
+    public struct Insertion: Hashable, Sendable {
+        let number: Int
+    }
+
+    /// - Parameters:
+    ///   - drivers: asked in this order whether they know the card.
+    ///   - trace: who is told each command and answer.
+    public init(reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil) {
+        self.reader = reader
+        self.drivers = drivers
+        self.trace = trace
+    }
+
+    /// Runs `body` with the token in the reader, whichever it is by now.
+    ///
+    /// `body` may read, and may be run a second time: after another program reset the card, after the card's application
+    /// failed (`6F00`), or after a card was exchanged.
+    public func read<Result: ~Copyable & Sendable>(
+        _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result {
+        do {
+            return try use(of: nil, body)
+        } catch where error.code == .card(.reset) || error.code == .card(.removed) {
+            return try use(of: nil, body)
+        } catch where error.status == .noPreciseDiagnosis {
+            disconnect(resetting: true)
+            return try use(of: nil, body)
+        }
+    }
+
+    /// Runs `body` once, with the token that was there at `insertion`.
+    ///
+    /// - Throws: ``TokenError`` `.card(.removed)` where the card has been taken out or exchanged since.
+    public func perform<Result: ~Copyable & Sendable>(
+        at insertion: Insertion,
+        _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result {
+        try use(of: insertion) { (token, card, _) throws(TokenError) in try body(&token, &card) }
+    }
+
+    /// Lets go of the card.
+    ///
+    /// - Parameter resetting: whether it is reset, so that it forgets a presented PIN.
+    public func disconnect(resetting: Bool) {
+        state.withLock { TokenSlot.drop(&$0, resetting: resetting) }
+    }
+
+    private func use<Result: ~Copyable & Sendable>(
+        of expected: Insertion?,
+        _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result {
+        try state.withLock { (state) throws(TokenError) in
+            do throws(TokenError) {
+                return try use(&state, of: expected, body)
+            } catch {
+                if TokenSlot.endsConnection(error) { TokenSlot.drop(&state) }
+                throw error
+            }
+        }
+    }
+
+    private func use<Result: ~Copyable & Sendable>(
+        _ state: inout State, of expected: Insertion?,
+        _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result {
+        if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
+        let connection = try connect(&state)
+        return try connection.withTransaction { (card) throws(TokenError) in
+            var token = try recognized(&state, &card, atr: connection.atr)
+            // What the token learned holds also where the call fails half-way.
+            defer { state.token = token }
+            return try body(&token, &card, state.insertion)
+        }
+    }
+
+    private func connect(_ state: inout State) throws(TokenError) -> any CardConnection {
+        if let connection = state.connection { return connection }
+        do {
+            let connection = try reader.connect(trace: trace)
+            state.connection = connection
+            state.insertion = Insertion(number: state.insertion.number + 1)
+            return connection
+        } catch {
+            throw TokenError(error)
+        }
+    }
+
+    private func recognized(
+        _ state: inout State, _ card: inout CardTransaction, atr: ATR
+    ) throws(TokenError) -> any Token {
+        if let token = state.token { return token }
+        if let refusal = state.refusal { throw refusal }
+        for driver in drivers {
+            if let token = try driver.recognize(&card, atr: atr) { return token }
+        }
+        let refusal = TokenError(.unrecognized, "no driver knows the card in '\(name)' (answer to reset \(atr))")
+        state.refusal = refusal
+        throw refusal
+    }
+
+    private static func endsConnection(_ error: TokenError) -> Bool {
+        switch error.code {
+        case .card(.removed), .card(.noCard), .card(.noReader), .card(.muteCard), .card(.serviceUnavailable),
+            .card(.communication):
+            true
+        default: false
+        }
+    }
+
+    private static func drop(_ state: inout State, resetting: Bool = false) {
+        state.connection?.disconnect(resetting: resetting)
+        state.connection = nil
+        state.token = nil
+        state.refusal = nil
+    }
+
+    private static let exchanged = TokenError(
+        .card(.removed), "the card has been taken out since it was listed (put it back and ask again)")
+}
