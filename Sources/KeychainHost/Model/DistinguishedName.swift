@@ -1,0 +1,96 @@
+internal import TokenKit
+
+/// The form of X.501 names that keychain items are found by.
+///
+///     Name ::= SEQUENCE OF RelativeDistinguishedName
+///     RelativeDistinguishedName ::= SET OF SEQUENCE { type OBJECT IDENTIFIER, value ANY }
+///
+/// Keychain semantics 1.10: the content without the outer header; in values of type PrintableString letters are upper
+/// case and blanks are trimmed and never repeated. Values of other types stay as they are.
+enum DistinguishedName {
+    private static let sequence: TLVTag = 0x30
+    private static let printableString: TLVTag = 0x13
+
+    /// The normalised content of a name, given in DER with or without its outer header.
+    ///
+    /// - Returns: nil if the bytes are no name.
+    static func normalized(_ name: [UInt8]) -> [UInt8]? {
+        try? normalizedContent(of: name)
+    }
+
+    private static func normalizedContent(of name: [UInt8]) throws(TLVError) -> [UInt8] {
+        let isWhole = name.first == UInt8(truncatingIfNeeded: sequence.rawValue)
+        var sets = TLVReader(isWhole ? try TLVReader.only(sequence, in: name).value : name)
+        var content: [UInt8] = []
+        while let set = try sets.next() {
+            guard set.tag == 0x31 else { throw TLVError(.missing, tag: 0x31) }
+            content += TLV(set.tag, try normalizedAttributes(of: set)).encoded()
+        }
+        return content
+    }
+
+    private static func normalizedAttributes(of set: TLV) throws(TLVError) -> [TLV] {
+        var reader = try set.children()
+        var attributes: [TLV] = []
+        while !reader.isAtEnd {
+            var fields = try reader.require(sequence).children()
+            let type = try fields.require(0x06)
+            guard let value = try fields.next() else { throw TLVError(.missing) }
+            try fields.end()
+            attributes.append(TLV(sequence, [type, normalized(value)]))
+        }
+        return attributes
+    }
+
+    private static func normalized(_ value: TLV) -> TLV {
+        guard value.tag == printableString else { return value }
+        let words = value.value.split(separator: UInt8(ascii: " "))
+        let text = words.map { $0.map(upperCased) }.joined(separator: [UInt8(ascii: " ")])
+        return TLV(printableString, Array(text))
+    }
+
+    private static func upperCased(_ character: UInt8) -> UInt8 {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(character) ? character & 0xDF : character
+    }
+
+    /// The common name in a certificate's subject, the last of several; nil if there is none or it is not text.
+    static func commonName(ofCertificate der: [UInt8]) -> String? {
+        (try? commonNames(in: subject(ofCertificate: der)))?.last
+    }
+
+    private static func commonNames(in name: TLV) throws(TLVError) -> [String] {
+        var names: [String] = []
+        var sets = try name.children()
+        while let set = try sets.next() {
+            var attributes = try set.children()
+            while let attribute = try attributes.next() {
+                var fields = try attribute.children()
+                guard try fields.next()?.value == [0x55, 0x04, 0x03], let value = try fields.next() else { continue }
+                if let text = text(value) { names.append(text) }
+            }
+        }
+        return names
+    }
+
+    private static func subject(ofCertificate der: [UInt8]) throws(TLVError) -> TLV {
+        var certificate = try TLVReader.only(sequence, in: der).children()
+        var fields = try certificate.require(sequence).children()
+        _ = try fields.next(0xA0)
+        _ = try fields.require(0x02)
+        for _ in 0..<3 { _ = try fields.require(sequence) }
+        return try fields.require(sequence)
+    }
+
+    private static func text(_ value: TLV) -> String? {
+        switch value.tag {
+        case 0x0C, 0x13, 0x16: String(validating: value.value, as: UTF8.self)
+        case 0x14: String(String.UnicodeScalarView(value.value.map { Unicode.Scalar($0) }))
+        case 0x1E where value.value.count.isMultiple(of: 2):
+            String(
+                validating: stride(from: 0, to: value.value.count, by: 2).map {
+                    UInt16(value.value[$0]) << 8 | UInt16(value.value[$0 + 1])
+                }, as: UTF16.self)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// What anybody may know of a keychain item. Its secret is never part of it.
+public struct Item: Sendable, Hashable {
+    /// The class; never ``ItemClass/identity``, which is made of two items.
+    public let itemClass: ItemClass
+    /// The attributes, each of the type its class gives it.
+    public let attributes: Attributes
+    /// The keychain or token the item was found in.
+    public let keychain: KeychainIdentifier
+    /// The item's name across updates and restarts.
+    public let reference: PersistentReference
+    /// The public part in DER: a certificate, or the SubjectPublicKeyInfo of a public or private key.
+    public let der: [UInt8]?
+
+    public init(
+        _ itemClass: ItemClass, attributes: Attributes, keychain: KeychainIdentifier, reference: PersistentReference,
+        der: [UInt8]? = nil
+    ) {
+        self.itemClass = itemClass
+        self.attributes = attributes
+        self.keychain = keychain
+        self.reference = reference
+        self.der = der
+    }
+
+    /// The value of an attribute.
+    public subscript(_ attribute: Attribute) -> AttributeValue? { attributes[attribute] }
+
+    /// Whether the item is on a token, and so can be neither changed nor read out.
+    public var isOnToken: Bool { reference.tokenID != nil }
+
+    /// The label, if there is one and it is text.
+    public var label: String? { attributes[.label]?.string }
+
+    /// The hash of the public key that pairs certificates with private keys: `pkhh` of the one, `klbl` of the other.
+    public var publicKeyHash: [UInt8]? {
+        switch itemClass {
+        case .certificate: attributes[.publicKeyHash]?.bytes
+        case .key: attributes[.applicationLabel]?.bytes
+        case .genericPassword, .identity: nil
+        }
+    }
+
+    /// The common name of a certificate's subject.
+    public var commonName: String? {
+        itemClass == .certificate ? der.flatMap(DistinguishedName.commonName(ofCertificate:)) : nil
+    }
+
+    /// Whether this is a private key.
+    public var isPrivateKey: Bool {
+        itemClass == .key && attributes[.keyClass]?.integer == KeyClass.private.rawValue
+    }
+}
+
+/// What half of a key an item is: the values of `kcls`.
+public enum KeyClass: Int64, Sendable, Hashable {
+    case `public` = 0
+    case `private` = 1
+    case symmetric = 2
+
+    /// The value `kcls` has for it.
+    public var value: AttributeValue { .number(rawValue) }
+}
+
+/// The values of a key's `type`.
+public struct KeyType: RawRepresentable, Sendable, Hashable {
+    public let rawValue: Int64
+
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    public static let rsa = KeyType(rawValue: 42)
+    /// A key on one of the NIST prime curves.
+    public static let ecPrime = KeyType(rawValue: 73)
+    public static let ed25519 = KeyType(rawValue: 105)
+    public static let x25519 = KeyType(rawValue: 106)
+    public static let ed448 = KeyType(rawValue: 107)
+    public static let x448 = KeyType(rawValue: 108)
+
+    /// The value `type` has for it.
+    public var value: AttributeValue { .number(rawValue) }
+}

@@ -1,0 +1,30 @@
+/// The class of a keychain item, by the code `SecItem` knows it by.
+public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable {
+    /// A password or other small secret of a program.
+    case genericPassword = "genp"
+    /// An X.509 certificate.
+    case certificate = "cert"
+    /// A public, private or symmetric key.
+    case key = "keys"
+    /// A certificate and the private key that belongs to it. It has no storage of its own.
+    case identity = "idnt"
+
+    /// The class of a `SecItem` code, `genp` say.
+    public init(code: String) throws(KeychainError) {
+        guard let known = ItemClass(rawValue: code) else {
+            throw KeychainError(
+                .noSuchClass, "there is no item class \(code)", remedy: "use genp, cert, keys or idnt", key: "class")
+        }
+        self = known
+    }
+
+    /// What a person calls an item of the class.
+    public var noun: String {
+        switch self {
+        case .genericPassword: "generic password"
+        case .certificate: "certificate"
+        case .key: "key"
+        case .identity: "identity"
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/// Why a keychain operation failed: a code that programs can rely on, and the words a person needs.
+///
+/// Two errors are equal when their codes are; the rest is explanation. No secret is ever part of one.
+public struct KeychainError: Error, Sendable {
+    /// The result code.
+    public let code: ErrSec
+    /// What went wrong, in lower case and without the code; the code's own message unless something better is known.
+    public let reason: String
+    /// What the user can do about it, in lower case; nil where nothing helps.
+    public let remedy: String?
+    /// The key of the query or the attribute that was refused, by the name the caller used.
+    public let key: String?
+    /// How often a PIN may still be tried, where the failure concerns one and the card said.
+    public let triesLeft: Int?
+
+    /// An error of `code`; what is left out is taken from the code or absent.
+    public init(
+        _ code: ErrSec, _ reason: String? = nil, remedy: String? = nil, key: String? = nil, triesLeft: Int? = nil
+    ) {
+        self.code = code
+        self.reason = reason ?? code.message
+        self.remedy = remedy
+        self.key = key
+        self.triesLeft = triesLeft
+    }
+}
+
+extension KeychainError: Equatable {
+    public static func == (left: KeychainError, right: KeychainError) -> Bool {
+        left.code == right.code
+    }
+}
+
+extension KeychainError: CustomStringConvertible {
+    /// `reason (what to do) [errSecName number]`.
+    public var description: String {
+        let advice = remedy.map { " (\($0))" } ?? ""
+        return "\(reason)\(advice) [\(code)]"
+    }
+}
