@@ -1,0 +1,75 @@
+# make            the command, optimised and self-contained, with its manual page and completions
+# make demo       the main job from start to end on a virtual card; CARD=yes reads a real one
+# make test       every test; none can be skipped
+# make install    into PREFIX (/usr/local), below DESTDIR for packagers; make uninstall takes it away
+# make bench      commands, bytes and time, beside OpenSC, yubico-piv-tool and sqlite3
+# make lint       swift-format and the rules of this repository
+# make format     lets swift-format rewrite what it can
+# make sanitize   the tests under the address and the thread sanitizer
+# make fuzz       every fuzz target for FUZZ_SECONDS (600) each
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CARD ?=
+FUZZ_SECONDS ?= 600
+
+tokenctl := .build/release/tokenctl
+sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
+
+.PHONY: all demo test install uninstall bench lint format sanitize fuzz clean
+
+all: .build/install/tokenctl
+
+$(tokenctl): $(sources)
+	Scripts/prerequisites build
+	swift build -c release --product tokenctl --static-swift-stdlib
+
+demo: $(tokenctl)
+	Scripts/prerequisites demo
+	CARD='$(CARD)' Scripts/demo $(tokenctl)
+
+test:
+	Scripts/prerequisites build test
+	swift build --build-tests
+	swift test --skip-build
+
+install: .build/install/tokenctl
+	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' Scripts/install
+
+uninstall:
+	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' Scripts/install --remove
+
+# What is installed is made here, so that make install needs no toolchain once make has run.
+.build/install/tokenctl: $(tokenctl) CHANGELOG.md
+	mkdir -p $(@D)
+	for shell in bash zsh fish; do $< --generate-completion-script "$$shell" >$(@D)/tokenctl."$$shell"; done
+	swift build --product generate-manual
+	.build/debug/generate-manual $< --output-directory $(@D) --date "$$(date -u -r CHANGELOG.md +%F)"
+	strip -o $@ $<
+
+bench: $(tokenctl)
+	Scripts/prerequisites bench
+	Scripts/bench $(tokenctl)
+
+lint:
+	Scripts/prerequisites lint
+	Scripts/lint
+
+format:
+	swift format --in-place --recursive --parallel Package.swift Sources Tests
+
+sanitize:
+	Scripts/prerequisites build test
+	swift test --sanitize=address --scratch-path .build-address
+	swift test --sanitize=thread --scratch-path .build-thread
+
+fuzz:
+	Scripts/prerequisites build
+	Scripts/fuzz '$(FUZZ_SECONDS)'
+
+clean:
+	rm -rf .build .build-*
