@@ -53,6 +53,8 @@ public struct TLVError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// One BER-TLV data object.
+///
+/// Two are equal when tag and value are: neither how the length was written nor where the object was found counts.
 public struct TLV: Hashable, Sendable {
     public let tag: TLVTag
     public let value: [UInt8]
@@ -80,6 +82,13 @@ public struct TLV: Hashable, Sendable {
         self.depth = depth
     }
 
+    public static func == (left: TLV, right: TLV) -> Bool { left.tag == right.tag && left.value == right.value }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(tag)
+        hasher.combine(value)
+    }
+
     /// A reader of the data objects inside this one.
     public func children() throws(TLVError) -> TLVReader {
         guard depth < TLVReader.maximumDepth else { throw TLVError(.tooDeep, tag: tag) }
@@ -96,7 +105,8 @@ public struct TLV: Hashable, Sendable {
         case ..<0x80: 1
         case ..<0x100: 2
         case ..<0x1_0000: 3
-        default: 4
+        case ..<0x100_0000: 4
+        default: 5
         }
     }
 
