@@ -31,12 +31,13 @@ public struct ATR: Hashable, Sendable, CustomStringConvertible {
     public var announcesExtendedLength: Bool {
         let historical = historicalBytes
         guard let category = historical.first, category == 0x80 || category == 0x00 else { return false }
-        var position = 1
-        while position < historical.count {
-            let (tag, length) = (historical[position] >> 4, Int(historical[position] & 0x0F))
-            let value = historical.dropFirst(position + 1).prefix(length)
+        // Under category 00 the last three bytes are a status indicator and no data object.
+        var objects = historical.dropFirst().dropLast(category == 0x00 ? 3 : 0)
+        while let header = objects.popFirst() {
+            let (tag, length) = (header >> 4, Int(header & 0x0F))
+            let value = objects.prefix(length)
             if tag == 7, length == 3, value.count == 3, let third = value.last { return third & 0x40 != 0 }
-            position += 1 + length
+            objects = objects.dropFirst(length)
         }
         return false
     }
