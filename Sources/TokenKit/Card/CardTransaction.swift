@@ -27,7 +27,9 @@ public struct CardTransaction: ~Copyable {
     ///   - limit: bytes that the answer's data may have.
     /// - Throws: ``CardError`` `.responseTooLarge` when the card offers more than `limit`, and what the channel throws.
     ///   A status word that tells of a failure is not thrown but returned.
-    public mutating func send(_ command: CommandAPDU, limit: Int = CommandAPDU.anyLength) throws(CardError) -> ResponseAPDU {
+    public mutating func send(_ command: CommandAPDU, limit: Int = CommandAPDU.anyLength) throws(CardError)
+        -> ResponseAPDU
+    {
         let first: ResponseAPDU
         if needsExtendedForm(command), link.usesExtendedLength, command.data.count + 9 <= link.commandLimit {
             first = try sendExtended(command)
@@ -41,7 +43,7 @@ public struct CardTransaction: ~Copyable {
     ///
     /// The command is never repeated, whatever the answer.
     public mutating func send(_ header: CommandAPDU, secret: borrowing Secret) throws(CardError) -> ResponseAPDU {
-        guard header.data.isEmpty, secret.count <= CommandAPDU.maximumShortData else {
+        guard header.data.isEmpty, (1...CommandAPDU.maximumShortData).contains(secret.count) else {
             throw CardError(.invalidCommand, "a secret of \(secret.count) bytes does not fit a short command")
         }
         let count = secret.count
@@ -68,10 +70,10 @@ public struct CardTransaction: ~Copyable {
     /// Falls back to the short form, for the rest of the insertion, where card or reader refuses the extended one.
     private mutating func sendExtended(_ command: CommandAPDU) throws(CardError) -> ResponseAPDU {
         do {
-            let response = try transmit(command, .extended)
+            let response = try transmitCorrectingLength(command, .extended)
             let refusals: [StatusWord] = [.wrongLength, .lastCommandOfChainExpected, .commandChainingNotSupported]
             guard refusals.contains(response.status) else { return response }
-        } catch where error.code == .communication {
+        } catch  where error.code == .communication {
             // Some readers know no extended APDU and fail the transmission itself.
         }
         link.refuseExtendedLength()
@@ -94,10 +96,19 @@ public struct CardTransaction: ~Copyable {
         block.expectedLength = command.expectedLength
         // T=0 has no Le beside data (ISO/IEC 7816-3 §12.2.4); the card answers 61xx instead.
         if link.transmissionProtocol == .t0, !block.data.isEmpty { block.expectedLength = nil }
-        let response = try transmit(block, .short)
-        guard let length = response.status.correctExpectedLength else { return response }
-        block.expectedLength = length
-        return try transmit(block, .short)
+        return try transmitCorrectingLength(block, .short)
+    }
+
+    /// Repeats the command once where the card wants another Le (6Cxx) than it was sent.
+    private mutating func transmitCorrectingLength(
+        _ command: CommandAPDU, _ form: CommandAPDU.Form
+    ) throws(CardError) -> ResponseAPDU {
+        let response = try transmit(command, form)
+        let hasRoomForLength = link.transmissionProtocol == .t1 || command.data.isEmpty
+        guard hasRoomForLength, let length = response.status.correctExpectedLength else { return response }
+        var corrected = command
+        corrected.expectedLength = length
+        return try transmit(corrected, form)
     }
 
     /// Follows 61xx with GET RESPONSE until the card has no more.
@@ -147,7 +158,8 @@ public struct CardTransaction: ~Copyable {
         let shown = CardTransaction.shown(command, count: shownCount)
         do {
             let response = try ResponseAPDU(parsing: try transmit())
-            let data = command.confidentiality.contains(.response) && !response.data.isEmpty
+            let data =
+                command.confidentiality.contains(.response) && !response.data.isEmpty
                 ? "[\(response.data.count) bytes] " : Hex.encode(response.data)
             trace.exchanged(command: shown, response: data + Hex.encode([response.status.sw1, response.status.sw2]))
             return response
