@@ -1,2 +1,27 @@
 #pragma once
+
+#include <openssl/asn1.h>
+#include <openssl/bio.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
+#include <openssl/rand.h>
+#include <openssl/rsa.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+
+#include <stdint.h>
+
+/// Gives back its argument, and hides from the optimiser that it does: a mask that went through here cannot be turned
+/// into a branch on the secret it was computed from. Swift has no such barrier.
+static inline uintptr_t copenssl_value_barrier(uintptr_t value) {
+    __asm__("" : "+r"(value));
+    return value;
+}

@@ -1,0 +1,47 @@
+/// Why a cryptographic operation did not give a result.
+///
+/// Two errors are equal when their codes are. No error holds a key, a password or plaintext.
+public struct CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What kind of failure it is.
+    public enum Code: Sendable, Hashable, CaseIterable {
+        /// The input is not what its format says: DER, PEM, a point off its curve, a nonsensical length.
+        case malformed
+        /// The algorithm, curve or key type is not offered, or does not go with the key.
+        case unsupported
+        /// An input has a length the algorithm does not take.
+        case invalidLength
+        /// The parts of a key do not belong together.
+        case invalidKey
+        /// The data is encrypted and no password was given.
+        case passwordRequired
+        /// The password does not open the data.
+        case wrongPassword
+        /// An authentication tag does not match: wrong key, or the data was changed.
+        case authenticationFailed
+        /// A ciphertext does not decrypt; deliberately without a reason.
+        case decryptionFailed
+        /// OpenSSL refused for another reason.
+        case library
+    }
+
+    public let code: Code
+    /// What was being done, for example `AES-256-GCM open`.
+    public let operation: String
+    /// OpenSSL's own words, where it had any.
+    public let reason: String?
+
+    public init(_ code: Code, _ operation: String, reason: String? = nil) {
+        self.code = code
+        self.operation = operation
+        self.reason = reason
+    }
+
+    public var description: String {
+        guard let reason else { return "\(operation): \(code)" }
+        return "\(operation): \(code) (\(reason))"
+    }
+
+    public static func == (left: CryptoError, right: CryptoError) -> Bool {
+        left.code == right.code
+    }
+}

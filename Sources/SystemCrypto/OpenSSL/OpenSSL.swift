@@ -1,0 +1,56 @@
+internal import COpenSSL
+
+/// The part of libcrypto that this package has to itself.
+///
+/// Every algorithm is fetched from an `OSSL_LIB_CTX` of our own, never from the default one: we are loaded into
+/// processes that use OpenSSL themselves, possibly by OpenSSL, and its configuration file may name our own PKCS#11
+/// module.
+enum OpenSSL {
+    /// Runs calls of OpenSSL's and gives back what they made; nil from `body` is a failure.
+    ///
+    /// The thread's error queue belongs to the whole process: what others left there stays, what `body` adds goes.
+    static func call<Result>(
+        _ operation: String, failing code: CryptoError.Code = .library, _ body: (OpaquePointer) -> Result?
+    ) throws(CryptoError) -> Result {
+        guard let context = unsafe context else {
+            throw CryptoError(.library, operation, reason: "libcrypto cannot be initialised")
+        }
+        let before = ERR_peek_last_error()
+        ERR_set_mark()
+        defer { ERR_pop_to_mark() }
+        if let result = unsafe body(context) { return result }
+        let last = ERR_peek_last_error()
+        throw CryptoError(code, operation, reason: last == before ? nil : reason(of: last))
+    }
+
+    /// Runs a call that reports success with 1.
+    static func check(
+        _ operation: String, failing code: CryptoError.Code = .library, _ body: (OpaquePointer) -> Int32
+    ) throws(CryptoError) {
+        try unsafe call(operation, failing: code) { context in unsafe body(context) == 1 ? () : nil }
+    }
+
+    /// Whether the algorithms of the legacy provider (RC2 and RC4 in old PKCS#12 files) could be made available.
+    ///
+    /// Loaded on first use and kept; a system without `legacy.so` does without.
+    static let hasLegacyAlgorithms: Bool = {
+        guard let context = unsafe context else { return false }
+        ERR_set_mark()
+        defer { ERR_pop_to_mark() }
+        return unsafe OSSL_PROVIDER_load(context, "legacy") != nil
+    }()
+
+    // Never freed: a module cannot know when the last thread of its host stops using it.
+    nonisolated(unsafe) private static let context: OpaquePointer? = {
+        // Only the texts of errors. Anything about configuration would decide for the whole process.
+        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_LOAD_CRYPTO_STRINGS), nil)
+        guard let context = unsafe OSSL_LIB_CTX_new() else { return nil }
+        guard unsafe OSSL_PROVIDER_load(context, "default") != nil else { return nil }
+        return unsafe context
+    }()
+
+    private static func reason(of error: UInt) -> String? {
+        guard let text = unsafe ERR_reason_error_string(error) else { return nil }
+        return unsafe String(cString: text)
+    }
+}
