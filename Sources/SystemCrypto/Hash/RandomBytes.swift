@@ -1,0 +1,24 @@
+internal import COpenSSL
+public import TokenKit
+
+/// Bytes nobody can guess, from OpenSSL's generator.
+public enum RandomBytes {
+    /// Overwrites all of `bytes`.
+    public static func fill(_ bytes: inout [UInt8]) throws(CryptoError) {
+        bytes = try make(count: bytes.count)
+    }
+
+    /// That many bytes that need not stay secret: a nonce, a salt, a serial number.
+    public static func make(count: Int) throws(CryptoError) -> [UInt8] {
+        try unsafe [UInt8](capacity: max(count, 0), "random bytes") { context, start, count in
+            unsafe RAND_bytes_ex(context, start, count, 0) == 1
+        }
+    }
+
+    /// That many bytes that are a secret: a key.
+    public static func makeSecret(count: Int) throws(CryptoError) -> Secret {
+        try unsafe Secret(capacity: max(count, 0), "random bytes") { context, start, count in
+            unsafe RAND_priv_bytes_ex(context, start, count, 0) == 1
+        }
+    }
+}

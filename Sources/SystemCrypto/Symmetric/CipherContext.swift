@@ -1,0 +1,80 @@
+internal import COpenSSL
+internal import TokenKit
+
+/// One encryption or decryption under way. Wraps `EVP_CipherInit_ex2` and its companions.
+struct CipherContext: ~Copyable {
+    enum Direction: Int32 {
+        case decrypt = 0
+        case encrypt = 1
+    }
+
+    private let name: String
+    private let handle: Handle
+
+    /// - Throws: `invalidLength` for a key or an initialisation vector the cipher does not take.
+    init(
+        _ name: String, _ direction: Direction, key: borrowing Secret, initializationVector: [UInt8] = []
+    ) throws(CryptoError) {
+        self.name = name
+        let cipher = try unsafe Handle(name, failing: .unsupported, release: EVP_CIPHER_free) { context in
+            unsafe EVP_CIPHER_fetch(context, name, nil)
+        }
+        guard unsafe key.count == Int(EVP_CIPHER_get_key_length(cipher.pointer)),
+            unsafe initializationVector.count == Int(EVP_CIPHER_get_iv_length(cipher.pointer))
+        else { throw CryptoError(.invalidLength, name) }
+        let handle = try unsafe Handle(name, release: EVP_CIPHER_CTX_free) { _ in unsafe EVP_CIPHER_CTX_new() }
+        try unsafe key.bytes.withPointer { key, _ throws(CryptoError) in
+            try unsafe initializationVector.span.withPointer { vector, length throws(CryptoError) in
+                try unsafe OpenSSL.check(name) { _ in
+                    unsafe EVP_CipherInit_ex2(
+                        handle.pointer, cipher.pointer, key, length == 0 ? nil : vector, direction.rawValue, nil)
+                }
+            }
+        }
+        try unsafe OpenSSL.check(name) { _ in unsafe EVP_CIPHER_CTX_set_padding(handle.pointer, 0) }
+        self.handle = handle
+    }
+
+    /// Adds data that is authenticated and not encrypted.
+    func authenticate(_ data: [UInt8]) throws(CryptoError) {
+        // OpenSSL takes no data for the end of the message.
+        guard !data.isEmpty else { return }
+        guard let length = Int32(exactly: data.count) else { throw CryptoError(.invalidLength, name) }
+        var written: Int32 = 0
+        try unsafe data.span.withPointer { start, _ throws(CryptoError) in
+            try unsafe OpenSSL.check(name) { _ in
+                unsafe EVP_CipherUpdate(handle.pointer, nil, &written, start, length)
+            }
+        }
+    }
+
+    /// Processes all of `input` and ends; `output` has room for the result, whose length is returned, nil for failure.
+    func finish(_ input: Span<UInt8>, into output: UnsafeMutablePointer<UInt8>) -> Int? {
+        guard let length = Int32(exactly: input.count) else { return nil }
+        var written: Int32 = 0
+        var last: Int32 = 0
+        let updated = unsafe input.withPointer { start, _ in
+            length == 0 ? true : unsafe EVP_CipherUpdate(handle.pointer, output, &written, start, length) == 1
+        }
+        guard updated, unsafe EVP_CipherFinal_ex(handle.pointer, output + Int(written), &last) == 1 else { return nil }
+        return Int(written) + Int(last)
+    }
+
+    /// The authentication tag of what was encrypted.
+    func tag(count: Int) throws(CryptoError) -> [UInt8] {
+        try unsafe [UInt8](capacity: count, name) { _, start, count in
+            unsafe EVP_CIPHER_CTX_ctrl(handle.pointer, EVP_CTRL_AEAD_GET_TAG, Int32(count), start) == 1
+        }
+    }
+
+    /// The authentication tag that the data to decrypt must have.
+    func expect(tag: [UInt8]) throws(CryptoError) {
+        var tag = tag
+        try unsafe tag.withUnsafeMutableBufferPointer { buffer throws(CryptoError) in
+            try unsafe OpenSSL.check(name) { _ in
+                unsafe EVP_CIPHER_CTX_ctrl(
+                    handle.pointer, EVP_CTRL_AEAD_SET_TAG, Int32(buffer.count), buffer.baseAddress)
+            }
+        }
+    }
+}
