@@ -1,0 +1,115 @@
+internal import COpenSSL
+public import TokenKit
+
+/// Textual encoding of DER, RFC 7468.
+public enum PEM {
+    /// DER as text between BEGIN and END lines.
+    public static func encode(_ der: [UInt8], label: String) -> String {
+        var text: [UInt8] = []
+        forEachByte(of: der.span, label: label) { text.append($0) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Secret DER as text between BEGIN and END lines.
+    public static func encode(_ der: borrowing Secret, label: String) -> Secret {
+        var length = 0
+        forEachByte(of: der.bytes, label: label) { _ in length += 1 }
+        return Secret(capacity: length) { output in
+            let bytes = der.bytes
+            forEachByte(of: bytes, label: label) { output.append($0) }
+        }
+    }
+
+    /// The DER of every block of this label in a text; what stands between blocks is passed over.
+    ///
+    /// - Throws: `malformed` for a block that is not Base64 or does not end.
+    public static func blocks(labelled label: String, in text: [UInt8]) throws(CryptoError) -> [[UInt8]] {
+        let reader = try PEMReader(text.span)
+        var found: [[UInt8]] = []
+        while let block = try reader.next() {
+            guard block.label == label else { continue }
+            let bytes = block.der.bytes
+            found.append(bytes.indices.map { bytes[$0] })
+        }
+        return found
+    }
+
+    /// Whether a file looks like PEM rather than DER.
+    public static func isPEM(_ bytes: Span<UInt8>) -> Bool {
+        let marker = Array("-----BEGIN ".utf8)
+        guard bytes.count >= marker.count else { return false }
+        return (0...bytes.count - marker.count).contains { start in
+            marker.indices.allSatisfy { bytes[start + $0] == marker[$0] }
+        }
+    }
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    private static func forEachByte(of der: Span<UInt8>, label: String, _ write: (UInt8) -> Void) {
+        "-----BEGIN \(label)-----\n".utf8.forEach(write)
+        for start in stride(from: 0, to: der.count, by: 3) {
+            let group = (0..<3).reduce(UInt32(0)) { value, offset in
+                value << 8 | (start + offset < der.count ? UInt32(der[start + offset]) : 0)
+            }
+            let used = min(der.count - start, 3)
+            for position in 0..<4 {
+                let digit = alphabet[Int(group >> (18 - 6 * UInt32(position)) & 0x3F)]
+                write(position <= used ? digit : UInt8(ascii: "="))
+            }
+            if start % 48 == 45 || start + 3 >= der.count { write(UInt8(ascii: "\n")) }
+        }
+        "-----END \(label)-----\n".utf8.forEach(write)
+    }
+}
+
+/// One block of a PEM text.
+struct PEMBlock: ~Copyable {
+    let label: String
+    let der: Secret
+    /// Whether there are header lines, which only the encryption of RFC 1421 has.
+    let hasHeader: Bool
+}
+
+/// The blocks of a PEM text, one after the other. Wraps `PEM_read_bio_ex`.
+struct PEMReader: ~Copyable {
+    private let bio: Handle
+
+    init(_ text: Span<UInt8>) throws(CryptoError) {
+        // A memory that is wiped when it is freed: the text may be a private key's.
+        let bio = try unsafe Handle("PEM", release: PEMReader.release) { context in
+            unsafe BIO_new_ex(context, BIO_s_secmem())
+        }
+        try unsafe text.withPointer { start, count throws(CryptoError) in
+            var written = 0
+            try unsafe OpenSSL.check("PEM") { _ in
+                unsafe count == 0 ? 1 : BIO_write_ex(bio.pointer, start, count, &written)
+            }
+        }
+        self.bio = bio
+    }
+
+    /// The next block, nil after the last.
+    func next() throws(CryptoError) -> PEMBlock? {
+        var name: UnsafeMutablePointer<CChar>?
+        var header: UnsafeMutablePointer<CChar>?
+        var data: UnsafeMutablePointer<UInt8>?
+        var length = 0
+        var isAtEnd = false
+        try unsafe OpenSSL.check("PEM", failing: .malformed) { _ in
+            let status = unsafe PEM_read_bio_ex(bio.pointer, &name, &header, &data, &length, 0)
+            isAtEnd = status != 1 && ERR_peek_last_error() & 0xFFF == UInt(PEM_R_NO_START_LINE)
+            return isAtEnd ? 1 : status
+        }
+        defer {
+            unsafe CRYPTO_free(name, nil, 0)
+            unsafe CRYPTO_free(header, nil, 0)
+            unsafe CRYPTO_clear_free(data, length, nil, 0)
+        }
+        guard !isAtEnd, let label = unsafe name, let start = unsafe data else { return nil }
+        let bytes = unsafe UnsafeBufferPointer(start: start, count: length)
+        return unsafe PEMBlock(
+            label: String(cString: label), der: Secret(copying: bytes.span), hasHeader: header?.pointee ?? 0 != 0)
+    }
+
+    private static let release: Handle.Release = { unsafe BIO_free_all($0) }
+}

@@ -1,0 +1,93 @@
+internal import COpenSSL
+
+/// What kind of key pair a key belongs to.
+public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
+    /// RSA with a modulus of so many bits.
+    case rsa(bits: Int)
+    /// The NIST curves of FIPS 186-5.
+    case ecP256, ecP384, ecP521
+    /// Signatures of RFC 8032.
+    case ed25519
+    /// Key agreement of RFC 7748.
+    case x25519
+    /// Anything else, by OpenSSL's name for it.
+    case other(String)
+
+    public var description: String {
+        switch self {
+        case .rsa(let bits): "RSA \(bits)"
+        case .ecP256: "EC P-256"
+        case .ecP384: "EC P-384"
+        case .ecP521: "EC P-521"
+        case .ed25519: "Ed25519"
+        case .x25519: "X25519"
+        case .other(let name): name
+        }
+    }
+
+    /// The size in bits: of the modulus, the curve's order, or the encoded key.
+    public var bits: Int? {
+        switch self {
+        case .rsa(let bits): bits
+        case .ecP256, .ed25519, .x25519: 256
+        case .ecP384: 384
+        case .ecP521: 521
+        case .other: nil
+        }
+    }
+
+    /// Whether it is one of the NIST curves.
+    public var isEC: Bool { groupName != nil }
+
+    /// Bytes of a coordinate, a scalar, a shared secret or half a signature, on a NIST curve or Curve25519.
+    public var coordinateLength: Int? {
+        switch self {
+        case .rsa, .other: nil
+        default: bits.map { ($0 + 7) / 8 }
+        }
+    }
+
+    /// The curve's name in OpenSSL.
+    var groupName: String? {
+        switch self {
+        case .ecP256: "prime256v1"
+        case .ecP384: "secp384r1"
+        case .ecP521: "secp521r1"
+        default: nil
+        }
+    }
+
+    /// The algorithm's name in OpenSSL.
+    var algorithmName: String {
+        switch self {
+        case .rsa: "RSA"
+        case .ecP256, .ecP384, .ecP521: "EC"
+        case .ed25519: "ED25519"
+        case .x25519: "X25519"
+        case .other(let name): name
+        }
+    }
+
+    /// The kind of a key that OpenSSL has.
+    init(of key: KeyHandle) {
+        let name = unsafe EVP_PKEY_get0_type_name(key.pointer).map { unsafe String(cString: $0) } ?? "unknown"
+        switch name {
+        case "RSA": self = .rsa(bits: Int(unsafe EVP_PKEY_get_bits(key.pointer)))
+        case "ED25519": self = .ed25519
+        case "X25519": self = .x25519
+        case "EC": self = KeyKind.curve(of: key)
+        default: self = .other(name)
+        }
+    }
+
+    private static func curve(of key: KeyHandle) -> KeyKind {
+        let name = try? unsafe [UInt8](capacity: 64, "curve name") { _, start, count in
+            let text = unsafe UnsafeMutableRawPointer(start).assumingMemoryBound(to: CChar.self)
+            return unsafe EVP_PKEY_get_group_name(key.pointer, text, count, &count) == 1
+        }
+        // An explicit curve has no name.
+        guard let name else { return .other("EC") }
+        let text = String(decoding: name, as: UTF8.self)
+        return [KeyKind.ecP256, .ecP384, .ecP521].first { $0.groupName == text } ?? .other("EC \(text)")
+    }
+}

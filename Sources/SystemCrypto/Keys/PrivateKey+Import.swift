@@ -1,0 +1,149 @@
+internal import COpenSSL
+public import TokenKit
+
+extension PrivateKey {
+    /// A key from a file: PEM or DER of PKCS#8, PKCS#1 or SEC 1.
+    ///
+    /// - Throws: `malformed` for anything else, `passwordRequired` for an encrypted key; `invalidKey` where the public
+    ///   half in the file is not the private one's.
+    public convenience init(encoded: borrowing Secret) throws(CryptoError) {
+        try self.init(encoded, password: nil)
+    }
+
+    /// A key from a file that may be encrypted: PEM or DER of PKCS#8, encrypted PKCS#8, PKCS#1 or SEC 1.
+    ///
+    /// - Throws: `malformed` for anything else, `wrongPassword`; `invalidKey` where the public half in the file is not
+    ///   the private one's.
+    public convenience init(encoded: borrowing Secret, password: borrowing Secret) throws(CryptoError) {
+        try self.init(encoded, password: password.clone())
+    }
+
+    private convenience init(_ encoded: borrowing Secret, password: borrowing Secret?) throws(CryptoError) {
+        guard PEM.isPEM(encoded.bytes) else {
+            try self.init(der: encoded.bytes, password: password)
+            return
+        }
+        let reader = try PEMReader(encoded.bytes)
+        while let block = try reader.next() {
+            guard block.label.hasSuffix("PRIVATE KEY") else { continue }
+            // RFC 1421 encryption derives the key with one round of MD5.
+            guard !block.hasHeader else { throw CryptoError(.unsupported, "encrypted PEM that is not PKCS#8") }
+            try self.init(der: block.der.bytes, password: password)
+            return
+        }
+        throw CryptoError(.malformed, "private key")
+    }
+
+    private convenience init(der: Span<UInt8>, password: borrowing Secret?) throws(CryptoError) {
+        let handle: KeyHandle
+        switch PrivateKeyFormat(der) {
+        case .pkcs8: handle = try KeyHandle(pkcs8: der)
+        case .pkcs1: handle = try KeyHandle(der, type: EVP_PKEY_RSA)
+        case .sec1: handle = try KeyHandle(der, type: EVP_PKEY_EC)
+        case .encryptedPKCS8:
+            switch password {
+            case .some(let password): handle = try KeyHandle(encryptedPKCS8: der, password: password)
+            case .none: throw CryptoError(.passwordRequired, "private key")
+            }
+        case nil: throw CryptoError(.malformed, "private key")
+        }
+        try self.init(checking: handle)
+    }
+
+    /// A key whose halves come from outside and have to belong together.
+    convenience init(checking handle: KeyHandle) throws(CryptoError) {
+        try self.init(handle: handle)
+        // Curve25519 keys carry no public half of their own.
+        guard kind.isEC else { return }
+        let operation = try handle.makeContext("private key")
+        try unsafe OpenSSL.check("private key", failing: .invalidKey) { _ in
+            unsafe EVP_PKEY_pairwise_check(operation.pointer)
+        }
+    }
+}
+
+/// The formats of a private key's DER, told apart by their first elements.
+enum PrivateKeyFormat {
+    case pkcs8, encryptedPKCS8, pkcs1, sec1
+
+    init?(_ der: Span<UInt8>) {
+        guard der.count > 2, der[0] == DER.Tag.sequence else { return nil }
+        let first = der[1] > 0x7F ? 2 + Int(der[1] & 0x7F) : 2
+        guard first + 4 <= der.count else { return nil }
+        if der[first] == DER.Tag.sequence {
+            self = .encryptedPKCS8
+            return
+        }
+        guard der[first] == DER.Tag.integer, der[first + 1] == 1 else { return nil }
+        switch der[first + 3] {
+        case DER.Tag.sequence: self = .pkcs8
+        case DER.Tag.integer: self = .pkcs1
+        case DER.Tag.octetString: self = .sec1
+        default: return nil
+        }
+    }
+}
+
+extension KeyHandle {
+    /// Wraps `d2i_PKCS8_PRIV_KEY_INFO` and `EVP_PKCS82PKEY_ex`.
+    fileprivate convenience init(pkcs8 der: Span<UInt8>) throws(CryptoError) {
+        let info = try unsafe der.withPointer { start, count throws(CryptoError) in
+            try unsafe Handle("PKCS#8", failing: .malformed, release: PKCS8_PRIV_KEY_INFO_free) { _ in
+                var cursor: UnsafePointer<UInt8>? = unsafe start
+                let info = unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &cursor, count)
+                guard unsafe cursor == start + count else {
+                    unsafe PKCS8_PRIV_KEY_INFO_free(info)
+                    return nil
+                }
+                return unsafe info
+            }
+        }
+        try self.init(info)
+    }
+
+    /// Wraps `PKCS8_decrypt_ex`.
+    fileprivate convenience init(
+        encryptedPKCS8 der: Span<UInt8>, password: borrowing Secret
+    ) throws(CryptoError) {
+        let encrypted = try unsafe der.withPointer { start, count throws(CryptoError) in
+            try unsafe Handle("PKCS#8", failing: .malformed, release: X509_SIG_free) { _ in
+                var cursor: UnsafePointer<UInt8>? = unsafe start
+                let encrypted = unsafe d2i_X509_SIG(nil, &cursor, count)
+                guard unsafe cursor == start + count else {
+                    unsafe X509_SIG_free(encrypted)
+                    return nil
+                }
+                return unsafe encrypted
+            }
+        }
+        guard let length = Int32(exactly: password.count) else { throw CryptoError(.invalidLength, "password") }
+        let info = try unsafe password.bytes.withPointer { start, _ throws(CryptoError) in
+            try unsafe Handle("PKCS#8", failing: .wrongPassword, release: PKCS8_PRIV_KEY_INFO_free) { context in
+                let password = unsafe UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)
+                return unsafe PKCS8_decrypt_ex(encrypted.pointer, password, length, context, nil)
+            }
+        }
+        try self.init(info)
+    }
+
+    /// The key of a PKCS#8 `PrivateKeyInfo`.
+    convenience init(_ info: borrowing Handle) throws(CryptoError) {
+        let info = unsafe info.pointer
+        try unsafe self.init("PKCS#8", failing: .malformed) { context in unsafe EVP_PKCS82PKEY_ex(info, context, nil) }
+    }
+
+    /// A key in the format of its algorithm. Wraps `d2i_PrivateKey_ex`.
+    convenience init(_ der: Span<UInt8>, type: Int32) throws(CryptoError) {
+        try unsafe self.init("private key", failing: .malformed) { context in
+            unsafe der.withPointer { start, count in
+                var cursor: UnsafePointer<UInt8>? = unsafe start
+                let key = unsafe d2i_PrivateKey_ex(type, nil, &cursor, count, context, nil)
+                guard unsafe cursor == start + count else {
+                    unsafe EVP_PKEY_free(key)
+                    return nil
+                }
+                return unsafe key
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+internal import COpenSSL
+
+extension PublicKey {
+    /// Whether `signature` is this key's over a digest.
+    ///
+    /// A signature that is not even well-formed is simply not valid.
+    ///
+    /// - Throws: `unsupported` for an algorithm that is not this key's or signs no digests, `invalidLength` for a digest
+    ///   of another length than the algorithm's.
+    public func verify(
+        _ signature: [UInt8], digest: [UInt8], using algorithm: SignatureAlgorithm
+    ) throws(CryptoError) -> Bool {
+        try algorithm.check(kind: kind, digestCount: digest.count)
+        let operation = try handle.makeContext("verify")
+        let parameters = algorithm.parameters()
+        try unsafe parameters.withPointer { list throws(CryptoError) in
+            try unsafe OpenSSL.check("verify", failing: .unsupported) { _ in
+                unsafe EVP_PKEY_verify_init_ex(operation.pointer, list)
+            }
+        }
+        return try unsafe OpenSSL.call("verify") { _ in
+            unsafe signature.span.withPointer { signature, signatureLength in
+                unsafe digest.span.withPointer { digest, length in
+                    unsafe EVP_PKEY_verify(operation.pointer, signature, signatureLength, digest, length) == 1
+                }
+            }
+        }
+    }
+
+    /// Whether `signature` is this key's over a message.
+    ///
+    /// - Throws: as for a digest; `unsupported` also for ECDSA without a digest algorithm.
+    public func verify(
+        _ signature: [UInt8], message: [UInt8], using algorithm: SignatureAlgorithm
+    ) throws(CryptoError) -> Bool {
+        switch (algorithm, algorithm.digestAlgorithm) {
+        case (.ed25519, _): return try verifyEd25519(signature, message: message)
+        case (_, let digest?):
+            return try verify(signature, digest: Digest.hash(message, using: digest), using: algorithm)
+        case (.rsaPKCS1, nil): return try verify(signature, digest: message, using: algorithm)
+        default: throw CryptoError(.unsupported, "verify a message without a digest algorithm")
+        }
+    }
+
+    /// Encrypts with an RSA key.
+    ///
+    /// - Returns: as many bytes as the modulus has.
+    /// - Throws: `unsupported` for another kind of key, `invalidLength` for a plaintext that does not fit.
+    public func encrypt(_ plaintext: Span<UInt8>, using encryption: RSAEncryption) throws(CryptoError) -> [UInt8] {
+        guard case .rsa(let bits) = kind else { throw CryptoError(.unsupported, "encryption with \(kind)") }
+        let operation = try handle.makeContext("RSA encryption")
+        let parameters = encryption.parameters()
+        try unsafe parameters.withPointer { list throws(CryptoError) in
+            try unsafe OpenSSL.check("RSA encryption", failing: .unsupported) { _ in
+                unsafe EVP_PKEY_encrypt_init_ex(operation.pointer, list)
+            }
+        }
+        return try unsafe plaintext.withPointer { plaintext, length throws(CryptoError) in
+            try unsafe [UInt8](
+                capacity: (bits + 7) / 8, "RSA encryption", failing: .invalidLength
+            ) { _, start, count in
+                unsafe EVP_PKEY_encrypt(operation.pointer, start, &count, plaintext, length) == 1
+            }
+        }
+    }
+
+    private func verifyEd25519(_ signature: [UInt8], message: [UInt8]) throws(CryptoError) -> Bool {
+        guard kind == .ed25519 else { throw CryptoError(.unsupported, "Ed25519 verification with \(kind)") }
+        let operation = try unsafe Handle("verify", release: EVP_MD_CTX_free) { _ in unsafe EVP_MD_CTX_new() }
+        try unsafe OpenSSL.check("verify") { context in
+            unsafe EVP_DigestVerifyInit_ex(operation.pointer, nil, nil, context, nil, handle.pointer, nil)
+        }
+        return try unsafe OpenSSL.call("verify") { _ in
+            unsafe signature.span.withPointer { signature, signatureLength in
+                unsafe message.span.withPointer { message, length in
+                    unsafe EVP_DigestVerify(operation.pointer, signature, signatureLength, message, length) == 1
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+internal import COpenSSL
+internal import TokenKit
+
+/// A public key, checked when it was made; it does not change.
+public struct PublicKey: Sendable, Hashable {
+    /// The algorithm and size.
+    public let kind: KeyKind
+    /// The DER of the key's `SubjectPublicKeyInfo`, RFC 5280 §4.1.2.7.
+    public let spki: [UInt8]
+    /// The key without its algorithm: RSA the DER of a PKCS#1 `RSAPublicKey`, EC `04‖X‖Y`, Ed25519 and X25519 32 bytes.
+    public let rawRepresentation: [UInt8]
+    /// SHA-1 of `rawRepresentation`, by which keychains pair keys with certificates (`klbl`, `pkhh`).
+    public let keyHash: [UInt8]
+    let handle: KeyHandle
+
+    /// The key of a DER `SubjectPublicKeyInfo`.
+    ///
+    /// - Throws: `malformed` for anything else, bytes after it, a point off its curve, or an unknown algorithm.
+    public init(spki: [UInt8]) throws(CryptoError) {
+        try self.init(handle: KeyHandle(spki: spki), spki: spki)
+    }
+
+    /// An RSA key from its numbers, most significant byte first.
+    public init(rsaModulus modulus: [UInt8], exponent: [UInt8]) throws(CryptoError) {
+        guard let last = modulus.last, let lastOfExponent = exponent.last, last & 1 == 1, lastOfExponent & 1 == 1,
+            modulus.count <= PublicKey.maximumModulusLength, exponent.count <= modulus.count
+        else { throw CryptoError(.malformed, "RSA public key") }
+        var parameters = ParameterList()
+        parameters.add(OSSL_PKEY_PARAM_RSA_N, integer: modulus.span)
+        parameters.add(OSSL_PKEY_PARAM_RSA_E, integer: exponent.span)
+        try self.init(handle: KeyHandle("RSA", parameters, hasPrivatePart: false))
+    }
+
+    /// A key on a NIST curve from its point, `04‖X‖Y` (SEC 1 §2.3.3).
+    ///
+    /// - Throws: `malformed` for a point that is not on the curve, `unsupported` for another kind of key.
+    public init(ecPoint point: [UInt8], curve: KeyKind) throws(CryptoError) {
+        guard let group = curve.groupName, let length = curve.coordinateLength else {
+            throw CryptoError(.unsupported, "point on \(curve)")
+        }
+        guard point.count == 1 + 2 * length, point.first == 0x04 else { throw CryptoError(.malformed, "EC point") }
+        var parameters = ParameterList()
+        parameters.add(OSSL_PKEY_PARAM_GROUP_NAME, text: group)
+        parameters.add(OSSL_PKEY_PARAM_PUB_KEY, octets: point.span)
+        try self.init(handle: KeyHandle("EC", parameters, hasPrivatePart: false))
+    }
+
+    /// An Ed25519 or X25519 key from its 32 bytes.
+    public init(raw bytes: [UInt8], kind: KeyKind) throws(CryptoError) {
+        guard kind == .ed25519 || kind == .x25519 else { throw CryptoError(.unsupported, "raw \(kind) key") }
+        guard bytes.count == 32 else { throw CryptoError(.malformed, "\(kind) public key") }
+        let handle = try unsafe bytes.span.withPointer { start, count throws(CryptoError) in
+            try unsafe KeyHandle("\(kind) public key", failing: .malformed) { context in
+                unsafe EVP_PKEY_new_raw_public_key_ex(context, kind.algorithmName, nil, start, count)
+            }
+        }
+        try self.init(handle: handle)
+    }
+
+    /// The public half of a key OpenSSL has.
+    init(handle: KeyHandle) throws(CryptoError) {
+        let spki = try unsafe [UInt8](encoding: "public key") { unsafe i2d_PUBKEY(handle.pointer, $0) }
+        // Read back, so that the handle has no private half.
+        try self.init(handle: KeyHandle(spki: spki), spki: spki)
+    }
+
+    private init(handle: KeyHandle, spki: [UInt8]) throws(CryptoError) {
+        self.handle = handle
+        self.spki = spki
+        kind = KeyKind(of: handle)
+        rawRepresentation = try PublicKey.rawRepresentation(of: handle, kind: kind, spki: spki)
+        keyHash = try Digest.hash(rawRepresentation, using: .sha1)
+    }
+
+    /// The modulus and the exponent of an RSA key, most significant byte first, without leading zeros.
+    public var rsaComponents: (modulus: [UInt8], exponent: [UInt8])? {
+        guard case .rsa = kind, let modulus = try? handle.integer(OSSL_PKEY_PARAM_RSA_N),
+            let exponent = try? handle.integer(OSSL_PKEY_PARAM_RSA_E)
+        else { return nil }
+        return (modulus, exponent)
+    }
+
+    /// The key as PEM.
+    public var pem: String { PEM.encode(spki, label: "PUBLIC KEY") }
+
+    public static func == (left: PublicKey, right: PublicKey) -> Bool {
+        left.spki == right.spki
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(spki)
+    }
+
+    /// 16384 bits, OpenSSL's own limit.
+    static let maximumModulusLength = 2048
+
+    private static func rawRepresentation(
+        of handle: KeyHandle, kind: KeyKind, spki: [UInt8]
+    ) throws(CryptoError) -> [UInt8] {
+        var outer = DERReader(spki[...])
+        var info = try outer.read(DER.Tag.sequence).reader
+        _ = try info.read(DER.Tag.sequence)
+        let bits = try info.read(DER.Tag.bitString).content
+        guard kind.isEC, bits.dropFirst().first != 0x04 else { return Array(bits.dropFirst()) }
+        // A certificate may hold a compressed point; the hash is of the uncompressed one.
+        let x = try handle.integer(OSSL_PKEY_PARAM_EC_PUB_X, length: kind.coordinateLength)
+        let y = try handle.integer(OSSL_PKEY_PARAM_EC_PUB_Y, length: kind.coordinateLength)
+        return [0x04] + x + y
+    }
+}
+
+extension KeyHandle {
+    /// Wraps `d2i_PUBKEY_ex`.
+    convenience init(spki: [UInt8]) throws(CryptoError) {
+        try unsafe self.init("public key", failing: .malformed) { context in
+            unsafe spki.span.withPointer { start, count in
+                var cursor: UnsafePointer<UInt8>? = unsafe start
+                let key = unsafe d2i_PUBKEY_ex(nil, &cursor, count, context, nil)
+                guard unsafe cursor == start + count else {
+                    unsafe EVP_PKEY_free(key)
+                    return nil
+                }
+                return unsafe key
+            }
+        }
+    }
+}
