@@ -1,0 +1,76 @@
+extension Certificate {
+    /// The value of an extension, nil if there is none.
+    public func extensionValue(_ identifier: OID) -> [UInt8]? {
+        extensions.first { $0.identifier == identifier }?.value
+    }
+
+    /// The most specific common name of the subject.
+    public var commonName: String? { subject.commonName }
+
+    /// The subject's alternative names; none where the extension cannot be read.
+    public var subjectAlternativeNames: [GeneralName] {
+        extensionValue(.subjectAlternativeName).flatMap { try? GeneralName.parse($0) } ?? []
+    }
+
+    /// The e-mail addresses among the alternative names, then those of the subject, each once.
+    public var emailAddresses: [String] {
+        let alternative = subjectAlternativeNames.compactMap { name -> String? in
+            if case .email(let address) = name { address } else { nil }
+        }
+        return alternative + subject.emailAddresses.filter { !alternative.contains($0) }
+    }
+
+    /// The user principal names among the alternative names, by which Windows and Kerberos know a person.
+    public var userPrincipalNames: [String] {
+        subjectAlternativeNames.compactMap { name in
+            guard case .otherName(.userPrincipalName, let value) = name else { return nil }
+            var reader = DERReader(value[...])
+            guard let text = try? reader.read(DER.Tag.utf8String), reader.isAtEnd else { return nil }
+            return DisplayText.escaped(String(decoding: text.content, as: UTF8.self))
+        }
+    }
+
+    /// What the key may be used for; nil where the certificate does not say.
+    public var keyUsage: KeyUsage? {
+        extensionValue(.keyUsage).flatMap { try? KeyUsage(parsing: $0) }
+    }
+
+    /// The purposes the certificate is for; nil where it does not say.
+    public var extendedKeyUsage: [OID]? {
+        guard let value = extensionValue(.extendedKeyUsage) else { return nil }
+        var outer = DERReader(value[...])
+        guard var list = try? outer.read(DER.Tag.sequence).reader else { return [] }
+        var purposes: [OID] = []
+        while let element = try? list.read(DER.Tag.objectIdentifier), let purpose = OID(content: Array(element.content))
+        {
+            purposes.append(purpose)
+        }
+        return purposes
+    }
+
+    /// The issuer's identifier for the key.
+    public var subjectKeyIdentifier: [UInt8]? {
+        guard let value = extensionValue(.subjectKeyIdentifier) else { return nil }
+        var reader = DERReader(value[...])
+        return (try? reader.read(DER.Tag.octetString)).map { Array($0.content) }
+    }
+
+    /// Whether it may issue certificates, by its basic constraints.
+    public var isCA: Bool {
+        guard let value = extensionValue(.basicConstraints) else { return false }
+        var outer = DERReader(value[...])
+        guard var fields = try? outer.read(DER.Tag.sequence).reader else { return false }
+        return (try? fields.read(DER.Tag.boolean)).map { $0.content.first != 0 } ?? false
+    }
+
+    /// Start of the validity as ISO 8601.
+    public var notBeforeText: String { CertificateTime.iso8601(notBefore) }
+
+    /// End of the validity as ISO 8601.
+    public var notAfterText: String { CertificateTime.iso8601(notAfter) }
+
+    /// Whether a time, in seconds since 1970, is within the validity.
+    public func isValid(at time: Int64) -> Bool {
+        notBefore <= time && time <= notAfter
+    }
+}

@@ -1,0 +1,125 @@
+internal import COpenSSL
+public import TokenKit
+
+/// An X.509 certificate, RFC 5280.
+///
+/// Reading one says nothing of whether it is to be believed: an expired or tampered certificate reads like any other.
+public struct Certificate: Sendable, Hashable {
+    /// The certificate as it was given.
+    public let der: [UInt8]
+    /// The version, 1 to 3 by number.
+    public let version: Int
+    /// The content octets of the serial number's INTEGER.
+    public let serialNumber: [UInt8]
+    public let issuer: DistinguishedName
+    public let subject: DistinguishedName
+    /// Start of the validity, in seconds since 1970.
+    public let notBefore: Int64
+    /// End of the validity, in seconds since 1970.
+    public let notAfter: Int64
+    /// The DER of the `SubjectPublicKeyInfo`.
+    public let spki: [UInt8]
+    /// The public key, nil when its algorithm is unknown or its bytes are no key.
+    public let publicKey: PublicKey?
+    /// SHA-1 of the public key without its algorithm, by which keychains pair certificates with keys (`pkhh`).
+    public let keyHash: [UInt8]
+    public let extensions: [CertificateExtension]
+    let handle: CertificateHandle
+
+    /// A certificate from its DER.
+    ///
+    /// - Throws: `malformed` for anything else, or bytes after it.
+    public init(der: [UInt8]) throws(CryptoError) {
+        handle = try CertificateHandle(der)
+        let fields = try CertificateFields(der)
+        self.der = der
+        version = fields.version
+        serialNumber = fields.serialNumber
+        issuer = try DistinguishedName(der: fields.issuer)
+        subject = try DistinguishedName(der: fields.subject)
+        notBefore = fields.notBefore
+        notAfter = fields.notAfter
+        spki = fields.spki
+        extensions = fields.extensions
+        publicKey = try? PublicKey(spki: fields.spki)
+        keyHash = if let publicKey { publicKey.keyHash } else { try Digest.hash(fields.keyBits, using: .sha1) }
+    }
+
+    /// All certificates of a PEM text, in order.
+    ///
+    /// - Throws: `malformed` for one that is none.
+    public static func all(inPEM text: [UInt8]) throws(CryptoError) -> [Certificate] {
+        let blocks = try PEM.blocks(labelled: "CERTIFICATE", in: text)
+        return try blocks.map { block throws(CryptoError) in try Certificate(der: block) }
+    }
+
+    /// The certificates of a file, PEM or DER.
+    ///
+    /// - Throws: `malformed` for a file without any.
+    public static func all(in file: [UInt8]) throws(CryptoError) -> [Certificate] {
+        guard PEM.isPEM(file.span) else { return [try Certificate(der: file)] }
+        let certificates = try all(inPEM: file)
+        guard !certificates.isEmpty else { throw CryptoError(.malformed, "certificate") }
+        return certificates
+    }
+
+    /// The certificate as PEM.
+    public var pem: String { PEM.encode(der, label: "CERTIFICATE") }
+
+    /// The hash of the whole certificate.
+    public func fingerprint(_ algorithm: DigestAlgorithm) throws(CryptoError) -> [UInt8] {
+        try Digest.hash(der, using: algorithm)
+    }
+
+    /// Whether subject and issuer are one, as in a root.
+    public var isSelfIssued: Bool { subject == issuer }
+
+    /// Whether the issuer's name and key made this certificate. Nothing else is judged: not time, purpose or revocation.
+    ///
+    /// - Throws: `unsupported` when the issuer's key is of an unknown kind.
+    public func verify(issuedBy issuer: Certificate) throws(CryptoError) -> Bool {
+        guard let key = issuer.publicKey else { throw CryptoError(.unsupported, "issuer's public key") }
+        return try unsafe OpenSSL.call("certificate") { _ in
+            unsafe X509_NAME_cmp(
+                X509_get_issuer_name(handle.pointer), X509_get_subject_name(issuer.handle.pointer)) == 0
+                && X509_verify(handle.pointer, key.handle.pointer) == 1
+        }
+    }
+
+    public static func == (left: Certificate, right: Certificate) -> Bool {
+        left.der == right.der
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(der)
+    }
+}
+
+/// OpenSSL's form of a certificate, which it locks itself.
+@safe
+final class CertificateHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// Wraps `d2i_X509`.
+    init(_ der: [UInt8]) throws(CryptoError) {
+        unsafe pointer = try OpenSSL.call("certificate", failing: .malformed) { context in
+            // Made before it is filled, so that its key is looked for in our context.
+            var certificate = unsafe X509_new_ex(context, nil)
+            guard unsafe certificate != nil else { return nil }
+            let isRead = unsafe der.span.withPointer { start, count in
+                var cursor: UnsafePointer<UInt8>? = unsafe start
+                return unsafe d2i_X509(&certificate, &cursor, count) != nil && cursor == start + count
+            }
+            guard isRead else {
+                // Already gone and nil after a failure of d2i_X509.
+                unsafe X509_free(certificate)
+                return nil
+            }
+            return unsafe certificate
+        }
+    }
+
+    deinit {
+        unsafe X509_free(pointer)
+    }
+}

@@ -1,0 +1,113 @@
+internal import COpenSSL
+internal import TokenKit
+
+/// The name of a certificate's subject or issuer, X.501.
+public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
+    /// The DER of the `Name`.
+    public let der: [UInt8]
+    /// The name as text, most specific part first (RFC 4514), control characters escaped.
+    public let description: String
+    /// The values of the most specific common name, control characters escaped.
+    public let commonName: String?
+    /// The values of the emailAddress attribute, control characters escaped.
+    public let emailAddresses: [String]
+
+    /// - Throws: `malformed` for anything but the DER of one `Name`.
+    public init(der: [UInt8]) throws(CryptoError) {
+        let name = try unsafe Handle("name", failing: .malformed, release: X509_NAME_free) { _ in
+            unsafe der.span.withPointer { start, count in
+                var cursor: UnsafePointer<UInt8>? = unsafe start
+                let name = unsafe d2i_X509_NAME(nil, &cursor, count)
+                guard unsafe cursor == start + count else {
+                    unsafe X509_NAME_free(name)
+                    return nil
+                }
+                return unsafe name
+            }
+        }
+        self.der = der
+        description = (try? DistinguishedName.text(of: name)) ?? DisplayText.hexadecimal(der)
+        commonName = DistinguishedName.values(NID_commonName, of: name).last
+        emailAddresses = DistinguishedName.values(NID_pkcs9_emailAddress, of: name)
+    }
+
+    /// A name of one common name.
+    public init(commonName: String) throws(CryptoError) {
+        let attribute = DER.sequence([DER.objectIdentifier("2.5.4.3"), DER.utf8String(commonName)])
+        try self.init(der: DER.sequence([DER.element(DER.Tag.set, attribute)]))
+    }
+
+    /// Whether it is a name of no parts.
+    public var isEmpty: Bool { der.count <= 2 }
+
+    public static func == (left: DistinguishedName, right: DistinguishedName) -> Bool {
+        left.der == right.der
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(der)
+    }
+
+    /// Wraps `X509_NAME_print_ex`.
+    private static func text(of name: borrowing Handle) throws(CryptoError) -> String {
+        // RFC 2253 without the escapes for what is not ASCII.
+        let flags =
+            ASN1_STRFLGS_ESC_2253 | ASN1_STRFLGS_ESC_CTRL | ASN1_STRFLGS_UTF8_CONVERT | ASN1_STRFLGS_DUMP_UNKNOWN
+            | ASN1_STRFLGS_DUMP_DER | XN_FLAG_SEP_COMMA_PLUS | XN_FLAG_DN_REV | XN_FLAG_FN_SN
+            | XN_FLAG_DUMP_UNKNOWN_FIELDS
+        let output = try unsafe Handle("name", release: release) { context in
+            unsafe BIO_new_ex(context, BIO_s_mem())
+        }
+        let name = unsafe name.pointer
+        let length = try unsafe OpenSSL.call("name") { _ in
+            let length = unsafe X509_NAME_print_ex(output.pointer, name, 0, UInt(flags))
+            return length >= 0 ? Int(length) : nil
+        }
+        let bytes = try unsafe [UInt8](capacity: length, "name") { _, start, count in
+            unsafe count == 0 || BIO_read(output.pointer, start, Int32(count)) == Int32(count)
+        }
+        return DisplayText.escaped(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static let release: Handle.Release = { unsafe BIO_free_all($0) }
+
+    private static func values(_ identifier: Int32, of name: borrowing Handle) -> [String] {
+        let name = unsafe name.pointer
+        var values: [String] = []
+        var position: Int32 = -1
+        while true {
+            position = unsafe X509_NAME_get_index_by_NID(name, identifier, position)
+            guard position >= 0 else { return values }
+            var text: UnsafeMutablePointer<UInt8>?
+            let length = unsafe ASN1_STRING_to_UTF8(
+                &text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, position)))
+            guard length >= 0, let start = unsafe text else { continue }
+            let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(length))
+            values.append(unsafe DisplayText.escaped(String(decoding: bytes, as: UTF8.self)))
+            unsafe CRYPTO_free(text, nil, 0)
+        }
+    }
+}
+
+/// Text from a certificate, made safe to show: what a certificate says must not move a terminal's cursor.
+enum DisplayText {
+    /// Control and formatting characters as `\XX` for each byte of their UTF-8, RFC 4514 §2.4.
+    static func escaped(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate:
+                for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                    result.append(contentsOf: "\\\(Hex.encode([byte]))".unicodeScalars)
+                }
+            default: result.append(scalar)
+            }
+        }
+        return String(result)
+    }
+
+    /// A value nobody can read, RFC 4514 §2.4.
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
+        "#" + Hex.encode(bytes)
+    }
+}

@@ -1,0 +1,138 @@
+internal import COpenSSL
+internal import TokenKit
+
+/// What is found on the way through the bags of a PKCS#12 file, RFC 7292 §4.
+@safe
+struct PKCS12Reader: ~Copyable {
+    private(set) var keys: [PrivateKey] = []
+    private(set) var certificates: [Certificate] = []
+    private(set) var friendlyName: String?
+    private let password: UnsafePointer<CChar>?
+    private let length: Int32
+    /// What is wrong when something does not decrypt.
+    private let refusal: CryptoError.Code
+
+    /// Everything in a file, under a password or none.
+    ///
+    /// "No password" is written in two ways: as no characters, or as the two zero bytes that end no characters.
+    static func read(_ file: borrowing Handle, password: borrowing Secret?) throws(CryptoError) -> PKCS12 {
+        switch password {
+        case .some(let password) where !password.isEmpty:
+            return try unsafe password.bytes.withPointer { start, count throws(CryptoError) in
+                let password = unsafe UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)
+                return try unsafe read(file, password, count, .wrongPassword)
+            }
+        default:
+            do {
+                return try unsafe read(file, nil, 0, .passwordRequired)
+            } catch  where error.code == .passwordRequired {
+                return try unsafe read(file, "", 0, .passwordRequired)
+            }
+        }
+    }
+
+    private static func read(
+        _ file: borrowing Handle, _ password: UnsafePointer<CChar>?, _ count: Int, _ refusal: CryptoError.Code
+    ) throws(CryptoError) -> PKCS12 {
+        guard let length = Int32(exactly: count) else { throw CryptoError(.invalidLength, "password") }
+        let pointer = unsafe file.pointer
+        try unsafe OpenSSL.check("PKCS#12", failing: refusal) { _ in
+            unsafe PKCS12_mac_present(pointer) == 0 ? 1 : PKCS12_verify_mac(pointer, password, length)
+        }
+        var reader = unsafe PKCS12Reader(password: password, length: length, refusal: refusal)
+        try reader.readSafes(of: file)
+        return PKCS12(keys: reader.keys, certificates: reader.certificates, friendlyName: reader.friendlyName)
+    }
+
+    private init(password: UnsafePointer<CChar>?, length: Int32, refusal: CryptoError.Code) {
+        unsafe self.password = password
+        self.length = length
+        self.refusal = refusal
+    }
+
+    private mutating func readSafes(of file: borrowing Handle) throws(CryptoError) {
+        let pointer = unsafe file.pointer
+        let safes = try unsafe Handle("PKCS#12", failing: .malformed, release: PKCS12Reader.freeSafes) { _ in
+            unsafe PKCS12_unpack_authsafes(pointer)
+        }
+        for index in unsafe PKCS12Reader.indices(of: safes.pointer) {
+            guard let element = unsafe OPENSSL_sk_value(safes.pointer, index) else { continue }
+            let safe = unsafe element.assumingMemoryBound(to: PKCS7.self)
+            let isEncrypted = unsafe OBJ_obj2nid(safe.pointee.type) == NID_pkcs7_encrypted
+            // A safe that is encrypted for a public key has no meaning here, and fails to unpack.
+            let code = isEncrypted ? refusal : .unsupported
+            let bags = try unsafe Handle("PKCS#12", failing: code, release: PKCS12Reader.freeBags) { _ in
+                unsafe isEncrypted
+                    ? PKCS12_unpack_p7encdata(safe, password, length) : PKCS12_unpack_p7data(safe)
+            }
+            try unsafe readBags(bags.pointer, depth: 0)
+        }
+    }
+
+    private mutating func readBags(_ bags: OpaquePointer, depth: Int) throws(CryptoError) {
+        // RFC 7292 §4.2.6 allows bags of bags without end.
+        guard depth < 4 else { throw CryptoError(.malformed, "PKCS#12 nesting") }
+        for index in unsafe PKCS12Reader.indices(of: bags) {
+            guard let bag = unsafe OPENSSL_sk_value(bags, index).map(OpaquePointer.init) else { continue }
+            unsafe readName(of: bag)
+            switch unsafe PKCS12_SAFEBAG_get_nid(bag) {
+            case NID_keyBag: try unsafe readKey(bag)
+            case NID_pkcs8ShroudedKeyBag: try unsafe readEncryptedKey(bag)
+            case NID_certBag: try unsafe readCertificate(bag)
+            case NID_safeContentsBag:
+                if let inner = unsafe PKCS12_SAFEBAG_get0_safes(bag) { try unsafe readBags(inner, depth: depth + 1) }
+            default: break
+            }
+        }
+    }
+
+    private mutating func readKey(_ bag: OpaquePointer) throws(CryptoError) {
+        let handle = try unsafe KeyHandle("PKCS#12 key", failing: .malformed) { context in
+            unsafe PKCS12_SAFEBAG_get0_p8inf(bag).flatMap { unsafe EVP_PKCS82PKEY_ex($0, context, nil) }
+        }
+        keys.append(try PrivateKey(checking: handle))
+    }
+
+    private mutating func readEncryptedKey(_ bag: OpaquePointer) throws(CryptoError) {
+        let info = try unsafe Handle("PKCS#12 key", failing: refusal, release: PKCS8_PRIV_KEY_INFO_free) { context in
+            unsafe PKCS12_decrypt_skey_ex(bag, password, length, context, nil)
+        }
+        keys.append(try PrivateKey(checking: KeyHandle(info)))
+    }
+
+    /// The certificate is taken out of the bag's DER, for OpenSSL would read it in its default context.
+    ///
+    ///     SafeBag ::= SEQUENCE { bagId OBJECT IDENTIFIER, bagValue [0] EXPLICIT CertBag, bagAttributes SET OPTIONAL }
+    ///     CertBag ::= SEQUENCE { certId OBJECT IDENTIFIER, certValue [0] EXPLICIT OCTET STRING }
+    private mutating func readCertificate(_ bag: OpaquePointer) throws(CryptoError) {
+        guard unsafe PKCS12_SAFEBAG_get_bag_nid(bag) == NID_x509Certificate else { return }
+        let der = try unsafe [UInt8](encoding: "PKCS#12 certificate") { unsafe i2d_PKCS12_SAFEBAG(bag, $0) }
+        var outer = DERReader(der[...])
+        var safeBag = try outer.read(DER.Tag.sequence).reader
+        _ = try safeBag.read(DER.Tag.objectIdentifier)
+        var value = try safeBag.read(DER.Tag.context(0)).reader
+        var certBag = try value.read(DER.Tag.sequence).reader
+        _ = try certBag.read(DER.Tag.objectIdentifier)
+        var wrapped = try certBag.read(DER.Tag.context(0)).reader
+        certificates.append(try Certificate(der: Array(wrapped.read(DER.Tag.octetString).content)))
+    }
+
+    private mutating func readName(of bag: OpaquePointer) {
+        guard friendlyName == nil, let name = unsafe PKCS12_get_friendlyname(bag) else { return }
+        friendlyName = unsafe DisplayText.escaped(String(cString: name))
+        unsafe CRYPTO_free(name, nil, 0)
+    }
+
+    /// The places of a stack's elements, whose number is negative where there is no stack.
+    private static func indices(of stack: OpaquePointer) -> Range<Int32> {
+        unsafe 0..<max(OPENSSL_sk_num(stack), 0)
+    }
+
+    private static let freeSafes: Handle.Release = { safes in
+        unsafe OPENSSL_sk_pop_free(safes) { unsafe PKCS7_free($0?.assumingMemoryBound(to: PKCS7.self)) }
+    }
+
+    private static let freeBags: Handle.Release = { bags in
+        unsafe OPENSSL_sk_pop_free(bags) { unsafe PKCS12_SAFEBAG_free($0.map(OpaquePointer.init)) }
+    }
+}
