@@ -1,0 +1,84 @@
+import Foundation
+
+/// A pcscd of the test's own, with one virtual reader.
+///
+/// `Scripts/private-pcscd` starts it, in namespaces of its own: several run side by side, and none meets the system's daemon. It
+/// ends with the last reference to this object, and with this process however that ends.
+public final class PrivatePCSCD: Sendable {
+    /// The daemon that PC/SC calls made in this process reach.
+    ///
+    /// libpcsclite keeps the first address it was given until the process ends, so there is one for all tests together. A suite
+    /// that uses it has to be the only one to put cards into its reader. Programs that a test starts are free of this.
+    public static let ofThisProcess: Result<PrivatePCSCD, any Error> = Result {
+        let daemon = try PrivatePCSCD()
+        setenv("PCSCLITE_CSOCK_NAME", daemon.socketPath, 1)
+        return daemon
+    }
+
+    /// The name of the virtual reader, as clients see it.
+    public let readerName: String
+    /// The first process in the daemon's namespaces.
+    public let processIdentifier: Int32
+    /// The address of the daemon, for PCSCLITE_CSOCK_NAME.
+    public let socketPath: String
+
+    private let lifeline = Pipe()
+    private let ended = DispatchSemaphore(value: 0)
+
+    private static let script = Program.packageRoot.appending(path: "Scripts/private-pcscd").path()
+
+    /// Starts a daemon; when this returns, clients can connect and a card can be inserted.
+    ///
+    /// - Parameter reader: What the reader is called; ykcs11 sees only names that start with "Yubico".
+    public init(reader: String = "Virtual PCD") throws {
+        let output = Pipe()
+        let process = Program.process([Self.script, "start", reader])
+        process.standardInput = lifeline
+        process.standardOutput = output
+        process.terminationHandler = { [ended] _ in ended.signal() }
+        try process.run()
+
+        let answer = output.fileHandleForReading.availableData  // one line, written at once
+        let words = String(decoding: answer, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard words.count == 2, let identifier = Int32(words[0]) else { throw NoDaemon() }
+        readerName = "\(reader) 00 00"
+        processIdentifier = identifier
+        socketPath = String(words[1])
+    }
+
+    deinit {
+        // All processes of the namespaces end with their first one, and it is gone only after them.
+        kill(processIdentifier, SIGKILL)
+        ended.wait()
+    }
+
+    /// What a program needs in its environment to be a client of this daemon.
+    public var environment: [String: String] { ["PCSCLITE_CSOCK_NAME": socketPath] }
+
+    /// Runs a program as a client of this daemon.
+    public func run(_ command: [String], input: [UInt8] = []) throws -> ProgramResult {
+        try Program.run(command, environment: environment, input: input)
+    }
+
+    /// The command that runs another one in the daemon's network, where vpcd waits for a card on 127.0.0.1:35963.
+    public func command(entering command: [String]) -> [String] {
+        [Self.script, "enter", "\(processIdentifier)"] + command
+    }
+
+    /// Connects to the reader as a card does, and returns the socket, which the caller closes to take the card out.
+    public func connectCard() throws -> Int32 {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { throw POSIXError(.EMFILE) }
+        let theirs = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+        let relay = Program.process(command(entering: ["socat", "-", "TCP:127.0.0.1:35963,nodelay"]))
+        (relay.standardInput, relay.standardOutput) = (theirs, theirs)
+        do { try relay.run() } catch {
+            close(ends[0])
+            throw error
+        }
+        return ends[0]
+    }
+
+    /// The daemon did not come up; why is on standard error.
+    public struct NoDaemon: Error {}
+}
