@@ -47,8 +47,7 @@ public final class PrivatePCSCD: Sendable {
     }
 
     deinit {
-        // All processes of the namespaces end with their first one, and it is gone only after them.
-        kill(processIdentifier, SIGKILL)
+        try? lifeline.fileHandleForWriting.close()
         ended.wait()
     }
 
@@ -72,6 +71,7 @@ public final class PrivatePCSCD: Sendable {
         let theirs = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
         let relay = Program.process(command(entering: ["socat", "-", "TCP:127.0.0.1:35963,nodelay"]))
         (relay.standardInput, relay.standardOutput) = (theirs, theirs)
+        relay.standardError = FileHandle.nullDevice  // it deplores every card that is taken out
         do { try relay.run() } catch {
             close(ends[0])
             throw error

@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What make says when something that it needs is not there.
+@Suite struct PrerequisitesTests {
+    private static let script = Program.packageRoot.appending(path: "Scripts/prerequisites").path()
+
+    @Test func isContentWhereTheTestsRun() throws {
+        let result = try Program.run([Self.script, "build", "test", "demo", "bench"])
+        #expect(result.status == 0)
+        #expect(result.description == "exit 0\n")
+    }
+
+    @Test func asksForAToolchain() throws {
+        let folder = try TemporaryFolder()
+        try folder.writeProgram("bash", "exec /bin/bash \"$@\"")
+        let result = try Program.run([Self.script, "build"], environment: ["PATH": folder.path])
+        #expect(result.status == 1)
+        #expect(result.description.contains("there is no Swift toolchain (install Swift 6.2 or newer"))
+    }
+
+    @Test(arguments: [
+        ("5.10.1", false), ("6.1.3", false), ("6.2", true), ("6.2.1", true), ("6.10", true), ("7.0", true),
+    ])
+    func comparesVersionsAsNumbers(version: String, isNewEnough: Bool) throws {
+        let folder = try TemporaryFolder()
+        try folder.writeProgram("swift", "echo 'Swift version \(version) (swift-\(version)-RELEASE)'")
+        let result = try Program.run(
+            [Self.script, "build"], environment: ["PATH": "\(folder.path):/usr/bin:/bin"])
+        #expect(result.status == (isNewEnough ? 0 : 1), "\(result)")
+        #expect(result.description.contains("Swift \(version) is too old") != isNewEnough)
+    }
+
+    @Test func namesWhatIsMissingOnAnotherDistributionAndStops() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("os-release", "ID=fedora\n")
+        let result = try Program.run(
+            Self.asRootInOwnMounts(
+                """
+                mount --bind \(folder.path)/os-release /etc/os-release
+                mount -t tmpfs tmpfs /usr/include/openssl
+                exec \(Self.script) build
+                """))
+        #expect(result.status == 1)
+        #expect(result.description.contains("libssl-dev        OpenSSL, which does the cryptography"), "\(result)")
+        #expect(result.description.contains("this is not Debian"))
+        #expect(!result.description.contains("zlib1g-dev"))
+    }
+
+    @Test func installsWhatIsMissingOnDebianAndSaysSo() throws {
+        let folder = try TemporaryFolder()
+        try folder.writeProgram("apt-get", "echo apt-get \"$@\"")
+        let result = try Program.run(
+            Self.asRootInOwnMounts(
+                """
+                mount -t tmpfs tmpfs /usr/include/openssl
+                PATH=\(folder.path):$PATH exec \(Self.script) build
+                """))
+        #expect(result.status == 0, "\(result)")
+        #expect(result.description.contains("libssl-dev        OpenSSL, which does the cryptography"))
+        #expect(result.description.contains("Installing them:  apt-get install libssl-dev"))
+        #expect(result.description.contains("apt-get install --yes"))
+    }
+
+    /// Runs a shell script that may cover files of the system, for itself alone.
+    private static func asRootInOwnMounts(_ script: String) -> [String] {
+        ["unshare"] + (getuid() == 0 ? [] : ["--user", "--map-root-user"]) + ["--mount", "bash", "-euc", script]
+    }
+}

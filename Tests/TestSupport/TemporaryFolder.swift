@@ -1,0 +1,44 @@
+import Foundation
+
+/// A folder that goes away with the last reference to it.
+public final class TemporaryFolder: Sendable {
+    /// Where it is.
+    public let url: URL
+
+    /// Makes a folder that only this user can enter.
+    public init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "tokenkit-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: url)
+    }
+
+    /// Where it is, as programs want it.
+    public var path: String { url.path() }
+
+    /// Where a file in it is.
+    public func path(_ name: String) -> String { url.appending(path: name).path() }
+
+    /// Writes a file.
+    @discardableResult public func write(_ name: String, _ text: String) throws -> String {
+        try write(name, Array(text.utf8))
+    }
+
+    /// Writes a file.
+    @discardableResult public func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+        try Data(bytes).write(to: url.appending(path: name))
+        return path(name)
+    }
+
+    /// Writes a shell script that can be run.
+    public func writeProgram(_ name: String, _ body: String) throws {
+        let path = try write(name, "#!/bin/sh\n\(body)\n")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+    }
+
+    /// What a file holds.
+    public func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: url.appending(path: name))) }
+}
