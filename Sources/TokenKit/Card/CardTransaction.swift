@@ -39,6 +39,22 @@ public struct CardTransaction: ~Copyable {
         return try collect(first, after: command, limit: limit)
     }
 
+    /// Sends a command in short form and takes the first part of its answer alone.
+    ///
+    /// What the card still holds of the answer it drops with the next command. A look at the beginning of a large object
+    /// costs one command this way.
+    ///
+    /// - Returns: at most 256 bytes of data; ``StatusWord/success`` also where there would be more.
+    public mutating func sendForFirstPart(_ command: CommandAPDU) throws(CardError) -> ResponseAPDU {
+        var response = try sendShort(command)
+        if response.data.isEmpty, let remaining = response.status.remainingResponseLength {
+            response = try sendShort(
+                CommandAPDU(cla: command.cla, ins: 0xC0, p1: 0, p2: 0, expectedLength: remaining))
+        }
+        if response.status.remainingResponseLength != nil { response.status = .success }
+        return response
+    }
+
     /// Sends a short command whose data no other memory holds: a PIN.
     ///
     /// The command is never repeated, whatever the answer.

@@ -73,6 +73,11 @@ extension CardTransaction {
         do { return try send(command, limit: limit) } catch { throw TokenError(error) }
     }
 
+    /// ``sendForFirstPart(_:)`` for code that throws ``TokenError``.
+    public mutating func exchangeForFirstPart(_ command: CommandAPDU) throws(TokenError) -> ResponseAPDU {
+        do { return try sendForFirstPart(command) } catch { throw TokenError(error) }
+    }
+
     /// ``send(_:secret:)`` for code that throws ``TokenError``.
     public mutating func exchange(_ header: CommandAPDU, secret: borrowing Secret) throws(TokenError) -> ResponseAPDU {
         do { return try send(header, secret: secret) } catch { throw TokenError(error) }
