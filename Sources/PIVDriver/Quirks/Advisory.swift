@@ -1,0 +1,20 @@
+/// A published weakness of devices with certain versions.
+package struct Advisory: Sendable {
+    package let name: String
+    package let advice: String
+    let versions: ClosedRange<Firmware>
+
+    static let all: [Advisory] = [
+        Advisory(
+            name: "YSA-2017-01 (ROCA)", advice: "RSA keys generated on this device are weak; replace them",
+            versions: Firmware(4, 2, 6)...Firmware(4, 3, 4)),
+        Advisory(
+            name: "YSA-2024-03 (EUCLEAK)", advice: "who holds the device for long can find out its EC keys",
+            versions: Firmware(5, 0, 0)...Firmware(5, 6, .max)),
+    ]
+
+    /// Those that hold for a Yubico device of this version.
+    package static func all(for firmware: Firmware) -> [Advisory] {
+        all.filter { $0.versions.contains(firmware) }
+    }
+}

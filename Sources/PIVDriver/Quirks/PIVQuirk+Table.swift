@@ -1,0 +1,57 @@
+internal import TokenKit
+
+extension PIVQuirk {
+    /// Every make that needs a difference. More than one row may hold for a card; the first that names a make names it.
+    package static let table: [PIVQuirk] = [
+        PIVQuirk(
+            // Over the air the ATR has no room for the last letter.
+            "YubiKey 5", by: "Yubico", where: Match(historicalText: "YubiKe"),
+            [
+                .tellsVersion, .tellsSerialNumber, .mayTellMetadata, .attests, .anyPINCharacters, .onlyApplicationPIN,
+                .retiredKeysWithoutHistory,
+            ],
+            profiles: ["yubikey-5.7", "yubikey-5.4", "yubikey-5.3.1", "yubikey-nfc"]),
+        PIVQuirk(
+            "YubiKey 4", by: "Yubico", where: Match(historicalText: "Yubikey4"),
+            [
+                .tellsVersion, .attests, .anyPINCharacters, .onlyApplicationPIN, .noLogout, .retiredKeysWithoutHistory,
+            ],
+            profiles: ["yubikey-4.3", "yubikey-4.2"]),
+        PIVQuirk(
+            "YubiKey NEO", by: "Yubico", where: Match(historicalText: "YubikeyNEO"),
+            [.tellsVersion, .anyPINCharacters, .onlyApplicationPIN, .noLogout, .retiredKeysWithoutHistory],
+            profiles: ["yubikey-neo"]),
+        PIVQuirk(
+            "PivApplet", by: nil, where: Match(labelPrefix: "PivApplet"), [.tellsVersion, .noLogout],
+            profiles: ["pivapplet", "pivapplet-jc22"]),
+        PIVQuirk(
+            nil, by: nil, where: Match(announcedAlgorithm: .p256WithSHA1), [.hashesOnCard],
+            profiles: ["pivapplet-jc22"]),
+        PIVQuirk(
+            // It claims a version whose functions it lacks, and has neither GUID nor FASC-N.
+            nil, by: nil, where: Match(atr: ATR([0x3B, 0x80, 0x80, 0x01, 0x01]), isMinimal: true),
+            [.tellsVersion, .tellsSerialNumber, .noLogout], profiles: ["token2"]),
+        PIVQuirk(
+            nil, by: "SoloKeys", where: Match(announcedAlgorithm: .soloEd25519), [.ed25519As22], profiles: ["solo-2"]),
+        PIVQuirk(
+            // Cards that are CAC and PIV in one.
+            nil, by: nil, where: Match(historicalPrefix: [0x00, 0x31, 0xC0, 0x64]),
+            [.onlyApplicationPIN, .noStatusQuery, .noLogout], profiles: ["dual-cac", "oberthur-va"]),
+    ]
+}
+
+/// What is different about one card: all rows that hold for it.
+struct PIVQuirks: Hashable, Sendable {
+    let manufacturer: String?
+    let model: String?
+    private let differences: Set<PIVQuirk.Difference>
+
+    init(of atr: ATR, _ application: ApplicationTemplate) {
+        let rows = PIVQuirk.table.filter { $0.match.holds(for: atr, application) }
+        manufacturer = rows.lazy.compactMap(\.manufacturer).first
+        model = rows.lazy.compactMap(\.model).first
+        differences = rows.reduce(into: []) { $0.formUnion($1.differences) }
+    }
+
+    func has(_ difference: PIVQuirk.Difference) -> Bool { differences.contains(difference) }
+}

@@ -1,0 +1,75 @@
+internal import TokenKit
+
+/// A make of card that differs from SP 800-73, or adds to it: how it is told, and what is different.
+package struct PIVQuirk: Sendable {
+    /// What to know of a card before it is spoken to.
+    package enum Difference: Hashable, Sendable, CaseIterable {
+        /// Tells its version (Yubico, `FD`).
+        case tellsVersion
+        /// Tells the number printed on it (Yubico, `F8`).
+        case tellsSerialNumber
+        /// May tell of its keys and PINs (Yubico, `F7`); whether it does is seen when it is asked.
+        case mayTellMetadata
+        /// Attests to keys that it generated (Yubico, `F9`).
+        case attests
+        /// Takes any characters in a PIN, not only digits.
+        case anyPINCharacters
+        /// Has no other PIN than the application's: its Discovery Object is missing, or tells nothing new.
+        case onlyApplicationPIN
+        /// Does not tell how its PIN stands.
+        case noStatusQuery
+        /// Does not forget a PIN on request.
+        case noLogout
+        /// May have retired keys that no Key History tells of.
+        case retiredKeysWithoutHistory
+        /// Knows Ed25519 by the number `22`.
+        case ed25519As22
+        /// Signs with ECDSA only what it has hashed itself, so that it cannot sign a digest.
+        case hashesOnCard
+    }
+
+    /// How a make is told. What is nil is not looked at; the rest has to hold together.
+    package struct Match: Sendable {
+        var historicalText: String?
+        var historicalPrefix: [UInt8]?
+        var atr: ATR?
+        var labelPrefix: String?
+        var announcedAlgorithm: PIVAlgorithm?
+        var isMinimal: Bool?
+
+        func holds(for atr: ATR, _ application: ApplicationTemplate) -> Bool {
+            let historical = atr.historicalBytes
+            let label = application.label ?? ""
+            return historicalText.map { Match.contains(historical, Array($0.utf8)) } ?? true
+                && historicalPrefix.map { historical.starts(with: $0) } ?? true
+                && self.atr.map { $0 == atr } ?? true
+                && labelPrefix.map { label.hasPrefix($0) } ?? true
+                && announcedAlgorithm.map { application.algorithms.contains($0) } ?? true
+                && isMinimal.map { $0 == application.isMinimal } ?? true
+        }
+
+        private static func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
+            bytes.indices.contains { bytes[$0...].starts(with: part) }
+        }
+    }
+
+    /// What to call the card; nil where the row tells nothing of who made it.
+    package let manufacturer: String?
+    package let model: String?
+    package let match: Match
+    package let differences: Set<Difference>
+
+    /// The virtual card's profiles that show the differences.
+    package let profiles: [String]
+
+    init(
+        _ model: String?, by manufacturer: String?, where match: Match, _ differences: Set<Difference>,
+        profiles: [String]
+    ) {
+        self.manufacturer = manufacturer
+        self.model = model
+        self.match = match
+        self.differences = differences
+        self.profiles = profiles
+    }
+}

@@ -1,0 +1,67 @@
+public import TokenKit
+
+/// A place for a key pair and its certificate, by key reference, in the order in which they are listed.
+///
+/// SP 800-73-5 part 1 table 4b; `F9` is Yubico's.
+public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
+    case authentication = 0x9A
+    case signature = 0x9C
+    case keyManagement = 0x9D
+    case cardAuthentication = 0x9E
+    case retired1 = 0x82, retired2, retired3, retired4, retired5, retired6, retired7, retired8, retired9, retired10
+    case retired11, retired12, retired13, retired14, retired15, retired16, retired17, retired18, retired19, retired20
+    case attestation = 0xF9
+
+    /// The four that every PIV card has.
+    public static let primary: [PIVSlot] = [.authentication, .signature, .keyManagement, .cardAuthentication]
+
+    /// The twenty for key management keys of former days.
+    public static let retired: [PIVSlot] = allCases.filter { $0.retiredNumber != nil }
+
+    /// The slot that an object's name stands for: two hexadecimal digits.
+    public init?(_ id: TokenObjectID) {
+        guard let octets = Hex.decode(id.rawValue), octets.count == 1 else { return nil }
+        self.init(rawValue: octets[0])
+    }
+
+    /// The key reference in two hexadecimal digits.
+    public var objectID: TokenObjectID { TokenObjectID(Hex.encode([rawValue])) }
+
+    /// 1 to 20 for a retired key management key.
+    public var retiredNumber: Int? {
+        (0x82...0x95).contains(rawValue) ? Int(rawValue) - 0x81 : nil
+    }
+
+    /// What SP 800-73 calls the key.
+    public var label: String {
+        switch self {
+        case .authentication: "PIV Authentication"
+        case .signature: "Digital Signature"
+        case .keyManagement: "Key Management"
+        case .cardAuthentication: "Card Authentication"
+        case .attestation: "Attestation"
+        default: "Retired Key Management \(retiredNumber ?? 0)"
+        }
+    }
+
+    /// Where the certificate is.
+    public var container: PIVContainer {
+        switch self {
+        case .authentication: .authenticationCertificate
+        case .signature: .signatureCertificate
+        case .keyManagement: .keyManagementCertificate
+        case .cardAuthentication: .cardAuthenticationCertificate
+        case .attestation: .attestationCertificate
+        default: .retiredCertificate(retiredNumber ?? 1)
+        }
+    }
+
+    /// When the key wants the PIN on a card that does not tell. SP 800-73-5 part 1 table 4b.
+    public var standardPINPolicy: PINPolicy {
+        switch self {
+        case .signature: .always
+        case .cardAuthentication: .never
+        default: .once
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import TokenKit
+
+/// What a status word means for PIV, in one place. SP 800-73-5 part 2 table 1.
+extension StatusWord {
+    /// Whether the command did what it should.
+    var isSuccess: Bool { self == .success || self == .applicationDeactivated }
+
+    /// How many tries the status word leaves: `63CX`, and `630X` as some cards write it. `6300` alone does not tell.
+    var triesLeft: Int? {
+        switch (sw1, sw2) {
+        case (0x63, 0xC0...0xCF): Int(sw2 & 0x0F)
+        case (0x63, 0x01...0x0F): Int(sw2)
+        case (0x69, 0x83): 0
+        default: nil
+        }
+    }
+
+    /// Whether the card looked at a PIN and refused it.
+    var isWrongPIN: Bool { sw1 == 0x63 }
+
+    /// Whether another application may have given this answer, because another program selected it since.
+    ///
+    /// A PIN answered so was not judged: PIV's own answer to a PIN is none of these.
+    var mayComeFromAnotherApplication: Bool {
+        switch self {
+        case .instructionNotSupported, .classNotSupported, .functionNotSupported, .incorrectParameters,
+            .referenceNotFound, .wrongParameters, .applicationNotSelected:
+            true
+        default: false
+        }
+    }
+
+    /// Whether the instruction, or this form of it, is not there at all.
+    var isUnknownFunction: Bool {
+        switch self {
+        case .instructionNotSupported, .classNotSupported, .functionNotSupported, .incorrectParameters,
+            .wrongParameters, .wrongLength:
+            true
+        default: false
+        }
+    }
+
+    private static let applicationNotSelected: StatusWord = 0x6999
+}
+
+extension TokenError {
+    /// What a status word other than success means.
+    ///
+    /// - Parameter what: what was asked for, as the beginning of a sentence: `reading the Key History Object`.
+    init(_ status: StatusWord, _ what: String) {
+        let (code, why) = TokenError.meaning(of: status)
+        self.init(code, "\(what): \(why)", triesLeft: status.triesLeft, status: status)
+    }
+
+    private static func meaning(of status: StatusWord) -> (Code, String) {
+        switch status {
+        case .securityStatusNotSatisfied: (.pinRequired, "the card wants the PIN first")
+        case .authenticationMethodBlocked: (.pinBlocked, "no try is left (unblock it with the unblocking key)")
+        case .conditionsNotSatisfied: (.conditionsNotSatisfied, "a touch or another condition of the card is missing")
+        case .objectNotFound, .referenceNotFound: (.notFound, "the card has none")
+        case .notEnoughMemory, .memoryFailure: (.storage, "the card's memory is full or failed")
+        case .incorrectData: (.unsupported, "the card does not take this data")
+        case .secureMessagingNotSupported, 0x6987, 0x6988: (.unsupported, "the card wants secure messaging")
+        case _ where status.isWrongPIN: (.pinIncorrect, TokenError.wrong(triesLeft: status.triesLeft))
+        case _ where status.isUnknownFunction: (.unsupported, "the card cannot do that")
+        default: (.malformed, "the card failed")
+        }
+    }
+
+    private static func wrong(triesLeft: Int?) -> String {
+        switch triesLeft {
+        case 0?: "wrong, and no try is left"
+        case 1?: "wrong, one try is left"
+        case let count?: "wrong, \(count) tries are left"
+        case nil: "wrong"
+        }
+    }
+}

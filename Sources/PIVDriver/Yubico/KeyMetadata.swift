@@ -1,0 +1,74 @@
+package import TokenKit
+
+/// What a YubiKey tells of a key. Yubico, GET METADATA.
+///
+///     01 algorithm · 02 PIN policy, touch policy · 03 origin · 04 public key
+package struct KeyMetadata: Hashable, Sendable {
+    package let algorithm: PIVAlgorithm
+
+    /// Nil where the card leaves it to the slot.
+    package let pinPolicy: PINPolicy?
+    package let touchPolicy: TouchPolicy
+
+    /// `81` modulus, `82` exponent of an RSA key, or `86` point; empty where the card does not tell.
+    package let publicKey: [UInt8]
+
+    package init(parsing data: [UInt8]) throws(TokenError) {
+        let fields = try PIVFormat.parsing("key metadata") { () throws(TLVError) in
+            var reader = TLVReader(data)
+            return try reader.fields()
+        }
+        guard let algorithm = fields[0x01]?.first else {
+            throw PIVFormat.malformed("key metadata", TLVError(.missing, tag: 0x01).description)
+        }
+        self.algorithm = PIVAlgorithm(rawValue: algorithm)
+        let policies = fields[0x02] ?? []
+        pinPolicy = policies.first.flatMap { YubicoPolicy.pin($0) }
+        touchPolicy = policies.dropFirst().first.map { YubicoPolicy.touch($0) } ?? .unknown
+        publicKey = fields[0x04] ?? []
+    }
+}
+
+/// What a YubiKey tells of a PIN or unblocking key.
+///
+///     05 whether it is the factory's · 06 tries in all, tries left
+package struct PINMetadata: Hashable, Sendable {
+    package let isDefault: Bool?
+    package let maximumTries: Int?
+    package let triesLeft: Int?
+
+    package init(parsing data: [UInt8]) throws(TokenError) {
+        let fields = try PIVFormat.parsing("PIN metadata") { () throws(TLVError) in
+            var reader = TLVReader(data)
+            return try reader.fields()
+        }
+        isDefault = fields[0x05]?.first.map { $0 != 0 }
+        let tries = fields[0x06] ?? []
+        maximumTries = tries.count == 2 ? Int(tries[0]) : nil
+        triesLeft = tries.count == 2 ? Int(tries[1]) : nil
+    }
+}
+
+/// The numbers of PIN and touch policies.
+enum YubicoPolicy {
+    /// 0 leaves it to the slot; 4 and 5 want a fingerprint, or the PIN in its place.
+    static func pin(_ number: UInt8) -> PINPolicy? {
+        switch number {
+        case 0: nil
+        case 1: .never
+        case 2, 4: .once
+        case 3, 5: .always
+        default: .other(number)
+        }
+    }
+
+    static func touch(_ number: UInt8) -> TouchPolicy {
+        switch number {
+        case 0: .unknown
+        case 1: .never
+        case 2: .always
+        case 3: .cached
+        default: .other(number)
+        }
+    }
+}
