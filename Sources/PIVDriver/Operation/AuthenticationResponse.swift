@@ -1,0 +1,27 @@
+package import TokenKit
+
+/// The answer to GENERAL AUTHENTICATE. SP 800-73-5 part 2 §3.2.4 and table 7.
+///
+///     7C { 82 response }
+package enum AuthenticationResponse {
+    /// Takes the response out, without leaving it in memory that nobody clears.
+    package static func parse(_ answer: borrowing Secret) throws(TokenError) -> Secret {
+        let bytes = answer.bytes
+        guard let template = content(of: 0x7C, in: bytes), let response = content(of: 0x82, in: template),
+            !response.isEmpty
+        else { throw PIVFormat.malformed("answer to GENERAL AUTHENTICATE", "7C and 82 do not make up all of it") }
+        return Secret(copying: response)
+    }
+
+    /// The value of the one data object that makes up all of `bytes`; nil where that is not so.
+    @_lifetime(copy bytes)
+    private static func content(of tag: UInt8, in bytes: Span<UInt8>) -> Span<UInt8>? {
+        guard bytes.count >= 2, bytes[0] == tag else { return nil }
+        let octets = bytes[1] < 0x80 ? 0 : Int(bytes[1] & 0x7F)
+        guard octets <= 2, bytes[1] != 0x80, bytes.count >= 2 + octets else { return nil }
+        var length = octets == 0 ? Int(bytes[1]) : 0
+        for index in 2..<2 + octets { length = length << 8 | Int(bytes[index]) }
+        guard bytes.count == 2 + octets + length else { return nil }
+        return bytes.extracting((2 + octets)...)
+    }
+}

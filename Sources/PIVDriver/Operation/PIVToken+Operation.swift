@@ -1,0 +1,95 @@
+public import TokenKit
+
+// GENERAL AUTHENTICATE with a key pair. SP 800-73-5 part 2 §3.2.4.
+extension PIVToken {
+    public mutating func perform(
+        _ operation: TokenOperation, _ card: inout CardTransaction
+    ) throws(TokenError) -> Secret {
+        let target = try target(of: operation, &card)
+        switch target.key.pinPolicy {
+        case .never: break
+        case .once where isPresented(in: card): break
+        default: throw TokenError(.pinRequired, "the \(target.slot.label) key wants the PIN")
+        }
+        return try authenticate(target, isFresh: false, &card)
+    }
+
+    public mutating func perform(
+        _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError) -> Secret {
+        let block = try padded(pin, .pin)
+        let target = try target(of: operation, &card)
+        let reference = try pinReference(&card)
+        try requireTry(of: reference, block, lastTry, &card)
+        // Any command between these two may take the PIN from a key that wants it always.
+        try present(block, as: reference, &card)
+        return try authenticate(target, isFresh: true, &card)
+    }
+
+    /// The key of an operation, and what the card is to do with it.
+    private struct Target {
+        let slot: PIVSlot
+        let key: TokenKey
+        let request: PrivateKeyRequest
+    }
+
+    private mutating func target(
+        of operation: TokenOperation, _ card: inout CardTransaction
+    ) throws(TokenError) -> Target {
+        guard let slot = PIVSlot(operation.key) else {
+            throw TokenError(.notFound, "PIV has no key '\(operation.key)' (keys are 9A, 9C, 9D, 9E and 82 to 95)")
+        }
+        let reading = try object(in: slot, &card)
+        guard let key = reading.object?.key else {
+            throw reading.failure ?? TokenError(.notFound, "the card tells of no \(slot.label) key")
+        }
+        return Target(
+            slot: slot, key: key, request: try PrivateKeyRequest(operation.action, with: key, quirks: quirks))
+    }
+
+    /// - Parameter isFresh: whether the PIN was presented right before.
+    private mutating func authenticate(
+        _ target: Target, isFresh: Bool, _ card: inout CardTransaction
+    ) throws(TokenError) -> Secret {
+        let request = target.request
+        let command = PIVCommand.generalAuthenticate(
+            request.algorithm, target.slot, field: request.field, request.input, answerLength: request.answerLength,
+            isConfidential: request.isConfidential)
+        var response = try send(command, limit: request.answerLength + PIVCommand.templateOverhead, &card)
+        let answer = Secret(consuming: &response.data)
+        if response.status == .securityStatusNotSatisfied {
+            throw try refusal(of: target, isFresh: isFresh, &card)
+        }
+        guard response.status.isSuccess else {
+            throw TokenError(response.status, "using the \(target.slot.label) key")
+        }
+        return try request.complete(AuthenticationResponse.parse(answer))
+    }
+
+    /// What 6982 means: a card says the same of a PIN that it wants and of a touch that did not come.
+    private mutating func refusal(
+        of target: Target, isFresh: Bool, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenError {
+        let status = StatusWord.securityStatusNotSatisfied
+        let untouched = TokenError(
+            .conditionsNotSatisfied, "the \(target.slot.label) key waited for a touch that did not come",
+            status: status)
+        let wantsPIN = TokenError(.pinRequired, "the \(target.slot.label) key wants the PIN", status: status)
+        let wasPresented = pins.isPresented
+        pins.notPresented()
+        switch (target.key.touchPolicy, isFresh) {
+        case (.always, true), (.cached, true), (.other, true): return untouched
+        case (_, true):
+            return TokenError(
+                .conditionsNotSatisfied,
+                "the card took the PIN and refuses the \(target.slot.label) key (a touch or its contacts may be wanted)",
+                status: status)
+        case (.never, false), (.unknown, false): return wantsPIN
+        case (_, false) where target.key.pinPolicy == .never: return untouched
+        // It is no longer believed that the PIN is presented, so the card may be asked.
+        case (_, false):
+            guard wasPresented else { return wantsPIN }
+            return try queryStatus(of: try pinReference(&card), &card) ? untouched : wantsPIN
+        }
+    }
+}

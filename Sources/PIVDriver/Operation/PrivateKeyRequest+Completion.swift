@@ -1,0 +1,75 @@
+internal import SystemCrypto
+internal import TokenKit
+
+// The card's answer: checked for its form, and given the form that was asked for.
+extension PrivateKeyRequest {
+    /// - Throws: ``TokenError`` `.malformed` for an answer that is not what was asked for.
+    func complete(_ answer: consuming Secret) throws(TokenError) -> Secret {
+        do throws(CryptoError) {
+            switch completion {
+            case .rsaSignature(let block, let key):
+                try requireLength(answer)
+                try require(key.encrypt(answer.bytes, using: .raw) == block)
+                return answer
+            case .ecdsaSignature(let digest, let key):
+                let length = key.kind.coordinateLength ?? 0
+                let halves = try ECDSASignature.fixedWidth(
+                    fromDER: PrivateKeyRequest.copy(answer), coordinateLength: length)
+                var signature = try ECDSASignature.der(fromFixedWidth: halves)
+                try require(key.verify(signature, digest: digest, using: .ecdsa(nil)))
+                return Secret(consuming: &signature)
+            case .ed25519Signature(let message, let key):
+                try requireLength(answer)
+                try require(key.verify(PrivateKeyRequest.copy(answer), message: message, using: .ed25519))
+                return answer
+            case .decryption(let algorithm, let ciphertext):
+                try requireLength(answer)
+                return try PrivateKeyRequest.unpad(answer, algorithm, ciphertext)
+            case .agreement:
+                try requireLength(answer)
+                try PrivateKeyRequest.requireContribution(answer)
+                return answer
+            }
+        } catch {
+            // What the card sent is to blame, save for a ciphertext that was made for another key or with another padding.
+            if error.code == .decryptionFailed {
+                throw TokenError(.invalidArgument, "the ciphertext does not open with this key and padding")
+            }
+            throw TokenError(.malformed, "the card's answer is wrong, and was not passed on: \(error)")
+        }
+    }
+
+    private func requireLength(_ answer: borrowing Secret) throws(CryptoError) {
+        guard answer.count == answerLength else { throw CryptoError(.invalidLength, "\(answer.count) bytes") }
+    }
+
+    private func require(_ isRight: Bool) throws(CryptoError) {
+        guard isRight else {
+            throw CryptoError(.invalidKey, "the signature does not verify with the certificate's key")
+        }
+    }
+
+    private static func unpad(
+        _ block: consuming Secret, _ algorithm: TokenOperation.DecryptionAlgorithm, _ ciphertext: [UInt8]
+    ) throws(CryptoError) -> Secret {
+        switch algorithm {
+        case .rsaRaw: return block
+        case .rsaPKCS1: return try RSAPadding.removePKCS1Decryption(block, ciphertext: ciphertext)
+        case .rsaOAEP(let digest): return try RSAPadding.removeOAEP(block, algorithm: digest, mgf1: digest)
+        }
+    }
+
+    /// A shared secret of zeros comes of a peer's key that contributes nothing (RFC 7748 §6.1).
+    private static func requireContribution(_ secret: borrowing Secret) throws(CryptoError) {
+        let bytes = secret.bytes
+        var all: UInt8 = 0
+        for index in bytes.indices { all |= bytes[index] }
+        guard all != 0 else { throw CryptoError(.invalidKey, "a shared secret of zeros") }
+    }
+
+    /// A signature is no secret.
+    private static func copy(_ answer: borrowing Secret) -> [UInt8] {
+        let bytes = answer.bytes
+        return bytes.indices.map { bytes[$0] }
+    }
+}

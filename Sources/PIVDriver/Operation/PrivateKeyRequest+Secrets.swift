@@ -1,0 +1,37 @@
+internal import SystemCrypto
+internal import TokenKit
+
+// Decryption and key agreement: what comes back is a secret.
+extension PrivateKeyRequest {
+    static func decrypt(
+        _ ciphertext: [UInt8], _ decryption: TokenOperation.DecryptionAlgorithm, _ key: TokenKey, _ publicKey: PublicKey
+    ) throws(TokenError) -> PrivateKeyRequest {
+        guard case .rsa(let bits) = key.algorithm else {
+            throw TokenError(.invalidArgument, "only RSA keys decrypt")
+        }
+        return try rsa(
+            ciphertext, bits: bits, publicKey, isConfidential: true, .decryption(decryption, of: ciphertext))
+    }
+
+    /// - Parameter peer: an uncompressed point on the key's curve, or the 32 bytes of an X25519 key.
+    static func agree(
+        with peer: [UInt8], _ key: TokenKey, _ publicKey: PublicKey
+    ) throws(TokenError) -> PrivateKeyRequest {
+        let kind = publicKey.kind
+        let algorithm: PIVAlgorithm
+        switch kind {
+        case .ecP256: algorithm = .p256
+        case .ecP384: algorithm = .p384
+        case .x25519: algorithm = .x25519
+        default: throw TokenError(.invalidArgument, "the key agrees on no secrets")
+        }
+        do {
+            // A point that is not on the curve could draw the key out of a careless card.
+            _ = try kind.isEC ? PublicKey(ecPoint: peer, curve: kind) : PublicKey(raw: peer, kind: kind)
+        } catch {
+            throw TokenError(error, "the other's public key")
+        }
+        return PrivateKeyRequest(
+            algorithm, 0x85, peer, answerLength: kind.coordinateLength ?? 0, isConfidential: true, .agreement)
+    }
+}

@@ -1,0 +1,88 @@
+internal import SystemCrypto
+internal import TokenKit
+
+// Signatures: the card does the bare operation, the host what comes before it.
+extension PrivateKeyRequest {
+    static func sign(
+        _ input: [UInt8], _ signature: TokenOperation.SignatureAlgorithm, _ key: TokenKey, _ publicKey: PublicKey,
+        _ quirks: PIVQuirks
+    ) throws(TokenError) -> PrivateKeyRequest {
+        switch (signature, key.algorithm) {
+        case (.rsaRaw, .rsa(let bits)), (.rsaPKCS1, .rsa(let bits)), (.rsaPKCS1Unprefixed, .rsa(let bits)),
+            (.rsaPSS, .rsa(let bits)):
+            let block = try rsaBlock(input, signature, bits: bits)
+            return try rsa(block, bits: bits, publicKey, .rsaSignature(of: block, publicKey))
+        case (.ecdsa, .ecP256), (.ecdsa, .ecP384):
+            guard !quirks.has(.hashesOnCard) else {
+                throw TokenError(.unsupported, "this card signs only what it has hashed itself")
+            }
+            return try ecdsa(input, publicKey)
+        case (.ed25519, .ed25519):
+            guard input.count <= maximumMessage else {
+                throw TokenError(.invalidArgument, "Ed25519 on a card signs messages of up to \(maximumMessage) bytes")
+            }
+            return PrivateKeyRequest(
+                quirks.has(.ed25519As22) ? .soloEd25519 : .ed25519, 0x81, input, answerLength: 64,
+                .ed25519Signature(of: input, publicKey))
+        default:
+            throw TokenError(.invalidArgument, "the key cannot make this kind of signature")
+        }
+    }
+
+    /// The RSA private-key operation over a block as long as the modulus, and smaller than it.
+    static func rsa(
+        _ block: [UInt8], bits: Int, _ publicKey: PublicKey, isConfidential: Bool = false, _ completion: Completion
+    ) throws(TokenError) -> PrivateKeyRequest {
+        let algorithm: PIVAlgorithm
+        switch bits {
+        case 1024: algorithm = .rsa1024
+        case 2048: algorithm = .rsa2048
+        case 3072: algorithm = .rsa3072
+        case 4096: algorithm = .rsa4096
+        default: throw TokenError(.unsupported, "PIV has no RSA keys of \(bits) bits")
+        }
+        guard let modulus = publicKey.rsaComponents?.modulus, block.count == modulus.count,
+            block.lexicographicallyPrecedes(modulus)
+        else { throw TokenError(.invalidArgument, "the input has to be as long as the modulus, and smaller") }
+        return PrivateKeyRequest(
+            algorithm, 0x81, block, answerLength: block.count, isConfidential: isConfidential, completion)
+    }
+
+    private static func rsaBlock(
+        _ input: [UInt8], _ signature: TokenOperation.SignatureAlgorithm, bits: Int
+    ) throws(TokenError) -> [UInt8] {
+        let keyBytes = (bits + 7) / 8
+        do throws(CryptoError) {
+            switch signature {
+            case .rsaPKCS1(let digest):
+                return try RSAPadding.pkcs1Signature(digest: input, algorithm: digest, keyBytes: keyBytes)
+            case .rsaPKCS1Unprefixed:
+                return try RSAPadding.pkcs1Raw(input, keyBytes: keyBytes)
+            case .rsaPSS(let digest, let saltLength):
+                guard (0..<keyBytes).contains(saltLength) else { throw CryptoError(.invalidLength, "PSS salt") }
+                return try RSAPadding.pss(
+                    digest: input, algorithm: digest, mgf1: digest, salt: RandomBytes.make(count: saltLength),
+                    keyBits: bits)
+            default: return input
+            }
+        } catch {
+            throw TokenError(error, "padding")
+        }
+    }
+
+    /// ECDSA takes as many bits as the curve's order has (FIPS 186-5 §6.4.1); cards want all of them.
+    private static func ecdsa(_ digest: [UInt8], _ publicKey: PublicKey) throws(TokenError) -> PrivateKeyRequest {
+        guard let length = publicKey.kind.coordinateLength, let bits = publicKey.kind.bits, !digest.isEmpty else {
+            throw TokenError(.invalidArgument, "there is no digest to sign")
+        }
+        let cut = ECDSASignature.truncate(digest, orderBits: bits)
+        let input = [UInt8](repeating: 0, count: max(0, length - cut.count)) + cut
+        return PrivateKeyRequest(
+            publicKey.kind == .ecP256 ? .p256 : .p384, 0x81, input,
+            // Two integers with a sign byte each, tags and lengths.
+            answerLength: 2 * (length + 1) + 8, .ecdsaSignature(of: input, publicKey))
+    }
+
+    /// What fits the data of a command of 65,535 bytes.
+    private static let maximumMessage = 65_000
+}

@@ -1,0 +1,81 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// What the card is asked to do with a private key, and what is done with its answer.
+///
+/// Everything that can be wrong with an operation is found when this is made, before the card is asked.
+struct PrivateKeyRequest: Sendable {
+    let algorithm: PIVAlgorithm
+
+    /// `81` for a signature or RSA, `85` for a key agreement. SP 800-73-5 part 2 table 7.
+    let field: TLVTag
+    let input: [UInt8]
+
+    /// Bytes that the answer may have.
+    let answerLength: Int
+
+    /// Whether the answer is a secret of somebody.
+    let isConfidential: Bool
+    let completion: Completion
+
+    /// What becomes of the card's answer.
+    enum Completion: Sendable {
+        /// A signature: it is checked with the public key, as a faulty one may give the private key away.
+        case rsaSignature(of: [UInt8], PublicKey)
+        case ecdsaSignature(of: [UInt8], PublicKey)
+        case ed25519Signature(of: [UInt8], PublicKey)
+        case decryption(TokenOperation.DecryptionAlgorithm, of: [UInt8])
+        case agreement
+    }
+
+    /// - Throws: ``TokenError`` `.invalidArgument` or `.unsupported`.
+    init(_ action: TokenOperation.Action, with key: TokenKey, quirks: PIVQuirks) throws(TokenError) {
+        let publicKey = try PrivateKeyRequest.publicKey(of: key)
+        switch action {
+        case .sign(let signature, let input):
+            try PrivateKeyRequest.require(.sign, of: key)
+            self = try PrivateKeyRequest.sign(input, signature, key, publicKey, quirks)
+        case .decrypt(let decryption, let ciphertext):
+            try PrivateKeyRequest.require(.decrypt, of: key)
+            self = try PrivateKeyRequest.decrypt(ciphertext, decryption, key, publicKey)
+        case .agree(let peer):
+            try PrivateKeyRequest.require(.agree, of: key)
+            self = try PrivateKeyRequest.agree(with: peer, key, publicKey)
+        }
+    }
+
+    init(
+        _ algorithm: PIVAlgorithm, _ field: TLVTag, _ input: [UInt8], answerLength: Int,
+        isConfidential: Bool = false, _ completion: Completion
+    ) {
+        self.algorithm = algorithm
+        self.field = field
+        self.input = input
+        self.answerLength = answerLength
+        self.isConfidential = isConfidential
+        self.completion = completion
+    }
+
+    private static func publicKey(of key: TokenKey) throws(TokenError) -> PublicKey {
+        do { return try PublicKey(spki: key.publicKey) } catch {
+            throw TokenError(.unsupported, "the key is of a kind that this version does not know")
+        }
+    }
+
+    private static func require(_ usage: TokenKey.Usage, of key: TokenKey) throws(TokenError) {
+        guard key.usage.contains(usage) else { throw TokenError(.unsupported, "the key does not do this operation") }
+    }
+}
+
+extension TokenError {
+    /// What the host could not do with what it was given.
+    init(_ error: CryptoError, _ what: String) {
+        let code: Code =
+            switch error.code {
+            case .unsupported: .unsupported
+            case .library: .malformed
+            default: .invalidArgument
+            }
+        self.init(code, "\(what): \(error)")
+    }
+}

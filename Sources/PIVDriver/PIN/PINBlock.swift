@@ -1,0 +1,40 @@
+internal import TokenKit
+
+/// PINs as the card wants them: eight bytes, filled up with `FF`. SP 800-73-5 part 1 §4.4, part 2 §2.4.3.
+enum PINBlock {
+    static let length = 8
+    private static let minimumLength = 6
+    private static let padding: UInt8 = 0xFF
+
+    /// - Throws: ``TokenError`` `.pinFormat` for what the card would refuse, and perhaps charge a try for.
+    static func padded(
+        _ pin: borrowing PIN, kind: PINKind, anyCharacters: Bool
+    ) throws(TokenError) -> Secret {
+        let bytes = pin.bytes
+        let name = kind == .pin ? "PIN" : "unblocking key"
+        guard (minimumLength...length).contains(bytes.count) else {
+            throw TokenError(.pinFormat, "a \(name) has six to eight characters; nothing was sent to the card")
+        }
+        var isAllowed = true
+        for index in bytes.indices {
+            let isDigit = (0x30...0x39).contains(bytes[index])
+            if bytes[index] == padding || (kind == .pin && !anyCharacters && !isDigit) { isAllowed = false }
+        }
+        guard isAllowed else {
+            throw TokenError(.pinFormat, "this card's \(name) has only digits; nothing was sent to the card")
+        }
+        return Secret(capacity: length) { output in
+            for index in bytes.indices { output.append(bytes[index]) }
+            while output.count < length { output.append(padding) }
+        }
+    }
+
+    /// Two of them, one after the other.
+    static func pair(_ first: borrowing Secret, _ second: borrowing Secret) -> Secret {
+        Secret(capacity: first.count + second.count) { output in
+            let (first, second) = (first.bytes, second.bytes)
+            for index in first.indices { output.append(first[index]) }
+            for index in second.indices { output.append(second[index]) }
+        }
+    }
+}

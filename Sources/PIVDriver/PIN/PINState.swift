@@ -1,0 +1,81 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// What is believed of a card's PINs. It is a value: what a card answers goes in, what may be sent next comes out.
+struct PINState: Sendable {
+    /// How many tries a PIN is believed to have left.
+    enum Tries: Hashable, Sendable {
+        case unknown
+        case left(Int)
+        /// As many as there are: it was right, or set anew.
+        case all
+    }
+
+    /// Which PIN the cardholder knows, once that has been found out.
+    var reference: PINReference?
+
+    /// Whether the unblocking key serves that PIN. It does not serve the PIN of a whole card with many applications.
+    var isUnblockable = true
+
+    /// Whether the PIN was presented since the card was selected, and nothing took that back.
+    private(set) var isPresented = false
+
+    private var tries: [PINReference: Tries] = [:]
+    private var rejected: Set<[UInt8]> = []
+
+    func tries(of reference: PINReference) -> Tries { tries[reference] ?? .unknown }
+
+    /// The tries that are left by number, where it is known.
+    func triesLeft(of reference: PINReference) -> Int? {
+        if case .left(let count) = tries(of: reference) { count } else { nil }
+    }
+
+    mutating func learn(_ tries: Tries, of reference: PINReference) {
+        self.tries[reference] = tries
+    }
+
+    /// What the card makes of a value is unknown until it has answered.
+    mutating func sending(to reference: PINReference) {
+        tries[reference] = .unknown
+        if reference != .unblocking { isPresented = false }
+    }
+
+    /// The card took the PIN.
+    mutating func accepted(_ reference: PINReference) {
+        tries[reference] = .all
+        if reference != .unblocking { isPresented = true }
+    }
+
+    /// A new value was set: what was wrong before may be right now. Not every card counts the new PIN as presented.
+    mutating func replaced(_ reference: PINReference) {
+        tries[reference] = .all
+        rejected = rejected.filter { $0.first != reference.rawValue }
+    }
+
+    /// The card refused a value, and told so many tries.
+    mutating func refused(_ fingerprint: [UInt8]?, of reference: PINReference, triesLeft: Int?) {
+        tries[reference] = triesLeft.map { .left($0) } ?? .unknown
+        if let fingerprint { rejected.insert(fingerprint) }
+    }
+
+    /// The card was reset, or another application selected: nothing is presented, and others may have used up tries.
+    mutating func forgetPresented() {
+        isPresented = false
+        tries = [:]
+    }
+
+    /// The card wants the PIN although it was presented.
+    mutating func notPresented() { isPresented = false }
+
+    func hasRejected(_ fingerprint: [UInt8]?) -> Bool {
+        fingerprint.map { rejected.contains($0) } ?? false
+    }
+
+    /// A value that tells whether two PINs of a kind are the same, in this process alone, and nothing else of them.
+    static func fingerprint(_ block: borrowing Secret, of reference: PINReference) -> [UInt8]? {
+        guard let salt, let code = try? HMAC.code(for: salt, key: block) else { return nil }
+        return [reference.rawValue] + code
+    }
+
+    private static let salt: [UInt8]? = try? RandomBytes.make(count: 32)
+}

@@ -1,0 +1,75 @@
+public import TokenKit
+
+// Presenting, changing and unblocking PINs. SP 800-73-5 part 2 §3.2.
+extension PIVToken {
+    public mutating func verify(
+        _ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        let block = try padded(pin, .pin)
+        let reference = try pinReference(&card)
+        try requireTry(of: reference, block, lastTry, &card)
+        try present(block, as: reference, &card)
+    }
+
+    /// VERIFY, and nothing before or after it.
+    mutating func present(
+        _ block: borrowing Secret, as reference: PINReference, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        pins.sending(to: reference)
+        let response = try send(PIVCommand.verify(reference), secret: block, &card)
+        try judge(response.status, block, of: reference, "presenting the PIN")
+        pins.accepted(reference)
+    }
+
+    public mutating func change(
+        _ kind: PINKind, from old: borrowing PIN, to new: borrowing PIN, lastTry: LastTry,
+        _ card: inout CardTransaction
+    ) throws(TokenError) {
+        let oldBlock = try padded(old, kind)
+        let newBlock = try padded(new, kind)
+        let reference = try kind == .pin ? pinReference(&card) : .unblocking
+        try requireTry(of: reference, oldBlock, lastTry, &card)
+        pins.sending(to: reference)
+        let response = try send(
+            PIVCommand.changeReferenceData(reference), secret: PINBlock.pair(oldBlock, newBlock), &card)
+        let what = kind == .pin ? "changing the PIN" : "changing the unblocking key"
+        try judge(response.status, oldBlock, of: reference, what)
+        pins.replaced(reference)
+    }
+
+    public mutating func unblock(
+        with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        let keyBlock = try padded(unblockingKey, .unblockingKey)
+        let newBlock = try padded(newPIN, .pin)
+        let reference = try pinReference(&card)
+        guard pins.isUnblockable else {
+            throw TokenError(.unsupported, "unblocking: this card's PIN is that of all its applications, not of PIV")
+        }
+        try requireTry(of: .unblocking, keyBlock, lastTry, &card)
+        pins.sending(to: .unblocking)
+        let response = try send(
+            PIVCommand.resetRetryCounter(reference), secret: PINBlock.pair(keyBlock, newBlock), &card)
+        try judge(response.status, keyBlock, of: .unblocking, "unblocking the PIN")
+        pins.accepted(.unblocking)
+        pins.replaced(reference)
+    }
+
+    public mutating func logOut(_ card: inout CardTransaction) throws(TokenError) {
+        pins.notPresented()
+        guard !quirks.has(.noLogout) else { throw PIVToken.noLogout }
+        let reference = try pinReference(&card)
+        let response = try send(PIVCommand.logOut(reference), &card)
+        if response.status.isUnknownFunction { throw PIVToken.noLogout }
+        guard response.status.isSuccess else { throw TokenError(response.status, "logging out") }
+    }
+
+    // MARK: - Before and after
+
+    func padded(_ pin: borrowing PIN, _ kind: PINKind) throws(TokenError) -> Secret {
+        try PINBlock.padded(pin, kind: kind, anyCharacters: quirks.has(.anyPINCharacters))
+    }
+
+    private static let noLogout = TokenError(
+        .unsupported, "logging out: this card forgets its PIN only when it is reset")
+}

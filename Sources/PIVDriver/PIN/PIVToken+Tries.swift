@@ -1,0 +1,130 @@
+public import TokenKit
+
+// Which PIN it is, how it stands, and whether a try may be spent on it.
+extension PIVToken {
+    public mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
+        let reference = try pin == .pin ? pinReference(&card) : .unblocking
+        let isPresented = pin == .pin && isPresented(in: card)
+        if let metadata = try metadata(of: reference, &card) {
+            if let tries = metadata.triesLeft { pins.learn(.left(tries), of: reference) }
+            return PINStatus(
+                triesLeft: metadata.triesLeft, maximumTries: metadata.maximumTries, isVerified: isPresented,
+                isDefault: metadata.isDefault)
+        }
+        // Asking would make some cards forget what was presented, and there is no asking for an unblocking key.
+        guard pin == .pin, !isPresented else {
+            return PINStatus(triesLeft: pins.triesLeft(of: reference), isVerified: isPresented)
+        }
+        let isVerified = try queryStatus(of: reference, &card)
+        return PINStatus(triesLeft: pins.triesLeft(of: reference), isVerified: isVerified)
+    }
+
+    /// Whether the card takes the PIN as presented, as far as this process knows.
+    func isPresented(in card: borrowing CardTransaction) -> Bool {
+        pins.isPresented && selection.epoch == card.epoch
+    }
+
+    /// The PIN that the cardholder knows, by the Discovery Object; without one it is that of the application.
+    ///
+    /// SP 800-73-5 part 1 §3.3.2. Cards after SP 800-73-1 have only the PIN of the whole card.
+    mutating func pinReference(_ card: inout CardTransaction) throws(TokenError) -> PINReference {
+        if let known = pins.reference { return known }
+        var reference = PINReference.application
+        if !quirks.has(.onlyApplicationPIN) {
+            let discovery = try discovery(&card)
+            if discovery?.prefersGlobalPIN == true {
+                reference = .global
+                pins.isUnblockable = false
+            } else if discovery == nil, try !knows(reference, &card) {
+                reference = .global
+            }
+        }
+        pins.reference = reference
+        return reference
+    }
+
+    /// Throws where the value must not be sent: it was refused before, no try is left, or nobody agreed to spend the
+    /// last one.
+    mutating func requireTry(
+        of reference: PINReference, _ block: borrowing Secret, _ lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        if pins.hasRejected(PINState.fingerprint(block, of: reference)) {
+            throw TokenError(
+                .pinKnownIncorrect, "the card refused this very value before; it was not sent again",
+                triesLeft: pins.triesLeft(of: reference))
+        }
+        if selection.epoch != card.epoch || pins.tries(of: reference) == .unknown {
+            try learnTries(of: reference, &card)
+        }
+        switch pins.tries(of: reference) {
+        case .left(0): throw TokenError(.authenticationMethodBlocked, "nothing was sent")
+        case .left(1) where lastTry == .keep:
+            throw TokenError(
+                .pinLastTry, "one try is left before the card blocks; nothing was sent (say so to spend it)",
+                triesLeft: 1)
+        default: break
+        }
+    }
+
+    /// Takes the status word of a command that held a PIN.
+    mutating func judge(
+        _ status: StatusWord, _ block: borrowing Secret, of reference: PINReference, _ what: String
+    ) throws(TokenError) {
+        if status.isSuccess { return }
+        switch status {
+        case _ where status.isWrongPIN:
+            pins.refused(
+                PINState.fingerprint(block, of: reference), of: reference, triesLeft: status.triesLeft)
+        case .authenticationMethodBlocked:
+            pins.refused(nil, of: reference, triesLeft: 0)
+        case .incorrectData, .wrongLength:
+            throw TokenError(.pinFormat, "\(what): the card does not take a value of this form", status: status)
+        case .securityStatusNotSatisfied:
+            throw TokenError(
+                .conditionsNotSatisfied, "\(what): the card takes no PIN this way (use its contacts)", status: status)
+        default: break
+        }
+        throw TokenError(status, what)
+    }
+
+    // MARK: - Asking the card
+
+    private mutating func discovery(_ card: inout CardTransaction) throws(TokenError) -> DiscoveryObject? {
+        // One that cannot be read tells as little as none.
+        try readable { (token) throws(TokenError) in
+            try token.read(.discovery, &card).map { (content) throws(TokenError) in
+                try DiscoveryObject(parsing: content)
+            }
+        } ?? nil
+    }
+
+    private mutating func knows(_ reference: PINReference, _ card: inout CardTransaction) throws(TokenError) -> Bool {
+        let response = try send(PIVCommand.verificationStatus(reference), &card)
+        learn(response.status, of: reference)
+        return response.status != .referenceNotFound
+    }
+
+    private mutating func learnTries(
+        of reference: PINReference, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        if let tries = try metadata(of: reference, &card)?.triesLeft {
+            pins.learn(.left(tries), of: reference)
+        } else if reference != .unblocking, !isPresented(in: card) {
+            _ = try queryStatus(of: reference, &card)
+        }
+    }
+
+    /// VERIFY without data. Returns whether the card says that the PIN is presented.
+    mutating func queryStatus(
+        of reference: PINReference, _ card: inout CardTransaction
+    ) throws(TokenError) -> Bool {
+        guard !quirks.has(.noStatusQuery) else { return false }
+        let response = try send(PIVCommand.verificationStatus(reference), &card)
+        learn(response.status, of: reference)
+        return response.status == .success
+    }
+
+    private mutating func learn(_ status: StatusWord, of reference: PINReference) {
+        if let tries = status.triesLeft { pins.learn(.left(tries), of: reference) }
+    }
+}

@@ -1,0 +1,26 @@
+public import TokenKit
+
+/// Knows cards with the PIV application of SP 800-73, and what Yubico adds to it.
+public struct PIVDriver: TokenDriver {
+    public let name = PIVToken.driverName
+    private let memory: (any TokenMemory)?
+
+    /// - Parameter memory: where to remember which retired slots are in use on cards that do not tell. Without it
+    ///   such slots are read only when they are asked for by name.
+    public init(memory: (any TokenMemory)? = nil) {
+        self.memory = memory
+    }
+
+    /// Selects the PIV application; no other application is ever tried.
+    public func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)? {
+        let response = try card.exchange(PIVCommand.select)
+        guard response.status.isSuccess else {
+            // An application that crashes is no reason to believe that there is none.
+            if response.status == .noPreciseDiagnosis { throw TokenError(response.status, "selecting PIV") }
+            return nil
+        }
+        let application = try ApplicationTemplate(parsing: response.data)
+        guard application.isPIV else { return nil }
+        return PIVToken(atr: atr, application: application, selectedIn: card, memory: memory)
+    }
+}

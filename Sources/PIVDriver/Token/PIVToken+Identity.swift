@@ -1,0 +1,63 @@
+public import TokenKit
+internal import SystemCrypto
+
+// Which card it is. SP 800-73-5 part 1 §3.1.2 says that the GUID tells; where it is missing, what comes next does.
+extension PIVToken {
+    public mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity {
+        let id = try tokenID(&card)
+        let serialNumber = try serialNumber(&card)
+        var version: Firmware?
+        if case .known(let firmware) = knowledge.firmware { version = firmware }
+        return TokenIdentity(
+            id: id, label: label(of: id, serialNumber: serialNumber), manufacturer: quirks.manufacturer,
+            model: quirks.model ?? application.label, serialNumber: serialNumber.map { String($0) },
+            version: version?.description)
+    }
+
+    /// GUID, else the cardholder's UUID, else serial number, else a certificate's hash.
+    mutating func tokenID(_ card: inout CardTransaction) throws(TokenError) -> TokenID {
+        if let known = knowledge.identity { return known }
+        let id = TokenID(driver: PIVToken.driverName, instance: try instance(&card))
+        knowledge.identity = id
+        return id
+    }
+
+    private mutating func instance(_ card: inout CardTransaction) throws(TokenError) -> String {
+        let chuid = try readable { (token) throws(TokenError) in try token.chuid(&card) } ?? nil
+        if let uuid = chuid?.guid ?? chuid?.cardholderUUID { return UUIDText.encode(uuid) }
+        if let number = try serialNumber(&card) { return "serial-\(number)" }
+        for slot in [PIVSlot.authentication, .cardAuthentication] {
+            if let certificate = try object(in: slot, &card).object?.certificate,
+                let digest = try? Digest.hash(certificate, using: .sha256)
+            {
+                return "certificate-" + Hex.encode(digest.prefix(20))
+            }
+        }
+        // A card with nothing on it is like any other with nothing on it.
+        return "blank-" + Hex.encode(atr.bytes)
+    }
+
+    private func label(of id: TokenID, serialNumber: UInt32?) -> String {
+        let name = quirks.model ?? "PIV card"
+        let distinction = serialNumber.map { String($0) } ?? String(id.instance.prefix { $0 != "-" })
+        return "\(name) \(distinction)"
+    }
+
+    /// Runs `body`; what the card answered wrongly or refused is as good as absent, what keeps it from answering is not.
+    mutating func readable<Value>(
+        _ body: (inout PIVToken) throws(TokenError) -> Value
+    ) throws(TokenError) -> Value? {
+        do { return try body(&self) } catch  where !error.preventsAnswers { return nil }
+    }
+}
+
+extension TokenError {
+    /// Whether it is the way to the card that failed, and with it every later command.
+    var preventsAnswers: Bool {
+        switch code {
+        case .card(.malformed), .card(.responseTooLarge): false
+        case .card: true
+        default: false
+        }
+    }
+}

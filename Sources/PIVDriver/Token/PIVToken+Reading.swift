@@ -1,0 +1,104 @@
+public import TokenKit
+
+// Reading data objects, and Yubico's functions that tell of the card.
+extension PIVToken {
+    /// The content of a data object, without its outer tag; nil where the card has none.
+    ///
+    /// - Throws: ``TokenError`` `.pinRequired` for an object that wants the PIN first.
+    public mutating func read(
+        _ container: PIVContainer, _ card: inout CardTransaction
+    ) throws(TokenError) -> [UInt8]? {
+        // Tag and length of the outer object come on top.
+        let response = try send(PIVCommand.getData(container), limit: container.sizeLimit + 8, &card)
+        guard let data = try PIVToken.found(response, in: container) else { return nil }
+        return try PIVFormat.content(of: data, in: container)
+    }
+
+    /// The data of an answer to GET DATA; nil where it tells that there is no such object.
+    private static func found(
+        _ response: ResponseAPDU, in container: PIVContainer
+    ) throws(TokenError) -> [UInt8]? {
+        switch response.status {
+        case _ where response.status.isSuccess: return response.data
+        case .objectNotFound, .referenceNotFound: return nil
+        // Cards that are CAC and PIV in one answer so for want of a Discovery Object.
+        case .incorrectData where container == .discovery: return nil
+        default: throw TokenError(response.status, "reading the \(container.title)")
+        }
+    }
+
+    /// The identifiers of the card. Only the beginning of the object is read, as they stand before the signature.
+    mutating func chuid(_ card: inout CardTransaction) throws(TokenError) -> CardholderIdentifier? {
+        if case .known(let chuid) = knowledge.chuid { return chuid }
+        let response = try sendForFirstPart(PIVCommand.getData(.chuid), &card)
+        let data = try PIVToken.found(response, in: .chuid) ?? []
+        let chuid: CardholderIdentifier? = try CardholderIdentifier.contentPrefix(of: data).map {
+            (content) throws(TokenError) in
+            try CardholderIdentifier(parsing: content)
+        }
+        knowledge.chuid = .known(chuid)
+        return chuid
+    }
+
+    mutating func keyHistory(_ card: inout CardTransaction) throws(TokenError) -> KeyHistory? {
+        if case .known(let history) = knowledge.keyHistory { return history }
+        let history: KeyHistory? = try read(.keyHistory, &card).map { (content) throws(TokenError) in
+            try KeyHistory(parsing: content)
+        }
+        knowledge.keyHistory = .known(history)
+        return history
+    }
+
+    /// The version of Yubico's application, on cards that have one.
+    mutating func firmware(_ card: inout CardTransaction) throws(TokenError) -> Firmware? {
+        if case .known(let firmware) = knowledge.firmware { return firmware }
+        var firmware: Firmware?
+        if quirks.has(.tellsVersion) {
+            let response = try send(PIVCommand.version, &card)
+            if response.status.isSuccess { firmware = try Firmware(parsing: response.data) }
+        }
+        knowledge.firmware = .known(firmware)
+        return firmware
+    }
+
+    /// The number printed on the device, where it tells one.
+    mutating func serialNumber(_ card: inout CardTransaction) throws(TokenError) -> UInt32? {
+        if case .known(let number) = knowledge.serialNumber { return number }
+        var number: UInt32?
+        if quirks.has(.tellsSerialNumber) {
+            let response = try send(PIVCommand.serialNumber, &card)
+            if response.status.isSuccess { number = try SerialNumber.parse(response.data) }
+        }
+        knowledge.serialNumber = .known(number)
+        return number
+    }
+
+    /// What the card tells of a slot's key; nil where the slot has none, or the card tells nothing.
+    mutating func metadata(of slot: PIVSlot, _ card: inout CardTransaction) throws(TokenError) -> KeyMetadata? {
+        if let metadata = knowledge.metadata[slot] { return metadata }
+        guard let data = try metadata(slot.rawValue, &card) else { return nil }
+        let metadata = data.isEmpty ? nil : try KeyMetadata(parsing: data)
+        knowledge.metadata.updateValue(metadata, forKey: slot)
+        return metadata
+    }
+
+    /// What the card tells of a PIN's tries; nil where it tells nothing.
+    mutating func metadata(of pin: PINReference, _ card: inout CardTransaction) throws(TokenError) -> PINMetadata? {
+        guard let data = try metadata(pin.rawValue, &card), !data.isEmpty else { return nil }
+        return try PINMetadata(parsing: data)
+    }
+
+    /// - Returns: nil where the card has no metadata at all, nothing where it has none for this reference.
+    private mutating func metadata(_ reference: UInt8, _ card: inout CardTransaction) throws(TokenError) -> [UInt8]? {
+        guard knowledge.tellsMetadata else { return nil }
+        let response = try send(PIVCommand.metadata(reference), &card)
+        switch response.status {
+        case .success: return response.data
+        case .instructionNotSupported, .classNotSupported:
+            knowledge.tellsMetadata = false
+            return nil
+        case .noPreciseDiagnosis: throw TokenError(response.status, "asking for metadata")
+        default: return []
+        }
+    }
+}

@@ -1,0 +1,130 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// What came of reading a slot. Certificate and key are told apart: one may be readable without the other.
+struct SlotReading {
+    var object: TokenObject?
+    var failure: TokenError?
+}
+
+// One slot: its certificate, and what the card tells of its key.
+extension PIVToken {
+    /// Reads a slot, unless it is known.
+    ///
+    /// - Throws: what keeps the card from answering at all; anything else becomes the reading's failure.
+    mutating func object(in slot: PIVSlot, _ card: inout CardTransaction) throws(TokenError) -> SlotReading {
+        if let known = knowledge.slots[slot] { return SlotReading(object: known) }
+        var failure: TokenError?
+        func attempt<Value>(
+            _ body: (inout PIVToken, inout CardTransaction) throws(TokenError) -> Value?
+        ) throws(TokenError) -> Value? {
+            do {
+                return try body(&self, &card)
+            } catch {
+                if error.preventsAnswers { throw error }
+                failure = error
+                return nil
+            }
+        }
+        let certificate = try attempt { (token, card) throws(TokenError) in try token.certificate(in: slot, &card) }
+        let metadata = try attempt { (token, card) throws(TokenError) in try token.metadata(of: slot, &card) }
+        var key: TokenKey?
+        if let metadata {
+            key = SlotKey.key(metadata, certificate: certificate, in: slot)
+        } else if !knowledge.tellsMetadata || failure != nil {
+            // A card that tells nothing of its keys has one for each certificate.
+            key = certificate.flatMap { SlotKey.key(certificate: $0, in: slot) }
+            if key == nil, certificate == nil, failure == nil {
+                key = try attempt { (token, card) throws(TokenError) in try token.attestedKey(in: slot, &card) }
+            }
+        }
+        let object = SlotKey.object(slot, certificate: certificate?.der, key: key)
+        if failure == nil { knowledge.slots.updateValue(object, forKey: slot) }
+        return SlotReading(object: object, failure: failure)
+    }
+
+    private mutating func certificate(
+        in slot: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) -> Certificate? {
+        guard let content = try read(slot.container, &card), let object = try CertificateObject.parse(content) else {
+            return nil
+        }
+        do {
+            return try Certificate(der: object.certificate)
+        } catch {
+            throw PIVFormat.malformed(slot.container.title, error.description)
+        }
+    }
+
+    /// The key of a slot without a certificate, on cards that attest to keys but have no metadata.
+    private mutating func attestedKey(in slot: PIVSlot, _ card: inout CardTransaction) throws(TokenError) -> TokenKey? {
+        guard knowledge.attests, slot != .attestation else { return nil }
+        let response = try send(PIVCommand.attest(slot), limit: slot.container.sizeLimit, &card)
+        switch response.status {
+        case .success: return SlotKey.key(try Attestation(parsing: response.data), in: slot)
+        case .instructionNotSupported:
+            knowledge.attests = false
+            return nil
+        // An empty slot, or a key that was not generated here.
+        default: return nil
+        }
+    }
+}
+
+/// Makes objects and keys of what was read; nothing here speaks to the card.
+enum SlotKey {
+    static func object(_ slot: PIVSlot, certificate: [UInt8]?, key: TokenKey?) -> TokenObject? {
+        guard certificate != nil || key != nil else { return nil }
+        return TokenObject(id: slot.objectID, label: slot.label, certificate: certificate, key: key)
+    }
+
+    /// The key that a certificate speaks of.
+    static func key(certificate: Certificate, in slot: PIVSlot) -> TokenKey {
+        key(spki: certificate.spki, number: nil, pinPolicy: nil, touchPolicy: .unknown, in: slot)
+    }
+
+    static func key(_ attestation: Attestation, in slot: PIVSlot) -> TokenKey {
+        key(
+            spki: attestation.publicKey, number: nil, pinPolicy: attestation.pinPolicy,
+            touchPolicy: attestation.touchPolicy, in: slot)
+    }
+
+    /// The key that metadata speaks of; an algorithm without a name leaves it listed by its number.
+    static func key(_ metadata: KeyMetadata, certificate: Certificate?, in slot: PIVSlot) -> TokenKey {
+        key(
+            spki: metadata.subjectPublicKeyInfo ?? certificate?.spki ?? [], number: metadata.algorithm,
+            pinPolicy: metadata.pinPolicy, touchPolicy: metadata.touchPolicy, in: slot)
+    }
+
+    private static func key(
+        spki: [UInt8], number: PIVAlgorithm?, pinPolicy: PINPolicy?, touchPolicy: TouchPolicy, in slot: PIVSlot
+    ) -> TokenKey {
+        let algorithm = algorithm(of: spki) ?? .other(number?.rawValue ?? 0)
+        return TokenKey(
+            algorithm: algorithm, publicKey: spki, usage: usage(of: algorithm, in: slot),
+            pinPolicy: pinPolicy ?? slot.standardPINPolicy, touchPolicy: touchPolicy)
+    }
+
+    private static func algorithm(of spki: [UInt8]) -> TokenKey.Algorithm? {
+        switch try? PublicKey(spki: spki).kind {
+        case .rsa(let bits): .rsa(bits: bits)
+        case .ecP256: .ecP256
+        case .ecP384: .ecP384
+        case .ed25519: .ed25519
+        case .x25519: .x25519
+        default: nil
+        }
+    }
+
+    /// What the card can do with a key depends on its algorithm; the attestation key serves ATTEST alone.
+    private static func usage(of algorithm: TokenKey.Algorithm, in slot: PIVSlot) -> TokenKey.Usage {
+        guard slot != .attestation else { return [] }
+        return switch algorithm {
+        case .rsa: [.sign, .decrypt]
+        case .ecP256, .ecP384: [.sign, .agree]
+        case .ed25519: .sign
+        case .x25519: .agree
+        case .other: []
+        }
+    }
+}

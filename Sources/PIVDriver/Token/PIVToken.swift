@@ -1,0 +1,61 @@
+public import TokenKit
+
+/// A PIV card while it stays inserted.
+public struct PIVToken: Token {
+    static let driverName = "piv"
+
+    let atr: ATR
+    let application: ApplicationTemplate
+    let quirks: PIVQuirks
+    let memory: (any TokenMemory)?
+
+    var selection: Selection
+    var pins = PINState()
+    var knowledge: Knowledge
+
+    /// In which epoch the application was selected.
+    struct Selection: Sendable {
+        var epoch: Int
+
+        /// Whether the application answered in this transaction, so that no other can have been selected since.
+        var isConfirmed: Bool
+    }
+
+    /// What has been read of the card. It stays as it is until the card is taken out.
+    struct Knowledge: Sendable {
+        /// An object is nil where its slot is empty.
+        var slots: [PIVSlot: TokenObject?] = [:]
+        var metadata: [PIVSlot: KeyMetadata?] = [:]
+        var chuid: Once<CardholderIdentifier?> = .unknown
+        var keyHistory: Once<KeyHistory?> = .unknown
+        var firmware: Once<Firmware?> = .unknown
+        var serialNumber: Once<UInt32?> = .unknown
+        var tellsMetadata: Bool
+        var attests: Bool
+        var identity: TokenID?
+    }
+
+    init(
+        atr: ATR, application: ApplicationTemplate, selectedIn card: borrowing CardTransaction,
+        memory: (any TokenMemory)?
+    ) {
+        self.atr = atr
+        self.application = application
+        self.memory = memory
+        quirks = PIVQuirks(of: atr, application)
+        selection = Selection(epoch: card.epoch, isConfirmed: true)
+        knowledge = Knowledge(tellsMetadata: quirks.has(.mayTellMetadata), attests: quirks.has(.attests))
+        announceLengths(to: card.link)
+    }
+
+    /// Tells the way to the card how long its commands may be. ISO/IEC 7816-4 §12.7.1.
+    func announceLengths(to link: CardLink) {
+        if let limits = application.lengthLimits { link.allowExtendedLength(commandLimit: limits.command) }
+    }
+}
+
+/// What is found out at most once.
+enum Once<Value: Sendable>: Sendable {
+    case unknown
+    case known(Value)
+}
