@@ -71,5 +71,17 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: ["TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
+        .target(name: "FuzzTargets", dependencies: ["TokenKit"], path: "Tests/Fuzz/Targets", swiftSettings: strict),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], path: "Tests/Fuzz/Tests",
+            swiftSettings: test),
     ]
 )
+
+// libFuzzer brings its own main, so its executable is there only where it is asked for (make fuzz).
+if Context.environment["TOKENKIT_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "tokenkit-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Engine",
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
+}

@@ -1,0 +1,50 @@
+import Foundation
+import FuzzTargets
+import TestSupport
+import Testing
+
+/// The inputs that fuzzing starts from, and those that it once found, in every test run.
+@Suite struct SeedTests {
+    private static let folder = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds")
+
+    @Test func thereAreSeedsForEachTargetAndForNothingElse() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path())
+        #expect(folders.sorted() == FuzzTarget.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test(arguments: FuzzTarget.allCases)
+    func isSafeOnItsSeedsAndWhatIsNearThem(target: FuzzTarget) throws {
+        for seed in try seeds(of: target) {
+            try target.run(seed)
+            for neighbour in neighbours(of: seed) { try target.run(neighbour) }
+        }
+    }
+
+    @Test(arguments: FuzzTarget.allCases)
+    func isSafeOnInputsOfUpToTwoBytes(target: FuzzTarget) throws {
+        try target.run([])
+        for first in UInt8.min...UInt8.max {
+            try target.run([first])
+            for second in UInt8.min...UInt8.max { try target.run([first, second]) }
+        }
+    }
+
+    private func seeds(of target: FuzzTarget) throws -> [[UInt8]] {
+        let folder = Self.folder.appending(path: target.rawValue)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path())
+        return try names.map { Array(try Data(contentsOf: folder.appending(path: $0))) }
+    }
+
+    /// The input cut short at every length, longer by a byte, and with each of its first bytes at the edges of its range.
+    private func neighbours(of seed: [UInt8]) -> [[UInt8]] {
+        let cut = seed.indices.map { Array(seed[..<$0]) }
+        let changed = seed.indices.prefix(256).flatMap { index in
+            [0x00, 0x7F, 0x80, 0xFF, seed[index] &+ 1, seed[index] &- 1].map { byte in
+                var copy = seed
+                copy[index] = byte
+                return copy
+            }
+        }
+        return cut + changed + [seed + [0x00]]
+    }
+}
