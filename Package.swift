@@ -71,7 +71,9 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: ["TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
-        .target(name: "FuzzTargets", dependencies: ["TokenKit"], path: "Tests/Fuzz/Targets", swiftSettings: strict),
+        .target(
+            name: "FuzzTargets", dependencies: ["TokenKit", "SystemCrypto", "PIVDriver"], path: "Tests/Fuzz/Targets",
+            swiftSettings: strict),
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], path: "Tests/Fuzz/Tests",
             swiftSettings: test),

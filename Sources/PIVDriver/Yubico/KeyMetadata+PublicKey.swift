@@ -6,7 +6,7 @@ extension KeyMetadata {
     ///
     /// `81` modulus and `82` exponent, or `86` point, as GENERATE ASYMMETRIC KEY PAIR returns them (SP 800-73-5 part 2
     /// table 9).
-    var subjectPublicKeyInfo: [UInt8]? {
+    package var subjectPublicKeyInfo: [UInt8]? {
         var reader = TLVReader(publicKey)
         guard let fields = try? reader.fields() else { return nil }
         let key: PublicKey?

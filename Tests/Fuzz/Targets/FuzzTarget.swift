@@ -1,49 +1,78 @@
+internal import PIVDriver
+internal import SystemCrypto
 internal import TokenKit
 
 /// Code that reads bytes which an attacker chooses, and what must hold whatever they are.
 ///
-/// An input that is refused is fine. One that is accepted has to come out again as it went in, and nothing may trap.
+/// An input that is refused is fine. What can be written as well as read has to come out as it went in, what is unpacked
+/// stays within its limit, and nothing may trap.
 public enum FuzzTarget: String, CaseIterable, Sendable {
-    case tlv
-    case command
-    case response
+    case tlv, command, response
+    case applicationTemplate, cardCapability, chuid, discovery, keyHistory, printedInformation, securityObject
+    case certificateObject, gzip, certificate
+    case authenticationResponse, keyMetadata, pinMetadata, attestation
+
+    /// What an input did that it should not.
+    public struct Finding: Error, CustomStringConvertible {
+        /// The input, and what came of it.
+        public let description: String
+    }
 
     /// Runs the code on an input.
     ///
     /// - Throws: ``Finding`` where what must hold does not.
     public func run(_ input: [UInt8]) throws(Finding) {
         switch self {
-        case .tlv: try roundTrip(input) { try? tree($0) }
+        case .tlv: try expect(DataObjects.rewritten(input), ifAny: input)
         case .command:
-            try roundTrip(input) { (try? CommandAPDU.parse($0)).flatMap { try? $0.command.encoded($0.form) } }
-        case .response: try roundTrip(input) { (try? ResponseAPDU(parsing: $0))?.encoded() }
+            try expect((try? CommandAPDU.parse(input)).flatMap { try? $0.command.encoded($0.form) }, ifAny: input)
+        case .response: try expect((try? ResponseAPDU(parsing: input))?.encoded(), ifAny: input)
+        case .applicationTemplate: _ = try? ApplicationTemplate(parsing: input)
+        case .cardCapability: read(input, .cardCapability) { _ = try? CardCapability(parsing: $0) }
+        case .chuid: read(input, .chuid) { _ = try? CardholderIdentifier(parsing: $0) }
+        case .discovery: read(input, .discovery) { _ = try? DiscoveryObject(parsing: $0) }
+        case .keyHistory: read(input, .keyHistory) { _ = (try? KeyHistory(parsing: $0))?.slots }
+        case .printedInformation: read(input, .printedInformation) { _ = try? PrintedInformation(parsing: $0) }
+        case .securityObject: read(input, .securityObject) { _ = try? SecurityObject(parsing: $0) }
+        case .certificateObject: read(input, .authenticationCertificate) { _ = try? CertificateObject.parse($0) }
+        case .gzip: try unpack(input)
+        case .certificate: _ = (try? Certificate(der: input))?.spki
+        case .authenticationResponse: _ = try? AuthenticationResponse.parse(Secret(copying: input.span))
+        case .keyMetadata: _ = (try? KeyMetadata(parsing: input))?.subjectPublicKeyInfo
+        case .pinMetadata: _ = try? PINMetadata(parsing: input)
+        case .attestation: _ = try? Attestation(parsing: input)
         }
     }
 
-    /// What an input came out as.
-    public struct Finding: Error, CustomStringConvertible {
-        /// The input and the output.
-        public let description: String
-    }
-
-    private func roundTrip(_ input: [UInt8], _ readAndWrite: ([UInt8]) -> [UInt8]?) throws(Finding) {
-        guard let output = readAndWrite(input), output != input else { return }
+    private func expect(_ output: [UInt8]?, ifAny input: [UInt8]) throws(Finding) {
+        guard let output, output != input else { return }
         throw Finding(description: "\(self): \(Hex.encode(input)) came out as \(Hex.encode(output))")
     }
 
-    /// Reads data objects, and those inside of constructed ones, and writes them again.
-    private func tree(_ bytes: [UInt8]) throws(TLVError) -> [UInt8] {
-        var reader = TLVReader(bytes)
-        var written: [UInt8] = []
-        for object in try reader.all() {
-            if object.tag.octets[0] & 0x20 != 0 { try descend(object) }
-            written += object.encoded()
-        }
-        return written
+    private func read(_ input: [UInt8], _ container: PIVContainer, _ parse: ([UInt8]) -> Void) {
+        if let content = try? PIVFormat.content(of: input, in: container) { parse(content) }
     }
 
-    private func descend(_ object: TLV) throws(TLVError) {
-        var children = try object.children()
-        for child in try children.all() where child.tag.octets[0] & 0x20 != 0 { try descend(child) }
+    private func unpack(_ input: [UInt8]) throws(Finding) {
+        let limit = 4096
+        guard let unpacked = try? Inflate.unpack(input, limit: limit), unpacked.count > limit else { return }
+        throw Finding(description: "\(self): \(Hex.encode(input)) became \(unpacked.count) bytes")
+    }
+}
+
+/// Data objects with others inside, as the fuzz target for them walks through them.
+private enum DataObjects {
+    /// All of them written again, or nil where one of them, however deep, is malformed.
+    static func rewritten(_ bytes: [UInt8]) -> [UInt8]? {
+        var reader = TLVReader(bytes)
+        return (try? reader.all()).flatMap { try? $0.map(rewritten).reduce([], +) }
+    }
+
+    private static func rewritten(_ object: TLV) throws(TLVError) -> [UInt8] {
+        if object.tag.octets[0] & 0x20 != 0 {
+            var children = try object.children()
+            for child in try children.all() { _ = try rewritten(child) }
+        }
+        return object.encoded()
     }
 }
