@@ -1,0 +1,101 @@
+internal import Synchronization
+public import TokenKit
+
+/// A PIV card made of software.
+///
+/// It answers command APDUs as a card of its ``profile`` would: state and command alone decide what it answers. Several
+/// threads may speak to it, one command at a time. What it holds stays in memory, or in a file that is replaced before
+/// the command that changed it is answered.
+public final class VirtualCard: Sendable {
+    private struct Machine {
+        var transceiver: CardTransceiver
+        var applet: PIVApplet
+
+        mutating func reset() {
+            transceiver.reset()
+            applet.reset()
+        }
+    }
+
+    public let profile: CardProfile
+    let clock: any CardClock
+    private let sensor: TouchSensor
+    private let machine: Mutex<Machine>
+    private let file: CardFile?
+
+    init(profile: CardProfile, contents: CardContents, file: CardFile? = nil, clock: any CardClock = SystemClock()) {
+        let sensor = TouchSensor(clock: clock)
+        self.profile = profile
+        self.clock = clock
+        self.sensor = sensor
+        self.file = file
+        machine = Mutex(
+            Machine(
+                transceiver: CardTransceiver(profile: profile),
+                applet: PIVApplet(profile: profile, contents: contents, clock: clock, sensor: sensor)))
+    }
+
+    /// A card as its maker ships it: PIN 123456, PUK 12345678, the usual management key, no certificate.
+    ///
+    /// - Throws: ``VirtualCardError`` `.unsupported` where its attestation key cannot be made.
+    public convenience init(
+        profile: CardProfile = .generic, serialNumber: UInt32 = 7_654_321, clock: any CardClock = SystemClock()
+    ) throws(VirtualCardError) {
+        let contents = try CardContents.manufactured(profile, serialNumber: serialNumber)
+        self.init(profile: profile, contents: contents, clock: clock)
+    }
+
+    /// The card kept in a file. What changes on it changes there.
+    ///
+    /// - Throws: ``VirtualCardError`` `.unreadable`, `.corrupt` or `.unknownProfile`.
+    public convenience init(file path: String, clock: any CardClock = SystemClock()) throws(VirtualCardError) {
+        let file = CardFile(path: path)
+        let (profile, contents) = try file.load()
+        self.init(profile: profile, contents: contents, file: file, clock: clock)
+    }
+
+    /// Writes the card as it is to a file, which does not follow it from then on.
+    ///
+    /// - Throws: ``VirtualCardError`` `.unwritable`.
+    public func save(to path: String) throws(VirtualCardError) {
+        try CardFile(path: path).save(contents, of: profile)
+    }
+
+    /// The answer to reset.
+    public var atr: ATR { ATR(profile.atr) }
+
+    /// Answers one command APDU: data and status word. No command is too malformed to be answered.
+    public func process(_ command: [UInt8]) -> [UInt8] {
+        machine.withLock { machine in
+            let before = machine.applet.contents
+            let response = machine.transceiver.process(command, by: &machine.applet)
+            guard let file, machine.applet.contents != before else { return response.encoded() }
+            do {
+                try file.save(machine.applet.contents, of: profile)
+                return response.encoded()
+            } catch {
+                // What could not be written has not happened.
+                machine.applet.contents = before
+                machine.reset()
+                return ResponseAPDU(status: .memoryFailure).encoded()
+            }
+        }
+    }
+
+    /// Takes the power, or gives a reset: selection, PIN state and half-sent commands are gone.
+    public func reset() {
+        sensor.interrupt()
+        machine.withLock { $0.reset() }
+    }
+
+    /// Touches the card, as a key with a touch policy asks for. A touch counts for 15 seconds and for one use.
+    public func touch() {
+        sensor.touch()
+    }
+
+    /// Whether a command waits for ``touch()``.
+    public var awaitsTouch: Bool { sensor.isWaiting }
+
+    /// What the card holds.
+    var contents: CardContents { machine.withLock { $0.applet.contents } }
+}

@@ -1,0 +1,35 @@
+/// Why a virtual card could not be made, kept or run.
+public struct VirtualCardError: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Code: Sendable, Hashable {
+        /// A file cannot be read.
+        case unreadable
+        /// A file cannot be written.
+        case unwritable
+        /// A file is not what it should be.
+        case corrupt
+        /// No profile has that name.
+        case unknownProfile
+        /// The card cannot hold or do what was asked.
+        case unsupported
+        /// Nobody answers where the reader or the card should be.
+        case unreachable
+        /// The running card refused an order.
+        case refused
+    }
+
+    public let code: Code
+
+    /// What happened, and what to do about it; never what a card holds.
+    public let reason: String
+
+    public init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    public static func == (left: VirtualCardError, right: VirtualCardError) -> Bool { left.code == right.code }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
+
+    public var description: String { reason }
+}

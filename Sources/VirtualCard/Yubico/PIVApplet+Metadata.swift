@@ -1,0 +1,49 @@
+internal import TokenKit
+
+/// GET VERSION, GET SERIAL and GET METADATA of Yubico's extension.
+extension PIVApplet {
+    func version() -> ResponseAPDU {
+        guard let firmware = profile.firmware else { return ResponseAPDU(status: .instructionNotSupported) }
+        return .success([firmware.major, firmware.minor, firmware.patch])
+    }
+
+    func serialNumber() -> ResponseAPDU {
+        .success((0..<4).map { UInt8(truncatingIfNeeded: contents.serialNumber >> (24 - 8 * $0)) })
+    }
+
+    func metadata(_ command: CommandAPDU) throws(Refusal) -> ResponseAPDU {
+        guard command.p1 == 0x00 else { throw Refusal(.incorrectParameters) }
+        if let reference = PINReference(rawValue: command.p2), reference != .global {
+            return try metadata(of: reference)
+        }
+        let reference = CardKeyReference(rawValue: command.p2)
+        if reference == .management { return try managementMetadata() }
+        guard profile.keyReferences.contains(reference) else { throw Refusal(.incorrectParameters) }
+        guard let key = contents.keys[reference] else { throw Refusal(.referenceNotFound) }
+        return answer([
+            TLV(0x01, [key.algorithm.rawValue]), TLV(0x02, [key.pinPolicy.rawValue, key.touchPolicy.rawValue]),
+            TLV(0x03, [key.origin.rawValue]), TLV(0x04, key.publicTemplate),
+        ])
+    }
+
+    private func metadata(of reference: PINReference) throws(Refusal) -> ResponseAPDU {
+        guard let data = contents.references[reference] else { throw Refusal(.referenceNotFound) }
+        let isDefault = data.value == ReferenceData.factory(reference, limit: data.limit).value
+        return answer([
+            TLV(0x01, [0xFF]), TLV(0x05, [isDefault ? 1 : 0]), TLV(0x06, [data.limit, data.remaining]),
+        ])
+    }
+
+    private func managementMetadata() throws(Refusal) -> ResponseAPDU {
+        guard let key = contents.managementKey else { throw Refusal(.referenceNotFound) }
+        let isDefault = key.value.matches(ManagementKey.defaultValue)
+        return answer([
+            TLV(0x01, [key.algorithm.rawValue]), TLV(0x02, [0x00, key.touchPolicy.rawValue]),
+            TLV(0x05, [isDefault ? 1 : 0]),
+        ])
+    }
+
+    private func answer(_ fields: [TLV]) -> ResponseAPDU {
+        .success(fields.flatMap { $0.encoded() })
+    }
+}
