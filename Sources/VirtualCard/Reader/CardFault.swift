@@ -1,0 +1,27 @@
+public import TokenKit
+
+/// Something that goes wrong between a client and a virtual card.
+public enum CardFault: Sendable, Hashable {
+    /// The card takes so much longer to answer.
+    case delay(Duration)
+    /// The card does what it is told; its answer is lost.
+    case drop
+    /// Another client resets the card before the command reaches it.
+    case reset
+    /// The card is taken out before the command reaches it.
+    case remove
+    /// The card answers this and does nothing.
+    case status(StatusWord)
+    /// Only the first bytes of the answer arrive, status word included.
+    case truncate(to: Int)
+    /// The answer is filled up with zeros to so many bytes, the status word still last.
+    case oversize(to: Int)
+}
+
+/// What happened to a command.
+enum CardExchange: Equatable {
+    case answer([UInt8])
+    case noAnswer
+    case reset
+    case removed
+}
