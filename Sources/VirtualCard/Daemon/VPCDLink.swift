@@ -1,0 +1,150 @@
+internal import Synchronization
+
+/// Puts a virtual card into the reader that vpcd gives to pcscd.
+///
+/// vpcd listens; a card that connects is inserted, one that disconnects is removed. Each message is a length of two
+/// octets and so many bytes: one byte is an order of the reader's, more are a command APDU. An APDU and the order for
+/// the answer to reset want an answer in the same form.
+public final class VPCDLink: Sendable {
+    /// Where vpcd listens, unless it was built otherwise.
+    public static let defaultPort: UInt16 = 35_963
+
+    private enum Order {
+        static let powerOff: UInt8 = 0
+        static let powerOn: UInt8 = 1
+        static let reset: UInt8 = 2
+        static let answerToReset: UInt8 = 4
+    }
+
+    private struct State {
+        var isInserted = false
+        var isStopped = false
+        var connection: Socket?
+        var commandCount = 0
+    }
+
+    /// How long to wait before vpcd is tried again.
+    private static let retryInterval = Duration.milliseconds(100)
+
+    /// What is to go wrong. A fault `.reset` takes the card's state from under the reader; `.drop` loses the card and
+    /// inserts it again, which is how a reader sees a card that does not answer.
+    public let faults = FaultPlan()
+
+    public let card: VirtualCard
+    private let port: UInt16
+    private let wakeUp: WakeUp
+    private let state = Mutex(State())
+
+    public init(card: VirtualCard, port: UInt16 = defaultPort) throws(VirtualCardError) {
+        self.card = card
+        self.port = port
+        wakeUp = try WakeUp()
+    }
+
+    /// Inserts the card: as soon as vpcd listens, and again whenever it comes back.
+    public func insert() {
+        state.withLock { $0.isInserted = true }
+        wakeUp.signal()
+    }
+
+    /// Takes the card out, also while a command is under way.
+    public func remove() {
+        state.withLock { state in
+            state.isInserted = false
+            state.connection?.shutDown()
+        }
+        wakeUp.signal()
+    }
+
+    /// Ends ``run()``.
+    public func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            state.connection?.shutDown()
+        }
+        wakeUp.signal()
+    }
+
+    /// Whether somebody wants the card to be in the reader.
+    public var isInserted: Bool { state.withLock { $0.isInserted } }
+
+    /// Whether vpcd has the card.
+    public var isConnected: Bool { state.withLock { $0.connection != nil } }
+
+    /// How many commands have come.
+    public var commandCount: Int { state.withLock { $0.commandCount } }
+
+    /// Serves the reader on the calling thread until ``stop()``.
+    public func run() throws(VirtualCardError) {
+        while true {
+            wakeUp.clear()
+            let (isInserted, isStopped) = state.withLock { ($0.isInserted, $0.isStopped) }
+            if isStopped { return }
+            guard isInserted else {
+                _ = Socket.readable([wakeUp.descriptor])
+                continue
+            }
+            guard let socket = try Socket.connect(port: port), hold(socket) else {
+                _ = Socket.readable([wakeUp.descriptor], timeout: VPCDLink.retryInterval)
+                continue
+            }
+            serve(socket)
+            state.withLock { $0.connection = nil }
+            card.reset()
+        }
+    }
+
+    /// Takes a connection in, unless the card was taken out meanwhile.
+    private func hold(_ socket: Socket) -> Bool {
+        state.withLock { state in
+            guard state.isInserted, !state.isStopped else { return false }
+            state.connection = socket
+            return true
+        }
+    }
+
+    /// Answers messages until either side ends the connection.
+    private func serve(_ socket: Socket) {
+        while let message = receive(from: socket) {
+            switch message.first {
+            case nil: return
+            case Order.answerToReset where message.count == 1:
+                guard send(card.profile.atr, to: socket) else { return }
+            case Order.powerOff where message.count == 1, Order.powerOn where message.count == 1,
+                Order.reset where message.count == 1:
+                card.reset()
+            default:
+                guard let answer = answer(to: message), send(answer, to: socket) else { return }
+            }
+        }
+    }
+
+    /// The card's answer, or nil where the card is lost.
+    private func answer(to command: [UInt8]) -> [UInt8]? {
+        state.withLock { $0.commandCount &+= 1 }
+        switch faults.exchange(command, with: card) {
+        case .answer(let answer): return answer
+        case .noAnswer: return nil
+        case .reset:
+            card.reset()
+            return card.process(command)
+        case .removed:
+            remove()
+            return nil
+        }
+    }
+
+    private func receive(from socket: Socket) -> [UInt8]? {
+        guard let length = socket.receive(exactly: 2) else { return nil }
+        socket.acknowledgeQuickly()
+        let message = socket.receive(exactly: Int(length[0]) << 8 | Int(length[1]))
+        socket.acknowledgeQuickly()
+        return message
+    }
+
+    private func send(_ bytes: [UInt8], to socket: Socket) -> Bool {
+        let message = bytes.prefix(Int(UInt16.max))
+        let length = [UInt8(truncatingIfNeeded: message.count >> 8), UInt8(truncatingIfNeeded: message.count)]
+        return socket.send(length + message)
+    }
+}

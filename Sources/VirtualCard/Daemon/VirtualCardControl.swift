@@ -1,0 +1,43 @@
+/// Tells a running virtual card what to do, through its control socket.
+public enum VirtualCardControl {
+    /// Bytes of the longest order or answer.
+    static let lineLimit = 1024
+
+    /// Sends an order and waits until it has been carried out.
+    ///
+    /// - Returns: for ``ControlOrder/status`` what the card reports, by name; otherwise nothing.
+    /// - Throws: ``VirtualCardError`` `.unreachable` where no card runs, `.refused` with what it said.
+    @discardableResult
+    public static func send(
+        _ order: ControlOrder, to path: String
+    ) throws(VirtualCardError) -> [(name: String, value: String)] {
+        guard let socket = try Socket.connect(path: path) else {
+            throw VirtualCardError(.unreachable, "no virtual card runs at \(path): start one with virtual-card run")
+        }
+        guard socket.send(Array((order.line + "\n").utf8)), let answer = receiveLine(from: socket) else {
+            throw VirtualCardError(.unreachable, "the virtual card at \(path) ended before it answered")
+        }
+        let words = answer.split(separator: " ")
+        guard words.first == "ok" else {
+            throw VirtualCardError(.refused, String(answer.drop { $0 != " " }.dropFirst()))
+        }
+        return words.dropFirst().map { word in
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+        }
+    }
+
+    /// One line, without its end, or nil where none comes.
+    static func receiveLine(from socket: Socket) -> String? {
+        var bytes: [UInt8] = []
+        while bytes.count < lineLimit {
+            let more = socket.receive(upTo: lineLimit - bytes.count)
+            if more.isEmpty { return nil }
+            bytes += more
+            if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+                return String(decoding: bytes[..<end], as: UTF8.self)
+            }
+        }
+        return nil
+    }
+}

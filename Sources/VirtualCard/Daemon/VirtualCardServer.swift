@@ -1,0 +1,96 @@
+internal import Glibc
+internal import Synchronization
+
+/// A virtual card in the reader of a real pcscd, with a socket over which it takes orders.
+public final class VirtualCardServer: Sendable {
+    private static let patience = Duration.seconds(1)
+
+    private let link: VPCDLink
+    private let control: Socket
+    private let controlPath: String
+    private let wakeUp: WakeUp
+    private let failure = Mutex<VirtualCardError?>(nil)
+
+    /// - Parameters:
+    ///   - controlPath: where ``VirtualCardControl`` reaches the card; nobody else's user can.
+    ///   - port: where vpcd listens, on this machine.
+    /// - Throws: ``VirtualCardError`` `.refused` where a card runs at that path already.
+    public init(
+        card: VirtualCard, controlPath: String, port: UInt16 = VPCDLink.defaultPort
+    ) throws(VirtualCardError) {
+        link = try VPCDLink(card: card, port: port)
+        control = try Socket.listen(path: controlPath)
+        self.controlPath = controlPath
+        wakeUp = try WakeUp()
+    }
+
+    deinit {
+        _ = unsafe unlink(controlPath)
+    }
+
+    /// Serves reader and socket until somebody orders ``ControlOrder/stop``.
+    ///
+    /// A signal may end the process at any time: the card is stored by then, and the next one takes over the socket.
+    ///
+    /// - Parameter isInserted: whether the card is in the reader from the start.
+    public func run(inserted isInserted: Bool = true) throws(VirtualCardError) {
+        if isInserted { link.insert() }
+        let reader = try Worker { self.serveReader() }
+        takeOrders()
+        link.stop()
+        reader.join()
+        if let error = failure.withLock({ $0 }) { throw error }
+    }
+
+    /// Ends ``run(inserted:)``.
+    public func stop() {
+        wakeUp.signal()
+    }
+
+    private func serveReader() {
+        do {
+            try link.run()
+        } catch {
+            failure.withLock { $0 = error }
+            stop()
+        }
+    }
+
+    private func takeOrders() {
+        while true {
+            let ready = Socket.readable([control.descriptor, wakeUp.descriptor])
+            if ready.contains(wakeUp.descriptor) { return }
+            guard ready.contains(control.descriptor), let client = control.accept() else { continue }
+            // A client that connects and says nothing must not keep the others waiting.
+            guard !Socket.readable([client.descriptor], timeout: VirtualCardServer.patience).isEmpty,
+                let line = VirtualCardControl.receiveLine(from: client)
+            else { continue }
+            let order = ControlOrder(parsing: line)
+            _ = client.send(Array((answer(to: order) + "\n").utf8))
+            if order == .stop { return }
+        }
+    }
+
+    private func answer(to order: ControlOrder?) -> String {
+        switch order {
+        case nil: return "error not an order"
+        case .insert: link.insert()
+        case .remove: link.remove()
+        case .touch: link.card.touch()
+        case .fault(let fault, let index): link.faults.order(fault, at: index)
+        case .clearFaults: link.faults.clear()
+        case .status: return status
+        case .stop: break
+        }
+        return "ok"
+    }
+
+    private var status: String {
+        let fields = [
+            ("profile", link.card.profile.name), ("inserted", link.isInserted ? "yes" : "no"),
+            ("connected", link.isConnected ? "yes" : "no"), ("touch", link.card.awaitsTouch ? "awaited" : "no"),
+            ("commands", String(link.commandCount)), ("faults", String(link.faults.count)),
+        ]
+        return "ok " + fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ")
+    }
+}
