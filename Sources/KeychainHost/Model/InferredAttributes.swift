@@ -1,0 +1,58 @@
+internal import SystemCrypto
+
+/// The attributes that follow from the data itself (keychain semantics 1.10).
+enum InferredAttributes {
+    /// Those of a certificate: names without their outer header and normalised, the serial number's content octets.
+    static func certificate(_ certificate: Certificate) -> Attributes {
+        var attributes: Attributes = [
+            .certificateType: .number(Int64(certificate.version)),
+            .certificateEncoding: .number(encodingDER),
+            .subject: .data(normalized(certificate.subject)),
+            .issuer: .data(normalized(certificate.issuer)),
+            .serialNumber: .data(certificate.serialNumber),
+            .publicKeyHash: .data(certificate.keyHash),
+        ]
+        if let identifier = certificate.subjectKeyIdentifier { attributes[.subjectKeyID] = .data(identifier) }
+        if let summary = summary(of: certificate) { attributes[.label] = .string(summary) }
+        return attributes
+    }
+
+    /// Those of a private or public key.
+    static func key(_ key: PublicKey, _ keyClass: KeyClass) -> Attributes {
+        let (isPrivate, bits) = (keyClass == .private, Int64(key.kind.bits ?? 0))
+        var attributes: Attributes = [
+            .keyClass: keyClass.value, .applicationLabel: .data(key.keyHash), .keySizeInBits: .number(bits),
+            .effectiveKeySize: .number(bits),
+            .isPermanent: true, .isModifiable: true, .isExtractable: true, .isPrivate: .bool(isPrivate),
+            .isSensitive: false, .wasAlwaysSensitive: false, .wasNeverExtractable: false,
+            .canSign: .bool(isPrivate), .canDecrypt: .bool(isPrivate), .canUnwrap: .bool(isPrivate), .canDerive: true,
+            .canVerify: .bool(!isPrivate), .canEncrypt: .bool(!isPrivate), .canWrap: .bool(!isPrivate),
+            .canSignRecover: false, .canVerifyRecover: false,
+        ]
+        if let type = type(of: key.kind) { attributes[.keyType] = type.value }
+        return attributes
+    }
+
+    /// `CSSM_CERT_ENCODING_DER`
+    private static let encodingDER: Int64 = 3
+
+    /// Common name, else first e-mail address, else the whole subject.
+    static func summary(of certificate: Certificate) -> String? {
+        if let name = certificate.commonName ?? certificate.emailAddresses.first { return name }
+        return certificate.subject.isEmpty ? nil : certificate.subject.description
+    }
+
+    private static func normalized(_ name: SystemCrypto.DistinguishedName) -> [UInt8] {
+        DistinguishedName.normalized(name.der) ?? name.der
+    }
+
+    private static func type(of kind: KeyKind) -> KeyType? {
+        switch kind {
+        case .rsa: .rsa
+        case .ecP256, .ecP384, .ecP521: .ecPrime
+        case .ed25519: .ed25519
+        case .x25519: .x25519
+        case .other: nil
+        }
+    }
+}

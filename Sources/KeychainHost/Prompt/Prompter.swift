@@ -1,0 +1,123 @@
+public import TokenKit
+
+/// How the person at the machine is asked for a PIN or password.
+///
+/// One protocol for the terminal, pinentry, a file descriptor, and nobody. It is never called while a card is held.
+public protocol Prompter: Sendable {
+    /// Whether anything can come of asking; where not, nothing is sent to a card on behalf of a question.
+    var canAsk: Bool { get }
+
+    /// Whether a wrong answer may be followed by another question. A file gives the same answer again.
+    var canAskAgain: Bool { get }
+
+    /// Asks for a secret.
+    ///
+    /// - Throws: `errSecUserCanceled` when the person declines, `errSecInteractionNotAllowed` when nobody can be asked.
+    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret
+
+    /// Asks a yes-or-no question; what cannot be answered is a no.
+    func confirm(_ question: String) throws(KeychainError) -> Bool
+}
+
+/// What is asked for, and what a person must know to answer.
+public struct PromptRequest: Sendable {
+    public enum Purpose: Sendable, Hashable {
+        case pin
+        case newPIN
+        case unblockingKey
+        case newUnblockingKey
+        case password
+        case newPassword
+    }
+
+    public let purpose: Purpose
+
+    /// The card or keychain it belongs to, by the name people know it under.
+    public let subject: String
+
+    /// What it will be used for, `sign report.pdf`; nil where the purpose says it all.
+    public let use: String?
+
+    /// How many tries are left, where that is known.
+    public let triesLeft: Int?
+
+    /// Why the last answer would not do.
+    public let failure: String?
+
+    public init(
+        _ purpose: Purpose, subject: String, use: String? = nil, triesLeft: Int? = nil, failure: String? = nil
+    ) {
+        self.purpose = purpose
+        self.subject = subject
+        self.use = use
+        self.triesLeft = triesLeft
+        self.failure = failure
+    }
+
+    /// Whether it is typed twice, since a slip would lock its owner out.
+    public var wantsRepetition: Bool {
+        switch purpose {
+        case .newPIN, .newUnblockingKey, .newPassword: true
+        case .pin, .unblockingKey, .password: false
+        }
+    }
+
+    /// One word for the field.
+    var field: String {
+        switch purpose {
+        case .pin: "PIN"
+        case .newPIN: "new PIN"
+        case .unblockingKey: "PUK"
+        case .newUnblockingKey: "new PUK"
+        case .password: "password"
+        case .newPassword: "new password"
+        }
+    }
+
+    /// The sentence above the field: what for, where, and how many tries are left.
+    var sentence: String {
+        let tries = triesLeft.map { $0 == 1 ? ", last try" : ", \($0) tries left" } ?? ""
+        return "\(field) for '\(subject)'\(use.map { " to \($0)" } ?? "")\(tries)"
+    }
+}
+
+extension KeychainError {
+    static let canceled = KeychainError(.userCanceled, "canceled")
+
+    static func cannotAsk(_ request: PromptRequest, because reason: String? = nil) -> KeychainError {
+        KeychainError(
+            .interactionNotAllowed, "\(request.sentence) is needed\(reason.map { ", but \($0)" } ?? "")",
+            remedy: "give it with --pin-source, or run where a prompt can be shown")
+    }
+}
+
+/// Asks nobody: every question fails at once.
+public struct NoPrompter: Prompter {
+    public var canAsk: Bool { false }
+    public var canAskAgain: Bool { false }
+
+    public init() {}
+
+    public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        throw .cannotAsk(request)
+    }
+
+    public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+}
+
+/// Asks the first of several that can ask.
+public struct FirstAvailablePrompter: Prompter {
+    private let prompters: [any Prompter]
+
+    public init(_ prompters: [any Prompter]) {
+        self.prompters = prompters
+    }
+
+    private var available: any Prompter { prompters.first { $0.canAsk } ?? NoPrompter() }
+
+    public var canAsk: Bool { available.canAsk }
+    public var canAskAgain: Bool { available.canAskAgain }
+
+    public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { try available.ask(request) }
+    public func confirm(_ question: String) throws(KeychainError) -> Bool { try available.confirm(question) }
+}

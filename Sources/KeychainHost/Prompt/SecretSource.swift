@@ -1,0 +1,108 @@
+internal import Glibc
+internal import Synchronization
+public import TokenKit
+
+/// Answers questions from a file descriptor, a file or the environment, a line each: for scripts.
+///
+/// Nothing typed there is ever the answer to "spend the last try?".
+public final class SecretSource: Prompter {
+    /// Bytes that one answer may have.
+    static let maximumLength = 4096
+
+    private enum Origin: Sendable {
+        case descriptor(Int32)
+        case environment(String)
+    }
+
+    private let origin: Origin
+    private let isUsedUp = Mutex(false)
+
+    /// - Parameter text: `fd:N`, `file:PATH` or `env:NAME`.
+    /// - Throws: `errSecParam` for another form, a file that cannot be read, or one that others may read.
+    public init(_ text: String) throws(KeychainError) {
+        let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+        switch (parts.first, parts.count == 2 ? parts[1] : "") {
+        case ("fd", let number):
+            guard let descriptor = Int32(number), fcntl(descriptor, F_GETFD) != -1 else {
+                throw KeychainError(.param, "there is no open file descriptor '\(number)'", key: "pin-source")
+            }
+            origin = .descriptor(descriptor)
+        case ("file", let path):
+            origin = .descriptor(try SecretSource.open(path))
+        case ("env", let name):
+            guard unsafe getenv(name) != nil else {
+                throw KeychainError(.param, "the environment has no variable '\(name)'", key: "pin-source")
+            }
+            origin = .environment(name)
+        default:
+            throw KeychainError(
+                .param, "'\(text)' is no source of a PIN", remedy: "use fd:N, file:PATH or env:NAME", key: "pin-source")
+        }
+    }
+
+    public var canAsk: Bool { true }
+    public var canAskAgain: Bool { false }
+
+    public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        let answer: Secret? =
+            switch origin {
+            case .descriptor(let descriptor): SecretSource.line(from: descriptor)
+            case .environment(let name): value(of: name)
+            }
+        guard let answer else { throw .cannotAsk(request, because: "its source has no more lines") }
+        return answer
+    }
+
+    public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+
+    private static func open(_ path: String) throws(KeychainError) -> Int32 {
+        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw KeychainError(.param, "cannot read '\(path)': \(systemMessage(errno))", key: "pin-source")
+        }
+        var information = stat()
+        guard unsafe fstat(descriptor, &information) == 0 else {
+            close(descriptor)
+            throw KeychainError(.param, "cannot read '\(path)': \(systemMessage(errno))", key: "pin-source")
+        }
+        if information.st_mode & S_IFMT == S_IFREG, information.st_mode & 0o077 != 0 {
+            close(descriptor)
+            throw KeychainError(
+                .param, "other users may read '\(path)'", remedy: "chmod 600 '\(path)'", key: "pin-source")
+        }
+        return descriptor
+    }
+
+    /// Reads up to a line feed, a byte at a time: what follows belongs to the next question, or to somebody else.
+    private static func line(from descriptor: Int32) -> Secret? {
+        var isAtEnd = false
+        let line = Secret(capacity: maximumLength) { output in
+            while output.count < maximumLength {
+                var byte: UInt8 = 0
+                let count = unsafe read(descriptor, &byte, 1)
+                if count < 0 && errno == EINTR { continue }
+                guard count == 1 else { isAtEnd = true; return }
+                if byte == UInt8(ascii: "\n") { return }
+                output.append(byte)
+            }
+        }
+        if line.isEmpty && isAtEnd { return nil }
+        return line
+    }
+
+    private func value(of name: String) -> Secret? {
+        let isFirst = isUsedUp.withLock { used in
+            defer { used = true }
+            return !used
+        }
+        guard isFirst, let text = unsafe getenv(name) else { return nil }
+        let length = unsafe strlen(text)
+        let bytes = unsafe UnsafeBufferPointer(start: text, count: length)
+        return unsafe bytes.withMemoryRebound(to: UInt8.self) { unsafe Secret(copying: $0.span) }
+    }
+}
+
+/// What the system says of an error number.
+func systemMessage(_ number: Int32) -> String {
+    unsafe String(cString: strerror(number))
+}
