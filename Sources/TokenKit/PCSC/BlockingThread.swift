@@ -1,0 +1,74 @@
+internal import Glibc
+internal import Synchronization
+
+/// A thread for calls that block for as long as they like.
+///
+/// The program's signals stay with the program's threads. There is no pool behind it that a `fork` would break.
+enum BlockingThread {
+    /// Runs `body` on a thread of its own; false when the system has none left, and `body` will not run.
+    @discardableResult
+    static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+        var attributes = pthread_attr_t()
+        unsafe pthread_attr_init(&attributes)
+        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        defer { unsafe pthread_attr_destroy(&attributes) }
+        let context = unsafe Unmanaged.passRetained(Body(body))
+
+        var all = sigset_t()
+        var former = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe pthread_sigmask(SIG_SETMASK, &all, &former)
+        defer { _ = unsafe pthread_sigmask(SIG_SETMASK, &former, nil) }
+
+        var thread = pthread_t()
+        let result = unsafe pthread_create(
+            &thread, &attributes,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        if result != 0 { unsafe context.release() }
+        return result == 0
+    }
+
+    /// What `call` returns, if it does so within `limit`.
+    ///
+    /// Otherwise the call goes on, on its thread, and what it returns is dropped once it does: its value's `deinit` is the
+    /// place to undo it.
+    static func run<Value: Sendable>(atMost limit: Duration, _ call: @escaping @Sendable () -> Value) -> Value? {
+        let outcome = Outcome<Value>()
+        let isStarted = start {
+            outcome.set(call())
+        }
+        guard isStarted else { return call() }
+        return outcome.take(within: limit)
+    }
+
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+
+        init(_ run: @escaping @Sendable () -> Void) {
+            self.run = run
+        }
+    }
+
+    /// A value that comes, unless nobody waits for it any more.
+    private final class Outcome<Value: Sendable>: Sendable {
+        private let value = Mutex<Value?>(nil)
+        private let isSet = CountingSemaphore()
+
+        func set(_ value: Value) {
+            self.value.withLock { $0 = value }
+            isSet.signal()
+        }
+
+        func take(within limit: Duration) -> Value? {
+            _ = isSet.wait(for: limit)
+            return value.withLock { value in
+                defer { value = nil }
+                return value
+            }
+        }
+    }
+}

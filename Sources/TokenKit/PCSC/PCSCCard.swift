@@ -1,0 +1,156 @@
+internal import Glibc
+
+/// A connection to the card in a PC/SC reader.
+///
+/// There is no way to the card but through a transaction, and no transaction outlives the closure it was lent to. What
+/// changes in here belongs to whoever has the turn: that is what makes it sendable.
+final class PCSCCard: CardConnection, @unchecked Sendable {
+    /// A connection as it was made, on whatever thread.
+    struct Start: Sendable {
+        let handle: PCSCHandle
+        let atr: ATR
+
+        init(reader: String, sharing: PCSCReader.Sharing) throws(CardError) {
+            handle = try PCSCHandle(reader: reader, sharing: sharing)
+            let status = handle.answerToReset()
+            guard status.code == .success else { throw CardError(status.code, .connecting, reader: reader) }
+            atr = status.atr
+        }
+    }
+
+    let atr: ATR
+
+    private let reader: PCSCReader
+    private let handle: PCSCHandle
+    private let trace: (any CardTrace)?
+    private let turn = CountingSemaphore(count: 1)
+    private var link: CardLink
+    private var epoch = 0
+    /// Why there will be no further transaction.
+    private var end: CardError?
+
+    init(_ start: Start, reader: PCSCReader, trace: (any CardTrace)?) {
+        atr = start.atr
+        handle = start.handle
+        self.reader = reader
+        self.trace = trace
+        link = CardLink(atr: atr, transmissionProtocol: handle.initialProtocol, trace: trace)
+    }
+
+    /// Runs `body` in a transaction; another thread's is waited for.
+    ///
+    /// That the transaction cannot be ended is an error, unless card, reader or service are gone by then: what `body`
+    /// did is done, and the next transaction tells.
+    func withTransaction<Result: ~Copyable>(
+        _ body: (inout CardTransaction) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result {
+        turn.wait()
+        defer { turn.signal() }
+        do { try beginTransaction() } catch { throw TokenError(error) }
+        let result: Result
+        do throws(TokenError) {
+            let channel = Channel(handle: handle, protocol: link.transmissionProtocol, reader: reader.name)
+            var transaction = CardTransaction(on: channel, link: link, epoch: epoch)
+            result = try body(&transaction)
+        } catch {
+            try? endTransaction()
+            throw explanation(of: error)
+        }
+        do { try endTransaction() } catch { throw TokenError(error) }
+        return result
+    }
+
+    func disconnect(resetting: Bool) {
+        guard resetting else { return handle.disconnect(.leave) }
+        // The service resets no card under another program's transaction, but waits. If that takes too long the wait
+        // goes on without us, and the card is reset all the same.
+        let handle = handle
+        _ = BlockingThread.run(atMost: reader.patience) { handle.disconnect(.reset) }
+    }
+
+    // MARK: - Begin and end
+
+    private func beginTransaction() throws(CardError) {
+        if let end { throw end }
+        guard handle.isUsable else {
+            throw CardError(.serviceUnavailable, "the connection to the card has ended (connect again)")
+        }
+        let deadline = ContinuousClock.now + reader.patience
+        // The card may be reset again while the first reset is being acknowledged.
+        for _ in 0..<3 {
+            try waitForOthers(until: deadline)
+            let code = handle.begin()
+            if code == .success { return }
+            guard code == .resetCard else { throw CardError(code, reader: reader.name) }
+            try acknowledgeReset()
+        }
+        throw CardError(.resetCard, reader: reader.name)
+    }
+
+    /// Waits while another program holds a transaction.
+    ///
+    /// SCardBeginTransaction would wait inside libpcsclite, without limit. What is left of that is the moment between
+    /// this and the call.
+    private func waitForOthers(until deadline: ContinuousClock.Instant) throws(CardError) {
+        while handle.probe() == .sharingViolation {
+            guard ContinuousClock.now < deadline else { throw CardError(.sharingViolation, reader: reader.name) }
+            usleep(10_000)
+        }
+    }
+
+    private func acknowledgeReset() throws(CardError) {
+        let (code, transmissionProtocol) = handle.reconnect()
+        guard code == .success else { throw CardError(code, reader: reader.name) }
+        epoch += 1
+        if transmissionProtocol != link.transmissionProtocol {
+            link = CardLink(atr: atr, transmissionProtocol: transmissionProtocol, trace: trace)
+        }
+    }
+
+    private func endTransaction() throws(CardError) {
+        var code = handle.end()
+        if code == .resetCard {
+            // The service keeps the lock of a transaction under which the card was reset, until that is acknowledged.
+            try acknowledgeReset()
+            code = handle.end()
+        }
+        guard code != .success else { return }
+        let error = CardError(code, reader: reader.name)
+        guard error.code == .removed || error.code == .serviceUnavailable else { throw error }
+        // The service keeps the lock of a card that was removed, and with it whoever comes next, until we let go.
+        handle.disconnect(.leave)
+        end = error
+    }
+
+    /// Finds out whether a card that cannot be spoken to has been taken out.
+    ///
+    /// The service looks into its readers every 0.4 seconds; until it has, a card that is gone is one that does not answer.
+    private func explanation(of error: TokenError) -> TokenError {
+        guard error.code == .card(.communication) else { return error }
+        for _ in 0..<30 {
+            let now = CardError(handle.probe(), reader: reader.name)
+            if now.code == .removed { return TokenError(now) }
+            usleep(20_000)
+        }
+        return error
+    }
+
+    /// The card while a transaction lasts.
+    private final class Channel: CardChannel {
+        private let handle: PCSCHandle
+        private let transmissionProtocol: CardLink.TransmissionProtocol
+        private let reader: String
+
+        init(handle: PCSCHandle, protocol: CardLink.TransmissionProtocol, reader: String) {
+            self.handle = handle
+            transmissionProtocol = `protocol`
+            self.reader = reader
+        }
+
+        func transmit(_ command: Span<UInt8>) throws(CardError) -> [UInt8] {
+            let (code, response) = handle.transmit(command, transmissionProtocol)
+            guard code == .success else { throw CardError(code, reader: reader) }
+            return response
+        }
+    }
+}

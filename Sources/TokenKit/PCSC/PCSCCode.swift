@@ -1,0 +1,110 @@
+internal import CPCSC
+
+/// What a PC/SC function returned. A code with no name here keeps its number.
+struct PCSCCode: RawRepresentable, Hashable, Sendable {
+    let rawValue: UInt32
+
+    init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// The result of a C call: `LONG` has 64 bits, of which a code uses 32.
+    init(_ result: LONG) {
+        rawValue = UInt32(truncatingIfNeeded: result)
+    }
+
+    static let success = PCSCCode(SCARD_S_SUCCESS)
+    static let cancelled = PCSCCode(SCARD_E_CANCELLED)
+    static let insufficientBuffer = PCSCCode(SCARD_E_INSUFFICIENT_BUFFER)
+    static let unknownReader = PCSCCode(SCARD_E_UNKNOWN_READER)
+    static let timeout = PCSCCode(SCARD_E_TIMEOUT)
+    static let sharingViolation = PCSCCode(SCARD_E_SHARING_VIOLATION)
+    static let noService = PCSCCode(SCARD_E_NO_SERVICE)
+    static let noReadersAvailable = PCSCCode(SCARD_E_NO_READERS_AVAILABLE)
+    static let notTransacted = PCSCCode(SCARD_E_NOT_TRANSACTED)
+    static let linkLost = PCSCCode(SCARD_F_COMM_ERROR)
+    static let unsupportedFeature = PCSCCode(SCARD_E_UNSUPPORTED_FEATURE)
+    static let resetCard = PCSCCode(SCARD_W_RESET_CARD)
+    static let removedCard = PCSCCode(SCARD_W_REMOVED_CARD)
+}
+
+/// When a code came: the same one tells of different things while connecting and later.
+enum PCSCStep: Sendable {
+    case connecting, connected
+}
+
+extension CardError.Code {
+    /// What a code that tells of a failure means.
+    init(_ code: PCSCCode, _ step: PCSCStep) {
+        switch LONG(code.rawValue) {
+        case SCARD_E_NO_SERVICE, SCARD_E_SERVICE_STOPPED, SCARD_E_INVALID_HANDLE, SCARD_F_COMM_ERROR,
+            SCARD_F_INTERNAL_ERROR, SCARD_E_NO_MEMORY, SCARD_P_SHUTDOWN, SCARD_E_SYSTEM_CANCELLED,
+            SCARD_E_SERVER_TOO_BUSY:
+            self = .serviceUnavailable
+        case SCARD_W_SECURITY_VIOLATION, SCARD_E_NO_ACCESS:
+            self = .accessDenied
+        case SCARD_E_NO_READERS_AVAILABLE, SCARD_E_UNKNOWN_READER:
+            self = step == .connecting ? .noReader : .removed
+        case SCARD_E_READER_UNAVAILABLE, SCARD_E_INVALID_VALUE:
+            // pcscd calls the handle of a reader that is gone an invalid value.
+            self = step == .connecting ? .noReader : .removed
+        case SCARD_E_NO_SMARTCARD, SCARD_W_REMOVED_CARD:
+            self = step == .connecting ? .noCard : .removed
+        case SCARD_W_UNRESPONSIVE_CARD, SCARD_W_UNPOWERED_CARD, SCARD_W_UNSUPPORTED_CARD, SCARD_E_CARD_UNSUPPORTED:
+            self = .muteCard
+        case SCARD_E_SHARING_VIOLATION:
+            self = .inUse
+        case SCARD_W_RESET_CARD:
+            self = .reset
+        case SCARD_E_CANCELLED, SCARD_E_TIMEOUT:
+            self = .cancelled
+        case SCARD_E_INSUFFICIENT_BUFFER:
+            self = .malformed
+        default:
+            self = .communication
+        }
+    }
+}
+
+extension CardError {
+    /// What a code means, what happened, and what to do about it.
+    init(_ code: PCSCCode, _ step: PCSCStep = .connected, reader: String = "") {
+        let meaning = Code(code, step)
+        self.init(meaning, CardError.reason(meaning, code, reader))
+    }
+
+    /// No reader is plugged in.
+    public static var noReaderConnected: CardError { CardError(.noReadersAvailable, .connecting) }
+
+    private static func reason(_ meaning: Code, _ code: PCSCCode, _ reader: String) -> String {
+        switch meaning {
+        case .serviceUnavailable:
+            "no smart-card service answers (install pcscd, or start it: systemctl start pcscd.socket)"
+        case .accessDenied:
+            "the smart-card service refuses this user or session (ask for the polkit actions "
+                + "org.debian.pcsc-lite.access_pcsc and org.debian.pcsc-lite.access_card)"
+        case .noReader where reader.isEmpty:
+            "no smart-card reader is connected (plug one in)"
+        case .noReader:
+            "there is no reader \"\(reader)\" (plug it in, or name another)"
+        case .noCard:
+            "no card is in the reader \"\(reader)\" (insert one)"
+        case .muteCard:
+            "the card in \"\(reader)\" does not answer (take it out, see that it is the right way up, insert it again)"
+        case .inUse:
+            "another program holds the card in \"\(reader)\" for itself "
+                + "(close that program; for GnuPG: gpgconf --kill scdaemon)"
+        case .removed:
+            "the card or its reader \"\(reader)\" was removed (insert the card again)"
+        case .reset:
+            "another program reset the card in \"\(reader)\" (try again)"
+        case .cancelled:
+            "the wait for a card was called off"
+        case .malformed:
+            "the card in \"\(reader)\" answered more than an answer can have"
+        case .communication, .responseTooLarge, .invalidCommand:
+            "the reader \"\(reader)\" cannot speak to the card: PC/SC error "
+                + "\(String(code.rawValue, radix: 16, uppercase: true)) (insert the card again)"
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import CPCSC
+internal import Glibc
+
+/// A connection to the PC/SC service.
+///
+/// libpcsclite locks a context for as long as a call lasts, and a lock of the whole process while it waits for that one:
+/// a context that two threads use can thus stop all others. So none is shared here. Each card connection and each
+/// monitor has its own; only ``cancel()`` may be called from another thread.
+final class PCSCContext: Sendable {
+    let handle: SCARDCONTEXT
+
+    /// The process that made the context. A child by `fork` has the same socket, and must not speak on it.
+    private let process = getpid()
+
+    /// Wraps SCardEstablishContext.
+    init() throws(CardError) {
+        var handle: SCARDCONTEXT = 0
+        var code = PCSCCode.linkLost
+        // A service that is ending for want of clients may close the socket under a new one: then another answers.
+        for _ in 0..<2 where code == .linkLost {
+            code = PCSCCode(unsafe SCardEstablishContext(DWORD(SCARD_SCOPE_SYSTEM), nil, nil, &handle))
+        }
+        guard code == .success else { throw PCSCContext.diagnosis(of: code) }
+        self.handle = handle
+    }
+
+    /// Wraps SCardReleaseContext.
+    deinit {
+        if isOwn { SCardReleaseContext(handle) }
+    }
+
+    /// Whether this is the process that made the context.
+    var isOwn: Bool { process == getpid() }
+
+    /// The readers' names. Wraps SCardListReaders.
+    func readerNames() throws(CardError) -> [String] {
+        // More than sixteen readers, which libpcsclite knows at the most, fill. Asking for the length first, as is usual,
+        // has it overrun the buffer when a reader is added between the two calls of another thread.
+        var capacity = 4_096
+        while true {
+            var names = [CChar](repeating: 0, count: capacity)
+            var length = DWORD(capacity)
+            let code = PCSCCode(unsafe SCardListReaders(handle, nil, &names, &length))
+            switch code {
+            case .success: return PCSCContext.strings(in: names.prefix(Int(clamping: length)))
+            case .noReadersAvailable: return []
+            case .insufficientBuffer where capacity < 1 << 20: capacity *= 4
+            default: throw CardError(code)
+            }
+        }
+    }
+
+    /// Ends a wait that is going on in another thread. Wraps SCardCancel.
+    func cancel() {
+        if isOwn { SCardCancel(handle) }
+    }
+
+    /// The strings of a multi-string: each ends with a zero, an empty one ends the list.
+    static func strings(in characters: some Sequence<CChar>) -> [String] {
+        var strings: [String] = []
+        var current: [UInt8] = []
+        for character in characters {
+            guard character == 0 else { current.append(UInt8(bitPattern: character)); continue }
+            guard !current.isEmpty else { break }
+            strings.append(String(decoding: current, as: UTF8.self))
+            current = []
+        }
+        return strings
+    }
+
+    /// Tells a service that does not run from one whose socket this user may not open: to libpcsclite both are the same.
+    private static func diagnosis(of code: PCSCCode) -> CardError {
+        guard code == .noService else { return CardError(code, .connecting) }
+        let path = unsafe getenv("PCSCLITE_CSOCK_NAME").map { unsafe String(cString: $0) } ?? "/run/pcscd/pcscd.comm"
+        guard unsafe faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) != 0, errno == EACCES else {
+            return CardError(code, .connecting)
+        }
+        return CardError(
+            .accessDenied,
+            "this user may not open the smart-card service's socket \(path) (check who may: ls -lL \(path))")
+    }
+}

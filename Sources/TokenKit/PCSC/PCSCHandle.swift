@@ -1,0 +1,118 @@
+internal import CPCSC
+internal import Glibc
+internal import Synchronization
+
+/// One connection to the card in a reader, in a context of its own.
+///
+/// A thin cover over the C functions: it returns their codes and knows nothing of epochs or transactions.
+final class PCSCHandle: Sendable {
+    /// What a connection leaves behind on the card.
+    enum Disposition: Sendable {
+        case leave, reset
+
+        fileprivate var word: DWORD { DWORD(self == .reset ? SCARD_RESET_CARD : SCARD_LEAVE_CARD) }
+    }
+
+    private static let protocols = DWORD(SCARD_PROTOCOL_T0 | SCARD_PROTOCOL_T1)
+
+    private let context: PCSCContext
+    private let handle: SCARDHANDLE
+    private let sharing: DWORD
+    private let isOpen = Atomic(true)
+
+    /// The protocol that was negotiated when the connection was made.
+    let initialProtocol: CardLink.TransmissionProtocol
+
+    /// Connects to the card in a reader. Wraps SCardConnect.
+    ///
+    /// It waits for as long as another program holds a transaction.
+    init(reader: String, sharing: PCSCReader.Sharing) throws(CardError) {
+        context = try PCSCContext()
+        self.sharing = DWORD(sharing == .exclusive ? SCARD_SHARE_EXCLUSIVE : SCARD_SHARE_SHARED)
+        var handle: SCARDHANDLE = 0
+        var active: DWORD = 0
+        let code = PCSCCode(
+            unsafe SCardConnect(context.handle, reader, self.sharing, PCSCHandle.protocols, &handle, &active))
+        guard code == .success else { throw CardError(code, .connecting, reader: reader) }
+        self.handle = handle
+        initialProtocol = active == DWORD(SCARD_PROTOCOL_T0) ? .t0 : .t1
+    }
+
+    /// A context that is released with a card in it may have that card reset: so the card is let go of first.
+    deinit {
+        disconnect(.leave)
+    }
+
+    /// Whether calls may be made: not after ``disconnect(_:)``, and not in a child of the process that connected.
+    var isUsable: Bool { isOpen.load(ordering: .acquiring) && context.isOwn }
+
+    /// The card's answer to reset. Wraps SCardStatus.
+    func answerToReset() -> (code: PCSCCode, atr: ATR) {
+        var atr = [UInt8](repeating: 0, count: ATR.maximumLength)
+        var (nameLength, state, active, length): (DWORD, DWORD, DWORD, DWORD) = (0, 0, 0, DWORD(atr.count))
+        let code = PCSCCode(unsafe SCardStatus(handle, nil, &nameLength, &state, &active, &atr, &length))
+        return (code, ATR(Array(atr.prefix(Int(clamping: length)))))
+    }
+
+    /// Whether another program holds a transaction, or what else a transaction would meet with.
+    ///
+    /// Wraps SCardGetAttrib for an attribute that the service answers by itself. Unlike SCardBeginTransaction and
+    /// SCardReconnect, which try again inside libpcsclite for as long as it takes, it returns at once.
+    func probe() -> PCSCCode {
+        var name = [UInt8](repeating: 0, count: Int(MAX_BUFFER_SIZE))
+        var length = DWORD(name.count)
+        let code = PCSCCode(unsafe SCardGetAttrib(handle, PCSCHandle.friendlyName, &name, &length))
+        return code == .unsupportedFeature ? .success : code
+    }
+
+    /// Wraps SCardBeginTransaction.
+    func begin() -> PCSCCode { PCSCCode(SCardBeginTransaction(handle)) }
+
+    /// Wraps SCardEndTransaction.
+    func end() -> PCSCCode { PCSCCode(SCardEndTransaction(handle, Disposition.leave.word)) }
+
+    /// Takes notice of a reset. Wraps SCardReconnect.
+    func reconnect() -> (code: PCSCCode, protocol: CardLink.TransmissionProtocol) {
+        var active: DWORD = 0
+        let code = PCSCCode(
+            unsafe SCardReconnect(handle, sharing, PCSCHandle.protocols, Disposition.leave.word, &active))
+        return (code, active == DWORD(SCARD_PROTOCOL_T0) ? .t0 : .t1)
+    }
+
+    /// Sends one command. Wraps SCardTransmit.
+    func transmit(
+        _ command: Span<UInt8>, _ protocol: CardLink.TransmissionProtocol
+    ) -> (code: PCSCCode, response: [UInt8]) {
+        let word = UInt(`protocol` == .t0 ? SCARD_PROTOCOL_T0 : SCARD_PROTOCOL_T1)
+        var control = SCARD_IO_REQUEST(dwProtocol: word, cbPciLength: UInt(MemoryLayout<SCARD_IO_REQUEST>.size))
+        var length = DWORD(ResponseAPDU.maximumLength)
+        return unsafe withUnsafeTemporaryAllocation(
+            byteCount: ResponseAPDU.maximumLength, alignment: 1
+        ) { buffer in
+            // The answer may be a decrypted secret.
+            defer { if let start = buffer.baseAddress { unsafe explicit_bzero(start, buffer.count) } }
+            let code = unsafe command.withUnsafeBufferPointer { command in
+                PCSCCode(
+                    unsafe SCardTransmit(
+                        handle, &control, command.baseAddress, DWORD(command.count), nil,
+                        buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), &length))
+            }
+            guard code == .success else { return (code, []) }
+            guard let count = Int(exactly: length), count <= buffer.count else { return (.insufficientBuffer, []) }
+            // Some drivers call it a success when the card goes away before it answers.
+            guard count > 0 else { return (.notTransacted, []) }
+            return (code, unsafe Array(buffer.prefix(count)))
+        }
+    }
+
+    /// Ends the connection. Wraps SCardDisconnect.
+    ///
+    /// To reset the card it waits for as long as another program holds a transaction.
+    func disconnect(_ disposition: Disposition) {
+        let wasOpen = isOpen.exchange(false, ordering: .acquiringAndReleasing)
+        if wasOpen, context.isOwn { SCardDisconnect(handle, disposition.word) }
+    }
+
+    /// `SCARD_ATTR_DEVICE_FRIENDLY_NAME`, a macro with arguments that Swift does not import.
+    private static let friendlyName: DWORD = 0x7FFF << 16 | 0x0003
+}

@@ -1,0 +1,57 @@
+/// A smart-card reader of the PC/SC service.
+///
+///     for reader in try PCSCReader.all() {
+///         let card = try reader.connect(trace: nil)
+///         print(reader.name, card.atr)
+///     }
+public struct PCSCReader: CardReader, Hashable {
+    /// Whether other programs may use the card at the same time.
+    public enum Sharing: Sendable, Hashable {
+        case shared, exclusive
+    }
+
+    public let name: String
+
+    /// How long another program's transaction is waited for before the card counts as in use.
+    public var patience: Duration
+
+    /// A reader by its name, connected or not.
+    public init(name: String, patience: Duration = .seconds(30)) {
+        self.name = name
+        self.patience = patience
+    }
+
+    /// The readers that are connected, in the service's order.
+    ///
+    /// - Throws: ``CardError`` `.serviceUnavailable` or `.accessDenied`. That there is no reader is no error, and
+    ///   ``CardError/noReaderConnected`` the error to make of it.
+    public static func all() throws(CardError) -> [PCSCReader] {
+        try PCSCContext().readerNames().map { PCSCReader(name: $0) }
+    }
+
+    public func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
+        try connect(sharing: .shared, trace: trace)
+    }
+
+    /// Connects to the card in the reader.
+    ///
+    /// Each connection reaches the service by itself: one that has been ended and started again is found anew.
+    ///
+    /// - Parameters:
+    ///   - sharing: ``Sharing/exclusive`` keeps other programs away for as long as the connection lasts.
+    ///   - trace: who is told each command and answer; nil for nobody.
+    /// - Throws: ``CardError`` `.serviceUnavailable`, `.accessDenied`, `.noReader`, `.noCard`, `.muteCard`, or `.inUse`
+    ///   when another program is connected exclusively or held a transaction for longer than ``patience``.
+    public func connect(sharing: Sharing, trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
+        let (name, sharing) = (name, sharing)
+        let outcome = BlockingThread.run(atMost: patience) { () -> Result<PCSCCard.Start, CardError> in
+            do throws(CardError) {
+                return .success(try PCSCCard.Start(reader: name, sharing: sharing))
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let outcome else { throw CardError(.sharingViolation, .connecting, reader: name) }
+        return PCSCCard(try outcome.get(), reader: self, trace: trace)
+    }
+}
