@@ -1,0 +1,67 @@
+internal import CPCSC
+
+/// What PC/SC says of one reader.
+struct PCSCStatus: Hashable, Sendable {
+    /// The name that stands for readers being plugged in and out.
+    static let plugAndPlay = #"\\?PnP?\Notification"#
+
+    /// As many as libpcsclite takes in one call.
+    static let maximumCount = Int(PCSCLITE_MAX_READERS_CONTEXTS)
+
+    let reader: String
+
+    /// `SCARD_STATE` bits, with a count of insertions and removals in the upper half; zero for unknown.
+    var state: UInt32 = 0
+
+    var atr = ATR([])
+
+    /// The state without the news that it is new, to compare the next one with.
+    var known: PCSCStatus { PCSCStatus(reader: reader, state: state & ~UInt32(SCARD_STATE_CHANGED), atr: atr) }
+
+    /// How often a card was inserted or removed, modulo 65,536.
+    var changeCount: UInt16 { UInt16(truncatingIfNeeded: state >> 16) }
+
+    /// What the state says of the reader's slot.
+    var presence: CardPresence {
+        let gone = SCARD_STATE_UNKNOWN | SCARD_STATE_UNAVAILABLE | SCARD_STATE_EMPTY
+        guard state & UInt32(gone) == 0, state & UInt32(SCARD_STATE_PRESENT) != 0 else { return .absent }
+        if state & UInt32(SCARD_STATE_MUTE) != 0 { return .mute }
+        // A card that has not been powered yet is one that is being inserted.
+        return atr.bytes.isEmpty ? .absent : .present(atr)
+    }
+}
+
+extension PCSCContext {
+    /// Waits until a reader is no longer as it was known, and tells how each of them is now.
+    ///
+    /// Wraps SCardGetStatusChange. It returns at once where a state was zero, and after so many seconds at the latest.
+    func statusChange(
+        from known: [PCSCStatus], seconds: Int
+    ) -> (code: PCSCCode, now: [PCSCStatus]) {
+        let known = known.prefix(PCSCStatus.maximumCount)
+        let milliseconds = DWORD(clamping: seconds) * 1_000
+        let names = known.flatMap { Array($0.reader.utf8CString) }
+        return unsafe names.withUnsafeBufferPointer { names in
+            var next = names.baseAddress
+            var states = unsafe known.map { status in
+                var state = unsafe SCARD_READERSTATE()
+                unsafe state.szReader = unsafe next
+                unsafe state.dwCurrentState = DWORD(status.state)
+                unsafe next = unsafe next?.advanced(by: status.reader.utf8.count + 1)
+                return unsafe state
+            }
+            let code = PCSCCode(unsafe SCardGetStatusChange(handle, milliseconds, &states, DWORD(states.count)))
+            let now = unsafe zip(known, states).map { status, state in
+                PCSCStatus(
+                    reader: status.reader, state: unsafe UInt32(truncatingIfNeeded: state.dwEventState),
+                    atr: unsafe PCSCContext.atr(of: state))
+            }
+            return (code, now)
+        }
+    }
+
+    private static func atr(of state: SCARD_READERSTATE) -> ATR {
+        let bytes = unsafe withUnsafeBytes(of: state.rgbAtr) { unsafe Array($0) }
+        return unsafe ATR(Array(bytes.prefix(Int(clamping: state.cbAtr))))
+    }
+}

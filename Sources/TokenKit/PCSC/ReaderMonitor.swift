@@ -1,0 +1,132 @@
+internal import Glibc
+internal import Synchronization
+
+/// Watches readers and the cards in them.
+///
+/// The first events tell what is there already. A service that ends, as pcscd does when it has been idle, and comes back is
+/// waited for. A monitor has a connection to the service of its own and serves one watch.
+///
+///     for await event in ReaderMonitor.events() { print(event) }
+public final class ReaderMonitor: Sendable {
+    /// Seconds that one wait lasts at the most. libpcsclite before 2.3 does not notice a reader that is plugged in between the
+    /// look at the list and the wait: it is found when the wait is over.
+    private static let longestWait = 2
+
+    /// How long a service that is not there is left alone.
+    private static let serviceRetry = Duration.milliseconds(500)
+
+    private struct State {
+        var context: PCSCContext?
+        var isWaiting = false
+        var isCancelled = false
+    }
+
+    private let state = Mutex(State())
+    private let cancellation = CountingSemaphore()
+
+    public init() {}
+
+    /// The events of a watch that ends when the stream is let go of.
+    public static func events() -> AsyncStream<ReaderEvent> {
+        AsyncStream { continuation in
+            let monitor = ReaderMonitor()
+            continuation.onTermination = { _ in monitor.cancel() }
+            let isStarted = BlockingThread.start {
+                monitor.run { continuation.yield($0) }
+                continuation.finish()
+            }
+            if !isStarted { continuation.finish() }
+        }
+    }
+
+    /// Watches, on the calling thread, until ``cancel()``.
+    ///
+    /// - Parameter report: called with each event, on this thread.
+    public func run(_ report: (ReaderEvent) -> Void) {
+        var states = ReaderStates()
+        var isAvailable = true
+        while !isCancelled {
+            do throws(CardError) {
+                let context = try PCSCContext()
+                if !isAvailable { report(.serviceAvailable) }
+                isAvailable = true
+                try watch(on: context, &states, report)
+            } catch {
+                states.update(to: []).forEach(report)
+                if isAvailable { report(.serviceUnavailable(error)) }
+                isAvailable = false
+                _ = cancellation.wait(for: ReaderMonitor.serviceRetry)
+            }
+        }
+    }
+
+    /// Ends the watch at once. It may be called from any thread and more than once.
+    public func cancel() {
+        // SCardCancel has no effect on a wait that is about to begin: so it is repeated for as long as one goes on.
+        while state.withLock({ state in
+            if !state.isCancelled { cancellation.signal() }
+            state.isCancelled = true
+            if state.isWaiting { state.context?.cancel() }
+            return state.isWaiting
+        }) {
+            usleep(1_000)
+        }
+    }
+
+    private var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Looks, tells, and waits for something to change, until cancelled or the service is lost.
+    ///
+    /// A wait only says that it is time to look again: nothing depends on which of its reasons it gives.
+    private func watch(
+        on context: PCSCContext, _ states: inout ReaderStates, _ report: (ReaderEvent) -> Void
+    ) throws(CardError) {
+        state.withLock { $0.context = context }
+        defer { state.withLock { $0.context = nil } }
+        var plugAndPlay = PCSCStatus(reader: PCSCStatus.plugAndPlay)
+        while !isCancelled {
+            let readers = try look(at: context)
+            let events = states.update(to: readers.map(\.snapshot))
+            events.forEach(report)
+            // What wakes us up in vain, such as another program's connections, does so at a bounded rate.
+            if events.isEmpty, cancellation.wait(for: .milliseconds(20)) { return }
+            plugAndPlay = try wait(on: context, for: readers, plugAndPlay)
+        }
+    }
+
+    private func look(at context: PCSCContext) throws(CardError) -> [PCSCStatus] {
+        while true {
+            let unknown = try context.readerNames().map { PCSCStatus(reader: $0) }
+            guard !unknown.isEmpty else { return [] }
+            let (code, now) = context.statusChange(from: unknown, seconds: 0)
+            switch code {
+            case .success, .timeout: return now
+            case .unknownReader: continue
+            default: throw CardError(code)
+            }
+        }
+    }
+
+    private func wait(
+        on context: PCSCContext, for readers: [PCSCStatus], _ plugAndPlay: PCSCStatus
+    ) throws(CardError) -> PCSCStatus {
+        let mayWait = state.withLock { state in
+            state.isWaiting = !state.isCancelled
+            return state.isWaiting
+        }
+        guard mayWait else { return plugAndPlay }
+        let known = readers.map(\.known) + (readers.count < PCSCStatus.maximumCount ? [plugAndPlay.known] : [])
+        let (code, now) = context.statusChange(from: known, seconds: ReaderMonitor.longestWait)
+        state.withLock { $0.isWaiting = false }
+        switch code {
+        case .success, .timeout, .unknownReader, .cancelled: return now.last ?? plugAndPlay
+        default: throw CardError(code)
+        }
+    }
+}
+
+extension PCSCStatus {
+    fileprivate var snapshot: ReaderSnapshot {
+        ReaderSnapshot(name: reader, presence: presence, changeCount: changeCount)
+    }
+}
