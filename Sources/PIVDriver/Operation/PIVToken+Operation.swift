@@ -63,7 +63,13 @@ extension PIVToken {
         guard response.status.isSuccess else {
             throw TokenError(response.status, "using the \(target.slot.label) key")
         }
-        return try request.complete(AuthenticationResponse.parse(answer))
+        do {
+            return try request.complete(AuthenticationResponse.parse(answer))
+        } catch {
+            // What is known of the slot may be out of date: another program can have put a new key there.
+            knowledge.forget(target.slot)
+            throw error
+        }
     }
 
     /// What 6982 means: a card says the same of a PIN that it wants and of a touch that did not come.

@@ -57,7 +57,7 @@ extension PIVToken {
             try learnTries(of: reference, &card)
         }
         switch pins.tries(of: reference) {
-        case .left(0): throw TokenError(.authenticationMethodBlocked, "nothing was sent")
+        case .left(0): throw TokenError.blocked(reference)
         case .left(1) where lastTry == .keep:
             throw TokenError(
                 .pinLastTry, "one try is left before the card blocks; nothing was sent (say so to spend it)",
@@ -77,6 +77,7 @@ extension PIVToken {
                 PINState.fingerprint(block, of: reference), of: reference, triesLeft: status.triesLeft)
         case .authenticationMethodBlocked:
             pins.refused(nil, of: reference, triesLeft: 0)
+            throw TokenError.blocked(reference)
         case .incorrectData, .wrongLength:
             throw TokenError(.pinFormat, "\(what): the card does not take a value of this form", status: status)
         case .securityStatusNotSatisfied:

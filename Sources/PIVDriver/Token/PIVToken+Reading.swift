@@ -23,6 +23,10 @@ extension PIVToken {
         case .objectNotFound, .referenceNotFound: return nil
         // Cards that are CAC and PIV in one answer so for want of a Discovery Object.
         case .incorrectData where container == .discovery: return nil
+        case .securityStatusNotSatisfied where container.readRule == .always:
+            throw TokenError(
+                .conditionsNotSatisfied, "the card does not give its \(container.title) this way (use its contacts)",
+                status: response.status)
         default: throw TokenError(response.status, "reading the \(container.title)")
         }
     }

@@ -6,30 +6,45 @@ extension PIVToken {
     mutating func send(
         _ command: CommandAPDU, limit: Int = CommandAPDU.anyLength, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
-        try ensureSelected(&card)
-        let response = try card.exchange(command, limit: limit)
-        guard try selectIfLost(response.status, &card) else { return response }
-        return try card.exchange(command, limit: limit)
+        try sending(doubting: { $0.mayComeFromAnotherApplication || $0 == .objectNotFound }, &card) {
+            (card) throws(TokenError) in try card.exchange(command, limit: limit)
+        }
     }
 
     /// Sends a command and takes the beginning of its answer alone.
     mutating func sendForFirstPart(
         _ command: CommandAPDU, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
-        try ensureSelected(&card)
-        let response = try card.exchangeForFirstPart(command)
-        guard try selectIfLost(response.status, &card) else { return response }
-        return try card.exchangeForFirstPart(command)
+        try sending(doubting: { $0.mayComeFromAnotherApplication || $0 == .objectNotFound }, &card) {
+            (card) throws(TokenError) in try card.exchangeForFirstPart(command)
+        }
     }
 
     /// Sends a PIN to the PIV application. It is sent again only where another application answered, and none judged it.
     mutating func send(
         _ header: CommandAPDU, secret: borrowing Secret, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
+        try sending(doubting: \.mayComeFromAnotherApplication, &card) { (card) throws(TokenError) in
+            try card.exchange(header, secret: secret)
+        }
+    }
+
+    /// Runs `body`, and runs it once more where the answer may be that of an application which another program selected
+    /// since the last transaction.
+    private mutating func sending(
+        doubting isDoubtful: (StatusWord) -> Bool, _ card: inout CardTransaction,
+        _ body: (inout CardTransaction) throws(TokenError) -> ResponseAPDU
+    ) throws(TokenError) -> ResponseAPDU {
         try ensureSelected(&card)
-        let response = try card.exchange(header, secret: secret)
-        guard try selectIfLost(response.status, &card) else { return response }
-        return try card.exchange(header, secret: secret)
+        let first = try body(&card)
+        if first.status.isSuccess { selection.isConfirmed = true }
+        guard !selection.isConfirmed, isDoubtful(first.status) else { return first }
+        let believed = pins
+        try select(&card)
+        let second = try body(&card)
+        // The same again: PIV was selected all the time, and selecting it once more takes no PIN back.
+        if second.status == first.status { pins = believed }
+        return second
     }
 
     /// Selects PIV where the card was reset since.
@@ -39,18 +54,6 @@ extension PIVToken {
         } else if card.commandCount == 0 {
             selection.isConfirmed = false
         }
-    }
-
-    /// Selects PIV anew where the answer tells that another program selected something else since.
-    ///
-    /// - Returns: whether it did, and the command is to be repeated.
-    private mutating func selectIfLost(
-        _ status: StatusWord, _ card: inout CardTransaction
-    ) throws(TokenError) -> Bool {
-        if status.isSuccess { selection.isConfirmed = true }
-        guard !selection.isConfirmed, status.mayComeFromAnotherApplication else { return false }
-        try select(&card)
-        return true
     }
 
     private mutating func select(_ card: inout CardTransaction) throws(TokenError) {

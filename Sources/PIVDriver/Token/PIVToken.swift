@@ -33,6 +33,11 @@ public struct PIVToken: Token {
         var tellsMetadata: Bool
         var attests: Bool
         var identity: TokenID?
+
+        mutating func forget(_ slot: PIVSlot) {
+            slots.removeValue(forKey: slot)
+            metadata.removeValue(forKey: slot)
+        }
     }
 
     init(

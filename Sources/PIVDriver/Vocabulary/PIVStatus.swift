@@ -52,10 +52,19 @@ extension TokenError {
         self.init(code, "\(what): \(why)", triesLeft: status.triesLeft, status: status)
     }
 
+    /// No try is left for this value.
+    static func blocked(_ reference: PINReference) -> TokenError {
+        let why =
+            reference == .unblocking
+            ? "the unblocking key is blocked: no try is left (only the card's issuer can help, or starting it anew)"
+            : "the PIN is blocked: no try is left (set a new one with the unblocking key)"
+        return TokenError(.pinBlocked, why, triesLeft: 0, status: .authenticationMethodBlocked)
+    }
+
     private static func meaning(of status: StatusWord) -> (Code, String) {
         switch status {
         case .securityStatusNotSatisfied: (.pinRequired, "the card wants the PIN first")
-        case .authenticationMethodBlocked: (.pinBlocked, "no try is left (unblock it with the unblocking key)")
+        case .authenticationMethodBlocked: (.pinBlocked, "no try is left")
         case .conditionsNotSatisfied: (.conditionsNotSatisfied, "a touch or another condition of the card is missing")
         case .objectNotFound, .referenceNotFound: (.notFound, "the card has none")
         case .notEnoughMemory, .memoryFailure: (.storage, "the card's memory is full or failed")

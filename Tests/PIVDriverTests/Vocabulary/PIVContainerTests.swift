@@ -1,0 +1,48 @@
+import PIVDriver
+import Testing
+import TokenKit
+
+@Suite struct PIVContainerTests {
+    @Test func thereAreThirtySixStandardOnesAndYubicosEight() {
+        #expect(PIVContainer.standard.count == 36)
+        #expect(PIVContainer.yubico.count == 8)
+    }
+
+    @Test func namesAndTagsTellThemApart() {
+        #expect(Set(PIVContainer.all.map(\.name)).count == PIVContainer.all.count)
+        #expect(Set(PIVContainer.all.map(\.tag)).count == PIVContainer.all.count)
+    }
+
+    @Test(arguments: PIVContainer.all)
+    func eachIsFoundByItsName(container: PIVContainer) {
+        #expect(PIVContainer.named(container.name) == container)
+        #expect(container.sizeLimit >= container.minimumCapacity)
+    }
+
+    @Test func nobodyKnowsOtherNames() {
+        #expect(PIVContainer.named("CHUID") == nil)
+        #expect(PIVContainer.named("") == nil)
+    }
+
+    /// SP 800-73-5 part 1 tables 2 and 7.
+    @Test(arguments: [
+        ("card-capability", 0x5FC107, 287), ("chuid", 0x5FC102, 2916), ("authentication-certificate", 0x5FC105, 1905),
+        ("fingerprints", 0x5FC103, 4006), ("security-object", 0x5FC106, 1336), ("facial-image", 0x5FC108, 12_710),
+        ("card-authentication-certificate", 0x5FC101, 1905), ("signature-certificate", 0x5FC10A, 1905),
+        ("key-management-certificate", 0x5FC10B, 1905), ("printed-information", 0x5FC109, 245), ("discovery", 0x7E, 19),
+        ("key-history", 0x5FC10C, 128), ("retired-certificate-1", 0x5FC10D, 1905),
+        ("retired-certificate-20", 0x5FC120, 1905), ("iris-images", 0x5FC121, 7106),
+        ("biometric-group-template", 0x7F61, 65), ("secure-messaging-signer", 0x5FC122, 2471),
+        ("pairing-code", 0x5FC123, 12),
+    ])
+    func tagAndCapacityAreThoseOfTheSpecification(name: String, tag: UInt32, capacity: Int) throws {
+        let container = try #require(PIVContainer.named(name))
+        #expect(container.tag.rawValue == tag)
+        #expect(container.minimumCapacity == capacity)
+    }
+
+    @Test func whatTellsOfThePersonWantsThePIN() {
+        let names = PIVContainer.all.filter { $0.readRule == .pin }.map(\.name)
+        #expect(names == ["fingerprints", "facial-image", "printed-information", "iris-images", "pairing-code"])
+    }
+}

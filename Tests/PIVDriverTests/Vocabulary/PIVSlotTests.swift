@@ -1,0 +1,44 @@
+import PIVDriver
+import Testing
+import TokenKit
+
+@Suite struct PIVSlotTests {
+    @Test func thereAreTwentyFiveInListingOrder() {
+        let names = PIVSlot.allCases.map(\.objectID.rawValue)
+        #expect(names.count == 25)
+        #expect(names.prefix(6) == ["9A", "9C", "9D", "9E", "82", "83"])
+        #expect(names.suffix(2) == ["95", "F9"])
+        #expect(PIVSlot.retired.count == 20)
+        #expect(PIVSlot.primary.count == 4)
+    }
+
+    @Test(arguments: PIVSlot.allCases)
+    func itsNameLeadsBackToIt(slot: PIVSlot) {
+        #expect(PIVSlot(slot.objectID) == slot)
+        #expect(PIVSlot(TokenObjectID(slot.objectID.rawValue.lowercased())) == slot)
+    }
+
+    @Test(arguments: ["", "9", "9B", "81", "96", "9A9A", "PIV", "9A 9C"])
+    func anythingElseNamesNoSlot(name: String) {
+        #expect(PIVSlot(TokenObjectID(name)) == nil)
+    }
+
+    @Test(arguments: [
+        (PIVSlot.authentication, "PIV Authentication", 0x5FC105), (.signature, "Digital Signature", 0x5FC10A),
+        (.keyManagement, "Key Management", 0x5FC10B), (.cardAuthentication, "Card Authentication", 0x5FC101),
+        (.retired1, "Retired Key Management 1", 0x5FC10D), (.retired20, "Retired Key Management 20", 0x5FC120),
+        (.attestation, "Attestation", 0x5FFF01),
+    ])
+    func labelAndContainerAreThoseOfTheSpecification(slot: PIVSlot, label: String, tag: UInt32) {
+        #expect(slot.label == label)
+        #expect(slot.container.tag.rawValue == tag)
+    }
+
+    @Test func onlySignatureAndCardAuthenticationDifferInTheirPINPolicy() {
+        for slot in PIVSlot.allCases {
+            let expected: PINPolicy =
+                slot == .signature ? .always : slot == .cardAuthentication ? .never : .once
+            #expect(slot.standardPINPolicy == expected, "\(slot)")
+        }
+    }
+}
