@@ -29,18 +29,21 @@ extension PIVToken {
     /// SP 800-73-5 part 1 §3.3.2. Cards after SP 800-73-1 have only the PIN of the whole card.
     mutating func pinReference(_ card: inout CardTransaction) throws(TokenError) -> PINReference {
         if let known = pins.reference { return known }
-        var reference = PINReference.application
-        if !quirks.has(.onlyApplicationPIN) {
-            let discovery = try discovery(&card)
-            if discovery?.prefersGlobalPIN == true {
-                reference = .global
-                pins.isUnblockable = false
-            } else if discovery == nil, try !knows(reference, &card) {
-                reference = .global
-            }
-        }
+        let reference = try quirks.has(.onlyApplicationPIN) ? .application : discoveredReference(&card)
         pins.reference = reference
         return reference
+    }
+
+    private mutating func discoveredReference(_ card: inout CardTransaction) throws(TokenError) -> PINReference {
+        if let discovery = try discovery(&card) {
+            pins.isUnblockable = !discovery.prefersGlobalPIN
+            return discovery.prefersGlobalPIN ? .global : .application
+        }
+        let count = selection.count
+        let isKnown = try knows(.application, &card)
+        // It was another application that had no Discovery Object: now PIV itself is asked.
+        if selection.count != count { return try discoveredReference(&card) }
+        return isKnown ? .application : .global
     }
 
     /// Throws where the value must not be sent: it was refused before, no try is left, or nobody agreed to spend the
@@ -93,7 +96,8 @@ extension PIVToken {
     private mutating func discovery(_ card: inout CardTransaction) throws(TokenError) -> DiscoveryObject? {
         // One that cannot be read tells as little as none.
         try readable { (token) throws(TokenError) in
-            try token.read(.discovery, &card).map { (content) throws(TokenError) in
+            // Whether its absence is to be believed comes out with the next command.
+            try token.read(.discovery, doubtsAbsence: false, &card).map { (content) throws(TokenError) in
                 try DiscoveryObject(parsing: content)
             }
         } ?? nil

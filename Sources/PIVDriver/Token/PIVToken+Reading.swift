@@ -8,8 +8,15 @@ extension PIVToken {
     public mutating func read(
         _ container: PIVContainer, _ card: inout CardTransaction
     ) throws(TokenError) -> [UInt8]? {
+        try read(container, doubtsAbsence: true, &card)
+    }
+
+    mutating func read(
+        _ container: PIVContainer, doubtsAbsence: Bool, _ card: inout CardTransaction
+    ) throws(TokenError) -> [UInt8]? {
         // Tag and length of the outer object come on top.
-        let response = try send(PIVCommand.getData(container), limit: container.sizeLimit + 8, &card)
+        let response = try send(
+            PIVCommand.getData(container), limit: container.sizeLimit + 8, doubtsAbsence: doubtsAbsence, &card)
         guard let data = try PIVToken.found(response, in: container) else { return nil }
         return try PIVFormat.content(of: data, in: container)
     }

@@ -3,12 +3,15 @@ internal import TokenKit
 // Commands go through here, so that each one reaches PIV and no other application.
 extension PIVToken {
     /// Sends a command to the PIV application.
+    ///
+    /// - Parameter doubtsAbsence: whether 6A82, too, is asked about once more where another application may have said it.
     mutating func send(
-        _ command: CommandAPDU, limit: Int = CommandAPDU.anyLength, _ card: inout CardTransaction
+        _ command: CommandAPDU, limit: Int = CommandAPDU.anyLength, doubtsAbsence: Bool = true,
+        _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
-        try sending(doubting: { $0.mayComeFromAnotherApplication || $0 == .objectNotFound }, &card) {
-            (card) throws(TokenError) in try card.exchange(command, limit: limit)
-        }
+        try sending(
+            doubting: { $0.mayComeFromAnotherApplication || (doubtsAbsence && $0 == .objectNotFound) }, &card
+        ) { (card) throws(TokenError) in try card.exchange(command, limit: limit) }
     }
 
     /// Sends a command and takes the beginning of its answer alone.
@@ -60,7 +63,7 @@ extension PIVToken {
         pins.forgetPresented()
         let response = try card.exchange(PIVCommand.select)
         guard response.status.isSuccess else { throw TokenError(response.status, "selecting PIV") }
-        selection = Selection(epoch: card.epoch, isConfirmed: true)
+        selection = Selection(epoch: card.epoch, isConfirmed: true, count: selection.count &+ 1)
         announceLengths(to: card.link)
     }
 }

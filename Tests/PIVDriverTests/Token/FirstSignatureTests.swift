@@ -29,7 +29,7 @@ import TokenKit
         #expect(
             try key.publicKey.verify(
                 signature, digest: digest, using: isRSA ? .rsaPKCS1(.sha256) : .ecdsa(nil)))
-        // SELECT, certificate, Discovery, status (twice: is there an application PIN?), VERIFY, GENERAL AUTHENTICATE.
+        // SELECT, certificate, Discovery Object, status, VERIFY, GENERAL AUTHENTICATE.
         #expect(card.commands.filter { !$0.hasPrefix("10") }.count == 6)
     }
 
