@@ -1,5 +1,6 @@
 import PIVDriver
 import SystemCrypto
+import TestSupport
 import Testing
 import TokenKit
 import VirtualCard
