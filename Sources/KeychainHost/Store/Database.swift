@@ -1,0 +1,67 @@
+internal import CSQLite
+
+/// One connection to an SQLite file, for one thread at a time.
+@safe
+struct Database: ~Copyable {
+    enum Access {
+        case readOnly, readWrite
+    }
+
+    private let handle: OpaquePointer
+
+    /// Opens an existing file whose path holds no symbolic link. Wraps `sqlite3_open_v2`.
+    ///
+    /// - Parameter busyTimeout: How long a call waits for other processes, in milliseconds.
+    init(path: String, access: Access, busyTimeout: Int32) throws(SQLiteError) {
+        let mode = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        let flags = mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
+        var opened: OpaquePointer?
+        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        guard code == SQLITE_OK, let opened = unsafe opened else {
+            let error = unsafe SQLiteError(last: opened)
+            unsafe sqlite3_close_v2(opened)
+            throw error
+        }
+        unsafe handle = opened
+        unsafe sqlite3_busy_timeout(handle, busyTimeout)
+    }
+
+    deinit {
+        unsafe sqlite3_close_v2(handle)
+    }
+
+    /// Whether the file can only be read. Wraps `sqlite3_db_readonly`.
+    var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
+
+    /// How many rows the last statement changed. Wraps `sqlite3_changes64`.
+    var changes: Int64 { unsafe sqlite3_changes64(handle) }
+
+    /// Runs statements that take no values and give no rows. Wraps `sqlite3_exec`.
+    func execute(_ sql: String) throws(SQLiteError) {
+        guard unsafe sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
+            throw unsafe SQLiteError(last: handle, sql: sql)
+        }
+    }
+
+    /// Compiles one statement, its placeholders bound to `values` in order. Wraps `sqlite3_prepare_v2`.
+    func prepare(_ sql: String, _ values: [SQLValue] = []) throws(SQLiteError) -> Statement {
+        var compiled: OpaquePointer?
+        guard unsafe sqlite3_prepare_v2(handle, sql, -1, &compiled, nil) == SQLITE_OK, let compiled = unsafe compiled
+        else {
+            throw unsafe SQLiteError(last: handle, sql: sql)
+        }
+        return try unsafe Statement(compiled, of: handle, sql: sql, values: values)
+    }
+
+    /// Runs one statement to its end and forgets its rows.
+    func run(_ sql: String, _ values: [SQLValue] = []) throws(SQLiteError) {
+        let statement = try prepare(sql, values)
+        while try statement.step() {}
+    }
+
+    /// The first column of the first row; `null` if there is no row.
+    func value(_ sql: String, _ values: [SQLValue] = []) throws(SQLiteError) -> SQLValue {
+        let statement = try prepare(sql, values)
+        return try statement.step() ? statement[0] : .null
+    }
+}

@@ -1,0 +1,60 @@
+internal import CSQLite
+
+/// A result code of SQLite, extended codes included. The space is open.
+struct SQLiteCode: RawRepresentable, Hashable, Sendable {
+    let rawValue: Int32
+
+    /// The basic code, without the detail an extended one adds.
+    var primary: SQLiteCode { SQLiteCode(rawValue: rawValue & 0xFF) }
+
+    static let ok = SQLiteCode(rawValue: SQLITE_OK)
+    static let permission = SQLiteCode(rawValue: SQLITE_PERM)
+    static let busy = SQLiteCode(rawValue: SQLITE_BUSY)
+    static let locked = SQLiteCode(rawValue: SQLITE_LOCKED)
+    static let noMemory = SQLiteCode(rawValue: SQLITE_NOMEM)
+    static let readOnly = SQLiteCode(rawValue: SQLITE_READONLY)
+    static let io = SQLiteCode(rawValue: SQLITE_IOERR)
+    static let corrupt = SQLiteCode(rawValue: SQLITE_CORRUPT)
+    static let full = SQLiteCode(rawValue: SQLITE_FULL)
+    static let cannotOpen = SQLiteCode(rawValue: SQLITE_CANTOPEN)
+    static let tooBig = SQLiteCode(rawValue: SQLITE_TOOBIG)
+    static let constraint = SQLiteCode(rawValue: SQLITE_CONSTRAINT)
+    static let authorization = SQLiteCode(rawValue: SQLITE_AUTH)
+    static let notADatabase = SQLiteCode(rawValue: SQLITE_NOTADB)
+    static let databaseMoved = SQLiteCode(rawValue: SQLITE_READONLY | (4 << 8))
+    static let uniqueConstraint = SQLiteCode(rawValue: SQLITE_CONSTRAINT | (8 << 8))
+}
+
+/// A failed call of SQLite. It holds the statement's text and never the values bound to it.
+struct SQLiteError: Error, Equatable {
+    let code: SQLiteCode
+    /// SQLite's own words.
+    let message: String
+    /// The statement that failed, with placeholders.
+    let sql: String?
+
+    init(_ code: SQLiteCode, _ message: String, sql: String? = nil) {
+        self.code = code
+        self.message = message
+        self.sql = sql
+    }
+
+    /// What the last call on `handle` failed with. Wraps `sqlite3_extended_errcode` and `sqlite3_errmsg`.
+    init(last handle: OpaquePointer?, sql: String? = nil) {
+        let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) }
+        self.init(
+            SQLiteCode(rawValue: unsafe sqlite3_extended_errcode(handle)), message ?? "no memory for the message",
+            sql: sql)
+    }
+
+    static func == (left: SQLiteError, right: SQLiteError) -> Bool {
+        left.code == right.code
+    }
+}
+
+extension SQLiteError: CustomStringConvertible {
+    var description: String {
+        let statement = sql.map { " in \($0)" } ?? ""
+        return "SQLite \(code.rawValue): \(message)\(statement)"
+    }
+}

@@ -1,0 +1,57 @@
+extension KeychainError {
+    /// What a failure of the store means for a caller of the keychain (keychain semantics 1.12).
+    init(_ error: SQLiteError) {
+        switch error.code {
+        case .databaseMoved:
+            self.init(.noSuchKeychain, "the keychain file was moved or deleted", remedy: "open it again")
+        case .uniqueConstraint: self.init(.duplicateItem)
+        default: self.init(primary: error)
+        }
+    }
+
+    private init(primary error: SQLiteError) {
+        switch error.code.primary {
+        case .constraint: self.init(.param, "the store refused a value: \(error.message)")
+        case .readOnly: self.init(.readOnly)
+        case .full: self.init(.diskFull, remedy: "free some space and try again")
+        case .io: self.init(.io, "reading or writing the keychain file failed: \(error.message)")
+        case .permission, .authorization: self.init(.writePermission)
+        case .noMemory: self.init(.allocate)
+        case .tooBig: self.init(.dataTooLarge)
+        case .cannotOpen: self.init(.notAvailable, "the keychain file cannot be opened: \(error.message)")
+        case .busy, .locked:
+            self.init(.notAvailable, "another program holds the keychain file", remedy: "try again")
+        case .corrupt:
+            self.init(.invalidKeychain, "the keychain file is damaged", remedy: "restore it from a backup")
+        case .notADatabase: self.init(.invalidKeychain, "the file is not a keychain")
+        default: self.init(.internal, "the store failed: \(error)")
+        }
+    }
+
+    /// Runs calls of the store and turns their failure into the caller's.
+    static func mapping<Result: ~Copyable>(
+        _ body: () throws(SQLiteError) -> Result
+    ) throws(KeychainError) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}
+
+extension Database {
+    /// Runs `body` as one write, after waiting for other writers; all of it happens or nothing.
+    func writing<Result>(_ body: () throws(KeychainError) -> Result) throws(KeychainError) -> Result {
+        try KeychainError.mapping { () throws(SQLiteError) in try execute("BEGIN IMMEDIATE") }
+        do {
+            let result = try body()
+            try KeychainError.mapping { () throws(SQLiteError) in try execute("COMMIT") }
+            return result
+        } catch {
+            // Some failures end the transaction by themselves; a second end is then refused and means nothing.
+            try? execute("ROLLBACK")
+            throw error
+        }
+    }
+}
