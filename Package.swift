@@ -40,12 +40,15 @@ let package = Package(
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
+        .target(name: "CLinux"),
 
         .target(name: "TokenKit", dependencies: ["CPCSC"], swiftSettings: strict),
         .target(name: "SystemCrypto", dependencies: ["TokenKit", "COpenSSL"], swiftSettings: strict),
         .target(name: "PIVDriver", dependencies: ["TokenKit", "SystemCrypto", "CZlib"], swiftSettings: strict),
         .target(name: "VirtualCard", dependencies: ["TokenKit", "SystemCrypto"], swiftSettings: strict),
-        .target(name: "KeychainHost", dependencies: ["TokenKit", "SystemCrypto", "CSQLite"], swiftSettings: strict),
+        .target(
+            name: "KeychainHost", dependencies: ["TokenKit", "SystemCrypto", "CSQLite", "CLinux"],
+            swiftSettings: strict),
         .executableTarget(
             name: "tokenctl",
             dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "VirtualCard", "KeychainHost", argumentParser],

@@ -1,0 +1,109 @@
+internal import CLinux
+internal import Glibc
+package import TokenKit
+
+/// The kernel's keyring of the login session, where one process can leave a key for the next without writing it down.
+///
+/// The kernel keeps the bytes in memory that is never swapped. A key is readable by programs of the same session, and
+/// goes away with its timeout, by ``revoke(_:)``, or with the session. Where no session was begun for the process, the
+/// keyring of the user's session-less processes takes its place. keyrings(7).
+///
+/// Like every such cache it does not protect against programs of the same user.
+package enum KernelKeyring {
+    /// The longest description the kernel takes, in bytes.
+    static let maximumDescriptionLength = 4095
+    /// The longest payload, in bytes; the kernel's own limit for keys of type `user`.
+    static let maximumLength = 32_767
+
+    /// Keeps a secret under a description, in place of one it had before.
+    ///
+    /// - Parameter seconds: How long; at least 1.
+    /// - Throws: `errSecNotAvailable` where there is no keyring, as in many containers.
+    package static func store(
+        _ secret: borrowing Secret, as description: String, seconds: UInt32
+    ) throws(KeychainError) {
+        guard seconds > 0, !secret.isEmpty, secret.count <= maximumLength else { throw KeychainError(.param) }
+        let keyring = try sessionKeyring()
+        let bytes = secret.bytes
+        let added = unsafe bytes.withUnsafeBytes { buffer in
+            unsafe clinux_add_user_key(description, buffer.baseAddress, buffer.count, keyring)
+        }
+        let key = try serial(added, "keeping a key")
+        do {
+            // Possessor alone, and no longer than asked: both before anybody is told that the key is there. Writing is
+            // what replaces the secret later.
+            let permissions =
+                CLINUX_KEY_POSSESSOR_VIEW | CLINUX_KEY_POSSESSOR_READ | CLINUX_KEY_POSSESSOR_WRITE
+                | CLINUX_KEY_POSSESSOR_SEARCH | CLINUX_KEY_POSSESSOR_SETATTR
+            try check(clinux_set_key_timeout(key, seconds), "limiting a key's time")
+            try check(clinux_set_key_permissions(key, permissions), "protecting a key")
+        } catch {
+            _ = clinux_revoke_key(key)
+            throw error
+        }
+    }
+
+    /// The secret kept under a description; nil if there is none, or its time is over.
+    ///
+    /// - Throws: `errSecNotAvailable` where there is no keyring.
+    package static func secret(_ description: String) throws(KeychainError) -> Secret? {
+        guard let key = try find(description) else { return nil }
+        let length = clinux_read_key(key, nil, 0)
+        guard !isAbsent(length) else { return nil }
+        try check(length, "reading a key")
+        guard length <= maximumLength else { throw KeychainError(.dataTooLarge) }
+        var read = 0
+        let secret = Secret(capacity: length) { output in
+            unsafe output.withUnsafeMutableBufferPointer { buffer, count in
+                read = unsafe clinux_read_key(key, buffer.baseAddress, buffer.count)
+                count = min(max(read, 0), buffer.count)
+            }
+        }
+        guard !isAbsent(read) else { return nil }
+        try check(read, "reading a key")
+        return secret
+    }
+
+    /// Ends a key for every process that has found it.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    package static func revoke(_ description: String) throws(KeychainError) -> Bool {
+        guard let key = try find(description) else { return false }
+        let result = clinux_revoke_key(key)
+        guard !isAbsent(result) else { return false }
+        try check(result, "revoking a key")
+        return true
+    }
+
+    private static func find(_ description: String) throws(KeychainError) -> Int32? {
+        let keyring = try sessionKeyring()
+        let found = unsafe clinux_search_user_key(keyring, description)
+        return isAbsent(found) ? nil : try serial(found, "searching the keyring")
+    }
+
+    /// The session's keyring by its number. Adding to `KEY_SPEC_SESSION_KEYRING` itself would begin a new session for
+    /// this process alone where there is none yet.
+    private static func sessionKeyring() throws(KeychainError) -> Int32 {
+        try serial(clinux_keyring_id(KEY_SPEC_SESSION_KEYRING), "finding the session's keyring")
+    }
+
+    private static func serial(_ result: Int, _ doing: String) throws(KeychainError) -> Int32 {
+        try check(result, doing)
+        guard let serial = Int32(exactly: result) else { throw KeychainError(.internal, "\(doing) gave no key") }
+        return serial
+    }
+
+    private static func isAbsent(_ result: Int) -> Bool {
+        [ENOKEY, EKEYEXPIRED, EKEYREVOKED].contains { result == -Int($0) }
+    }
+
+    private static func check(_ result: Int, _ doing: String) throws(KeychainError) {
+        guard result < 0 else { return }
+        let number = Int32(truncatingIfNeeded: -result)
+        let text = unsafe strerror(number).map { unsafe String(cString: $0).lowercased() } ?? "error \(number)"
+        throw KeychainError(
+            .notAvailable, "\(doing) in the kernel's keyring failed: \(text)",
+            remedy: "the keychain can still be unlocked for one program at a time")
+    }
+}
