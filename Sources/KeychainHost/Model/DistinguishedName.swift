@@ -52,45 +52,4 @@ enum DistinguishedName {
     private static func upperCased(_ character: UInt8) -> UInt8 {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(character) ? character & 0xDF : character
     }
-
-    /// The common name in a certificate's subject, the last of several; nil if there is none or it is not text.
-    static func commonName(ofCertificate der: [UInt8]) -> String? {
-        (try? commonNames(in: subject(ofCertificate: der)))?.last
-    }
-
-    private static func commonNames(in name: TLV) throws(TLVError) -> [String] {
-        var names: [String] = []
-        var sets = try name.children()
-        while let set = try sets.next() {
-            var attributes = try set.children()
-            while let attribute = try attributes.next() {
-                var fields = try attribute.children()
-                guard try fields.next()?.value == [0x55, 0x04, 0x03], let value = try fields.next() else { continue }
-                if let text = text(value) { names.append(text) }
-            }
-        }
-        return names
-    }
-
-    private static func subject(ofCertificate der: [UInt8]) throws(TLVError) -> TLV {
-        var certificate = try TLVReader.only(sequence, in: der).children()
-        var fields = try certificate.require(sequence).children()
-        _ = try fields.next(0xA0)
-        _ = try fields.require(0x02)
-        for _ in 0..<3 { _ = try fields.require(sequence) }
-        return try fields.require(sequence)
-    }
-
-    private static func text(_ value: TLV) -> String? {
-        switch value.tag {
-        case 0x0C, 0x13, 0x16: String(validating: value.value, as: UTF8.self)
-        case 0x14: String(String.UnicodeScalarView(value.value.map { Unicode.Scalar($0) }))
-        case 0x1E where value.value.count.isMultiple(of: 2):
-            String(
-                validating: stride(from: 0, to: value.value.count, by: 2).map {
-                    UInt16(value.value[$0]) << 8 | UInt16(value.value[$0 + 1])
-                }, as: UTF16.self)
-        default: nil
-        }
-    }
 }

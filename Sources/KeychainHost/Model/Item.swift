@@ -1,3 +1,5 @@
+internal import SystemCrypto
+
 /// What anybody may know of a keychain item. Its secret is never part of it.
 public struct Item: Sendable, Hashable {
     /// The class; never ``ItemClass/identity``, which is made of two items.
@@ -42,7 +44,8 @@ public struct Item: Sendable, Hashable {
 
     /// The common name of a certificate's subject.
     public var commonName: String? {
-        itemClass == .certificate ? der.flatMap(DistinguishedName.commonName(ofCertificate:)) : nil
+        guard itemClass == .certificate, let der else { return nil }
+        return try? Certificate(der: der).commonName
     }
 
     /// Whether this is a private key.

@@ -50,17 +50,6 @@ import TokenKit
         #expect(DistinguishedName.normalized(bytes) == nil)
     }
 
-    @Test(
-        arguments: [
-            (0x0C, Array("Zoë".utf8), "Zoë"), (0x13, Array("Zoe".utf8), "Zoe"), (0x14, [0x5A, 0x6F, 0xEB], "Zoë"),
-            (0x1E, [0, 0x5A, 0, 0x6F, 0, 0xEB], "Zoë"), (0x1E, [0, 0x5A, 0], nil), (0x0C, [0xFF], nil),
-            (0x02, [1], nil),
-        ] as [(TLVTag, [UInt8], String?)])
-    func commonNamesAreReadFromEachStringType(tag: TLVTag, value: [UInt8], expected: String?) {
-        let subject = NameBuilder.name([[(NameBuilder.commonName, tag, value)]])
-        #expect(DistinguishedName.commonName(ofCertificate: NameBuilder.certificate(subject: subject)) == expected)
-    }
-
     @Test func anIssuerMatchesAsItStandsAndNormalised() throws {
         let issuer = name("anna", tag: 0x13)
         let content = try #require(DistinguishedName.normalized(issuer))
