@@ -65,9 +65,14 @@ let package = Package(
         .testTarget(
             name: "PIVDriverTests", dependencies: ["PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
+        .executableTarget(
+            name: "KeychainWriter", dependencies: ["KeychainHost", "TokenKit", "CSQLite"],
+            path: "Tests/KeychainWriter", swiftSettings: test),
         .testTarget(
             name: "KeychainHostTests",
-            dependencies: ["KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite", "TestSupport"],
+            dependencies: [
+                "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite", "TestSupport", "KeychainWriter",
+            ],
             swiftSettings: test),
         .testTarget(name: "TokenctlTests", dependencies: ["tokenctl", "TestSupport"], swiftSettings: test),
         .testTarget(

@@ -1,0 +1,164 @@
+public import SystemCrypto
+public import TokenKit
+
+/// An item to be added to a keychain.
+public struct NewItem: ~Copyable, Sendable {
+    public let itemClass: ItemClass
+    /// The attributes, checked and of the types the class gives them.
+    public let attributes: Attributes
+    /// The public part in DER, as ``Item/der`` has it.
+    public let der: [UInt8]?
+    /// What only an unlocked keychain gives back: a password, or a private key in PKCS #8.
+    public let secret: Secret?
+
+    init(
+        _ itemClass: ItemClass, _ attributes: Attributes, der: [UInt8]? = nil, secret: consuming Secret? = nil
+    ) throws(KeychainError) {
+        let checked = try itemClass.checkedForStorage(attributes)
+        try Limits.check(secret)
+        if let der, der.count > Limits.der {
+            throw KeychainError(.dataTooLarge, "an item may have \(Limits.der) bytes, and this one has \(der.count)")
+        }
+        self.itemClass = itemClass
+        self.attributes = checked
+        self.der = der
+        self.secret = secret
+    }
+
+    /// A generic password. One without a secret is an item too.
+    public static func genericPassword(
+        _ attributes: Attributes, secret: consuming Secret?
+    ) throws(KeychainError) -> NewItem {
+        try NewItem(.genericPassword, attributes, secret: secret)
+    }
+
+    /// A certificate; attributes that are not given follow from it.
+    public static func certificate(
+        _ certificate: Certificate, _ attributes: Attributes = [:]
+    ) throws(KeychainError) -> NewItem {
+        let inferred = InferredAttributes.certificate(certificate)
+        return try NewItem(.certificate, inferred.merging(attributes) { $1 }, der: certificate.der)
+    }
+
+    /// A public key; attributes that are not given follow from it.
+    public static func publicKey(
+        _ key: PublicKey, _ attributes: Attributes = [:]
+    ) throws(KeychainError) -> NewItem {
+        try NewItem(.key, try inferred(from: key, as: .public, attributes), der: key.spki)
+    }
+
+    /// A private key; attributes that are not given follow from it. It can be read back as PKCS #8.
+    public static func privateKey(
+        _ key: PrivateKey, _ attributes: Attributes = [:]
+    ) throws(KeychainError) -> NewItem {
+        let secret = try KeychainError.mapping { () throws(CryptoError) in try key.pkcs8() }
+        let attributes = try inferred(from: key.publicKey, as: .private, attributes)
+        return try NewItem(.key, attributes, der: key.publicKey.spki, secret: secret)
+    }
+
+    private static func inferred(
+        from key: PublicKey, as keyClass: KeyClass, _ given: Attributes
+    ) throws(KeychainError) -> Attributes {
+        if let label = given[.applicationLabel], !label.matches(.data(key.keyHash)) {
+            throw KeychainError(
+                .param, "the application label of a key is the hash of its public half",
+                key: Attribute.applicationLabel.rawValue)
+        }
+        return InferredAttributes.key(key, keyClass).merging(given) { $1 }
+    }
+}
+
+/// What is to become of items that a query finds.
+public struct ItemChanges: ~Copyable, Sendable {
+    /// The attributes that get another value; those not named keep theirs.
+    public let attributes: Attributes
+    /// The new secret; nil keeps the old one.
+    public let secret: Secret?
+
+    public init(_ attributes: Attributes = [:], secret: consuming Secret? = nil) {
+        self.attributes = attributes
+        self.secret = secret
+    }
+
+    /// The attributes as items of the class hold them.
+    ///
+    /// - Throws: `errSecParam` if there is nothing to change, or for an attribute that stays as it was added.
+    func checked(for itemClass: ItemClass) throws(KeychainError) -> Attributes {
+        guard secret != nil || !attributes.isEmpty else { throw KeychainError(.param, "there is nothing to change") }
+        if attributes[.tokenID] != nil {
+            throw KeychainError(
+                .param, "an item stays in the keychain it was added to", key: Attribute.tokenID.rawValue)
+        }
+        guard secret == nil || itemClass == .genericPassword else {
+            throw KeychainError(
+                .dataNotModifiable, "the data of a \(itemClass.noun) cannot be changed",
+                remedy: "delete it and add another")
+        }
+        try Limits.check(secret)
+        return try itemClass.checkedForStorage(attributes)
+    }
+}
+
+/// The most an item of a local keychain holds, in bytes.
+public enum Limits {
+    /// The secret: a password or a private key.
+    public static let secret = 1 << 20
+    /// The public part in DER.
+    public static let der = 1 << 20
+    /// The text or data of one attribute.
+    public static let attribute = 1 << 16
+
+    static func check(_ secret: borrowing Secret?) throws(KeychainError) {
+        let count =
+            switch secret {
+            case .some(let value): value.count
+            case .none: 0
+            }
+        guard count <= self.secret else {
+            throw KeychainError(.dataTooLarge, "a secret may have \(self.secret) bytes, and this one has \(count)")
+        }
+    }
+}
+
+extension ItemClass {
+    /// The attributes as a local keychain stores them.
+    ///
+    /// - Throws: beyond ``checked(_:)``, `errSecDataTooLarge`, `errSecReadOnly` for a token's id,
+    ///   `errSecMissingEntitlement` for the tokens' access group, `errSecParam` for a wrong accessibility.
+    func checkedForStorage(_ attributes: Attributes) throws(KeychainError) -> Attributes {
+        var checked = try checked(attributes)
+        for (attribute, value) in checked {
+            guard let count = value.bytes?.count, count > Limits.attribute else { continue }
+            throw KeychainError(
+                .dataTooLarge, "an attribute may have \(Limits.attribute) bytes, and \(attribute) has \(count)",
+                key: attribute.rawValue)
+        }
+        if let token = checked.removeValue(forKey: .tokenID), !token.isDefault {
+            throw KeychainError(.readOnly, "items cannot be added to a token", key: Attribute.tokenID.rawValue)
+        }
+        if checked[.accessGroup]?.matches(.string(AccessGroup.token)) == true {
+            throw KeychainError(
+                .missingEntitlement, "the access group \(AccessGroup.token) is for the items of tokens",
+                key: Attribute.accessGroup.rawValue)
+        }
+        if let accessible = checked[.accessible], !Accessibility.all.contains(where: accessible.matches) {
+            throw KeychainError(.param, "there is no such accessibility", key: Attribute.accessible.rawValue)
+        }
+        return checked
+    }
+}
+
+/// The values of `agrp` that have a meaning of their own.
+public enum AccessGroup {
+    /// Where items go that name no group.
+    public static let standard = "local"
+    /// The group of every item that is on a token.
+    public static let token = "com.apple.token"
+}
+
+/// The values of `pdmn`, keychain semantics 1.2.
+public enum Accessibility {
+    public static let whenUnlocked: AttributeValue = "ak"
+    public static let always: AttributeValue = "dk"
+    static let all: [AttributeValue] = ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"]
+}

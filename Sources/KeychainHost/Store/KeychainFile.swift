@@ -1,0 +1,158 @@
+internal import Glibc
+
+/// Where a keychain lies: a file that only its owner can use, in a folder where nobody else can put another in its place.
+struct KeychainFile {
+    /// The folder, without symbolic links.
+    let folder: String
+    let name: String
+
+    /// The path that is opened.
+    var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
+
+    static let fileMode: mode_t = 0o600
+    static let folderMode: mode_t = 0o700
+
+    /// The place of an existing keychain; symbolic links on the way are followed.
+    ///
+    /// - Throws: `errSecNoSuchKeychain` if there is nothing, `errSecInvalidKeychain` if it is no file,
+    ///   `errSecNoAccessForItem` if others have a hand in it.
+    init(existing path: String) throws(KeychainError) {
+        guard let resolved = Self.resolve(path) else {
+            throw KeychainError(
+                .noSuchKeychain, "there is no keychain at \(path)\(Self.cause)", remedy: "create it first")
+        }
+        try self.init(splitting: resolved)
+        let status = try Self.status(of: resolved)
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw KeychainError(.invalidKeychain, "\(path) is not a file")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw KeychainError(
+                .noAccessForItem, "other users have access to the keychain file \(path)", remedy: "chmod 600 it")
+        }
+        try checkFolder()
+    }
+
+    /// The place of a keychain to be created; folders that are missing are made.
+    init(new path: String) throws(KeychainError) {
+        try self.init(splitting: path)
+        try Self.makeFolder(folder)
+        guard let resolved = Self.resolve(folder) else { throw Self.failure("the folder \(folder) cannot be used") }
+        self.init(folder: resolved, name: name)
+        try checkFolder()
+    }
+
+    private init(folder: String, name: String) {
+        (self.folder, self.name) = (folder, name)
+    }
+
+    private init(splitting path: String) throws(KeychainError) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard let name = parts.last, !name.isEmpty, name != ".", name != "..", !path.utf8.contains(0) else {
+            throw KeychainError(.param, "\(path.isEmpty ? "an empty path" : path) is not the path of a file")
+        }
+        let folder = parts.dropLast().joined(separator: "/")
+        self.init(folder: parts.count == 1 ? "." : folder.isEmpty ? "/" : folder, name: String(name))
+    }
+
+    /// Whether the owner may write to the file; a file marked read-only is, even for root.
+    var isWritable: Bool {
+        get throws(KeychainError) { try Self.status(of: path).st_mode & 0o200 != 0 }
+    }
+
+    /// Makes the keychain appear with all its content or not at all.
+    ///
+    /// `body` fills an empty file in the same folder, which then gets its name. A file or symbolic link that already has
+    /// the name is left alone, and a process that ends in between leaves no half-made keychain.
+    ///
+    /// - Throws: `errSecDuplicateKeychain` if the name is taken.
+    func create(_ body: (_ path: String) throws(KeychainError) -> Void) throws(KeychainError) {
+        let draft = KeychainFile(folder: folder, name: ".\(name).\(UniqueID())").path
+        let file = unsafe open(draft, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_RDWR, Self.fileMode)
+        guard file >= 0 else { throw Self.failure("no file can be made in \(folder)") }
+        defer { for suffix in ["", "-wal", "-shm", "-journal"] { unsafe unlink(draft + suffix) } }
+        // The mode given to open is narrowed by the umask, which may even leave the owner without access.
+        let restricted = fchmod(file, Self.fileMode)
+        close(file)
+        guard restricted == 0 else { throw Self.failure("the mode of \(draft) cannot be set") }
+        try body(draft)
+        guard unsafe link(draft, path) == 0 else {
+            throw errno == EEXIST ? duplicate : Self.failure("\(path) cannot be made")
+        }
+        try syncFolder()
+    }
+
+    /// - Throws: `errSecDuplicateKeychain` if the name is taken, be it by a link that leads nowhere.
+    func checkAbsent() throws(KeychainError) {
+        var status = stat()
+        guard unsafe lstat(path, &status) != 0 else { throw duplicate }
+    }
+
+    private var duplicate: KeychainError {
+        KeychainError(.duplicateKeychain, "there is already something at \(path)", remedy: "choose another name")
+    }
+
+    private func checkFolder() throws(KeychainError) {
+        guard try Self.status(of: folder).st_mode & 0o022 == 0 else {
+            throw KeychainError(
+                .noAccessForItem, "other users may replace files in \(folder), the folder of the keychain",
+                remedy: "chmod 700 it, or keep the keychain elsewhere")
+        }
+    }
+
+    private func syncFolder() throws(KeychainError) {
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.failure("the folder \(folder) cannot be opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw Self.failure("the folder \(folder) cannot be written") }
+    }
+}
+
+extension KeychainFile {
+    private static func makeFolder(_ path: String) throws(KeychainError) {
+        guard unsafe mkdir(path, folderMode) != 0 else {
+            guard unsafe chmod(path, folderMode) == 0 else { throw failure("the mode of \(path) cannot be set") }
+            return
+        }
+        switch errno {
+        case EEXIST: return
+        case ENOENT:
+            guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+                throw failure("the folder \(path) cannot be made")
+            }
+            try makeFolder(String(path[..<slash]))
+            try makeFolder(path)
+        default: throw failure("the folder \(path) cannot be made")
+        }
+    }
+
+    /// Wraps `realpath`.
+    private static func resolve(_ path: String) -> String? {
+        guard let resolved = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(resolved) }
+        return unsafe String(validatingCString: resolved)
+    }
+
+    /// Wraps `lstat`. The file is not opened: closing it would drop the locks SQLite holds on it in this process.
+    private static func status(of path: String) throws(KeychainError) -> stat {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { throw failure("\(path) cannot be examined") }
+        return status
+    }
+
+    private static func failure(_ what: String) -> KeychainError {
+        let code: ErrSec =
+            switch errno {
+            case ENOSPC, EDQUOT: .diskFull
+            case EACCES, EPERM, EROFS: .writePermission
+            default: .io
+            }
+        return KeychainError(code, what + cause)
+    }
+
+    /// The system's words for the last failure.
+    private static var cause: String {
+        let text = unsafe strerror(errno).map { unsafe String(cString: $0) }
+        return text.map { ": \($0.lowercased())" } ?? ""
+    }
+}

@@ -1,0 +1,107 @@
+/// The steps that lead from an empty file to the present layout; a step that was ever released is never edited.
+///
+/// One table a class, one column an attribute, named by its code. Text and data attributes are of type `ANY`, because a
+/// value is given back as the kind it came in; searches and the uniqueness of keychain semantics 1.3 compare the bytes,
+/// and count an absent value as empty or 0. ``ItemColumns`` must write its expressions as the indexes do.
+enum Migrations {
+    /// Marks the file as a keychain, in `PRAGMA application_id`: "TKKC".
+    static let applicationID: Int64 = 0x544B_4B43
+
+    /// The version of the layout that this program writes, in `PRAGMA user_version`.
+    static var currentVersion: Int64 { Int64(steps.count) }
+
+    static let steps = [
+        """
+        CREATE TABLE keychain (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            uuid BLOB NOT NULL,
+            scrypt_n INTEGER NOT NULL,
+            scrypt_r INTEGER NOT NULL,
+            scrypt_p INTEGER NOT NULL,
+            salt BLOB NOT NULL,
+            wrapped_key BLOB NOT NULL,
+            key_check BLOB NOT NULL
+        ) STRICT;
+
+        CREATE TABLE genp (
+            id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE,
+            cdat INTEGER NOT NULL, mdat INTEGER NOT NULL, labl ANY, agrp ANY NOT NULL, pdmn ANY NOT NULL,
+            sync INTEGER NOT NULL, alis ANY,
+            acct ANY, svce ANY, "desc" ANY, icmt ANY, crtr INTEGER, type INTEGER, scrp INTEGER, invi INTEGER,
+            nega INTEGER, cusi INTEGER, prot ANY, gena ANY,
+            der BLOB, sealed BLOB
+        ) STRICT;
+        CREATE UNIQUE INDEX genp_unique ON genp (
+            ifnull(CAST(acct AS BLOB), x''), ifnull(CAST(svce AS BLOB), x''), ifnull(CAST(agrp AS BLOB), x''),
+            ifnull(sync, 0));
+        CREATE INDEX genp_svce ON genp (ifnull(CAST(svce AS BLOB), x''));
+        CREATE INDEX genp_labl ON genp (CAST(labl AS BLOB));
+
+        CREATE TABLE cert (
+            id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE,
+            cdat INTEGER NOT NULL, mdat INTEGER NOT NULL, labl ANY, agrp ANY NOT NULL, pdmn ANY NOT NULL,
+            sync INTEGER NOT NULL, alis ANY,
+            ctyp INTEGER, issr ANY, slnr ANY, cenc INTEGER, subj ANY, skid ANY, pkhh ANY,
+            der BLOB NOT NULL, sealed BLOB
+        ) STRICT;
+        CREATE UNIQUE INDEX cert_unique ON cert (
+            ifnull(ctyp, 0), ifnull(CAST(issr AS BLOB), x''), ifnull(CAST(slnr AS BLOB), x''),
+            ifnull(CAST(agrp AS BLOB), x''), ifnull(sync, 0));
+        CREATE INDEX cert_pkhh ON cert (CAST(pkhh AS BLOB));
+        CREATE INDEX cert_subj ON cert (CAST(subj AS BLOB));
+        CREATE INDEX cert_labl ON cert (CAST(labl AS BLOB));
+
+        CREATE TABLE keys (
+            id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE,
+            cdat INTEGER NOT NULL, mdat INTEGER NOT NULL, labl ANY, agrp ANY NOT NULL, pdmn ANY NOT NULL,
+            sync INTEGER NOT NULL, alis ANY,
+            kcls INTEGER, klbl ANY, atag ANY, crtr INTEGER, type INTEGER, bsiz INTEGER, esiz INTEGER, sdat INTEGER,
+            edat INTEGER, perm INTEGER, priv INTEGER, modi INTEGER, sens INTEGER, asen INTEGER, extr INTEGER,
+            "next" INTEGER, encr INTEGER, decr INTEGER, drve INTEGER, sign INTEGER, vrfy INTEGER, snrc INTEGER,
+            vyrc INTEGER, wrap INTEGER, unwp INTEGER,
+            der BLOB, sealed BLOB
+        ) STRICT;
+        CREATE UNIQUE INDEX keys_unique ON keys (
+            ifnull(kcls, 0), ifnull(CAST(klbl AS BLOB), x''), ifnull(CAST(atag AS BLOB), x''), ifnull(crtr, 0),
+            ifnull(type, 0), ifnull(bsiz, 0), ifnull(esiz, 0), ifnull(sdat, 0), ifnull(edat, 0),
+            ifnull(CAST(agrp AS BLOB), x''), ifnull(sync, 0));
+        CREATE INDEX keys_klbl ON keys (ifnull(CAST(klbl AS BLOB), x''));
+        CREATE INDEX keys_labl ON keys (CAST(labl AS BLOB));
+        """
+    ]
+
+    /// Brings the file to the present layout, whichever process gets there first.
+    ///
+    /// - Throws: `errSecWrongSecVersion` for a layout from the future, `errSecInvalidKeychain` for another kind of file.
+    static func apply(to database: borrowing Database) throws(KeychainError) {
+        guard try checkedVersion(of: database) < currentVersion else { return }
+        guard !database.isReadOnly else {
+            throw KeychainError(
+                .wrongSecVersion, "the keychain has an older layout", remedy: "make its file writable and open it again"
+            )
+        }
+        try database.writing { () throws(KeychainError) in
+            let version = try checkedVersion(of: database)
+            try KeychainError.mapping { () throws(SQLiteError) in
+                for step in steps.dropFirst(Int(truncatingIfNeeded: version)) { try database.execute(step) }
+                try database.execute("PRAGMA user_version = \(currentVersion)")
+            }
+        }
+    }
+
+    private static func checkedVersion(of database: borrowing Database) throws(KeychainError) -> Int64 {
+        let (application, version) = try KeychainError.mapping { () throws(SQLiteError) in
+            (try database.value("PRAGMA application_id").integer, try database.value("PRAGMA user_version").integer)
+        }
+        guard application == applicationID, let version, version >= 0 else {
+            throw KeychainError(.invalidKeychain, "the file is not a keychain")
+        }
+        guard version <= currentVersion else {
+            throw KeychainError(
+                .wrongSecVersion,
+                "the keychain has layout \(version), and this program knows none above \(currentVersion)",
+                remedy: "install a newer version of this program")
+        }
+        return version
+    }
+}

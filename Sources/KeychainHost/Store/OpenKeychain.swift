@@ -1,0 +1,187 @@
+internal import TokenKit
+
+/// A keychain file that is open, and its key while it is unlocked. For one thread at a time.
+struct OpenKeychain: ~Copyable {
+    let database: Database
+    let id: UniqueID
+    /// The keychain's key; nil while it is locked.
+    var key: Secret?
+    /// The time in seconds since the start of 1970, UTC.
+    let clock: @Sendable () -> Int64
+
+    // MARK: Searching
+
+    /// The items a query finds, in the order they were added, and what could not be read among them.
+    func search(_ query: Query) throws(KeychainError) -> SearchResult {
+        var result = SearchResult()
+        try forEachRow(query) { row throws(KeychainError) in
+            do throws(KeychainError) {
+                let item = try row().item(in: id)
+                if query.matches(item) { result.items.append(item) }
+            } catch {
+                result.damaged.append(error)
+            }
+            return result.items.count != query.limit.count
+        }
+        return result
+    }
+
+    /// The secret of an item; nil if it was stored without one.
+    func secret(of reference: PersistentReference) throws(KeychainError) -> Secret? {
+        var found: ItemRow?
+        try forEachRow(Query(reference)) { row throws(KeychainError) in
+            found = try row()
+            return false
+        }
+        // A damaged index may lead to the row of another item.
+        guard let found, found.id == reference.localID else { throw KeychainError(.itemNotFound) }
+        guard found.sealed != nil else {
+            try found.checkSecretless()
+            return nil
+        }
+        return try open(found)
+    }
+
+    // MARK: Writing
+
+    /// Adds an item, with what a new one has by default.
+    func add(_ new: borrowing NewItem) throws(KeychainError) -> Item {
+        try checkWritable()
+        var row = ItemRow(
+            id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
+        switch new.secret {
+        case .some(let secret): try seal(secret, into: &row)
+        case .none: break
+        }
+        let (sql, values) = ItemColumns(itemClass: new.itemClass).insert(row)
+        try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
+        return row.item(in: id)
+    }
+
+    /// Changes every item a query finds, or none.
+    func update(_ query: Query, _ changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+        try checkWritable()
+        try checkSelection(query)
+        let attributes = try changes.checked(for: query.itemClass)
+        let columns = ItemColumns(itemClass: query.itemClass)
+        return try database.writing { () throws(KeychainError) in
+            let found = try matchingRows(query)
+            for row in found {
+                let (sql, values) = columns.update(try changed(row, attributes, secret: changes.secret))
+                try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
+            }
+            return found.count
+        }
+    }
+
+    /// Deletes every item a query finds. This works while the keychain is locked.
+    func delete(_ query: Query) throws(KeychainError) -> Int {
+        try checkWritable()
+        try checkSelection(query)
+        let columns = ItemColumns(itemClass: query.itemClass)
+        return try database.writing { () throws(KeychainError) in
+            let found = try matchingRows(query)
+            try KeychainError.mapping { () throws(SQLiteError) in
+                for row in found { try database.run(columns.delete, [.blob(row.id.bytes)]) }
+            }
+            return found.count
+        }
+    }
+
+    // MARK: Rows
+
+    /// Calls `body` for each row that SQL finds, until it returns false; what it is given reads the row.
+    private func forEachRow(
+        _ query: Query, _ body: (() throws(KeychainError) -> ItemRow) throws(KeychainError) -> Bool
+    ) throws(KeychainError) {
+        guard query.itemClass != .identity, query.includes(KeychainIdentifier(local: id)) else { return }
+        let columns = ItemColumns(itemClass: query.itemClass)
+        let (sql, values) = columns.select(query)
+        let statement = try KeychainError.mapping { () throws(SQLiteError) in try database.prepare(sql, values) }
+        while try KeychainError.mapping({ () throws(SQLiteError) in try statement.step() }) {
+            guard try body({ () throws(KeychainError) in try columns.row(statement) }) else { return }
+        }
+    }
+
+    private func matchingRows(_ query: Query) throws(KeychainError) -> [ItemRow] {
+        var rows: [ItemRow] = []
+        try forEachRow(query) { row throws(KeychainError) in
+            // A damaged row is not what the query means; it must not keep the others from being changed.
+            if let row = try? row(), query.matches(row.item(in: id)) { rows.append(row) }
+            return true
+        }
+        return rows
+    }
+
+    private func initialAttributes(of new: borrowing NewItem) -> Attributes {
+        let now = clock()
+        let defaults: Attributes = [
+            .creationDate: .date(now), .accessGroup: .string(AccessGroup.standard), .synchronizable: 0,
+            .accessible: new.itemClass == .certificate ? Accessibility.always : Accessibility.whenUnlocked,
+        ]
+        return defaults.merging(new.attributes) { _, given in given }.merging([.modificationDate: .date(now)]) { $1 }
+    }
+
+    private func changed(
+        _ row: ItemRow, _ attributes: Attributes, secret: borrowing Secret?
+    ) throws(KeychainError) -> ItemRow {
+        var new = row
+        new.attributes.merge(attributes) { $1 }
+        new.attributes[.modificationDate] = .date(clock())
+        switch secret {
+        case .some(let secret): try seal(secret, into: &new)
+        case .none: if row.sealed != nil { try seal(try open(row), into: &new) }
+        }
+        return new
+    }
+
+    // MARK: Secrets
+
+    private func seal(_ secret: borrowing Secret, into row: inout ItemRow) throws(KeychainError) {
+        switch key {
+        case .some(let key): try row.seal(secret, key: key, keychain: id)
+        case .none: throw Self.locked
+        }
+    }
+
+    private func open(_ row: ItemRow) throws(KeychainError) -> Secret {
+        switch key {
+        case .some(let key): try row.open(key: key, keychain: id)
+        case .none: throw Self.locked
+        }
+    }
+
+    // MARK: What is refused
+
+    private func checkWritable() throws(KeychainError) {
+        if database.isReadOnly {
+            throw KeychainError(
+                .readOnly, "the keychain file is read-only", remedy: "make it writable and open it again")
+        }
+    }
+
+    private func checkSelection(_ query: Query) throws(KeychainError) {
+        guard query.itemClass != .identity else {
+            throw KeychainError(
+                .param, "an identity is a certificate and a key", remedy: "name one of them", key: "class")
+        }
+        guard query.limit == .one || query.limit == .all else {
+            throw KeychainError(.param, "a change concerns every item that matches", key: "m_Limit")
+        }
+        guard query.authenticationUI != .skip else {
+            throw KeychainError(.param, "only a search can leave items out", key: "u_AuthUI")
+        }
+    }
+
+    static var locked: KeychainError {
+        KeychainError(.interactionNotAllowed, "the keychain is locked", remedy: "unlock it")
+    }
+}
+
+/// What a search of one keychain found.
+public struct SearchResult: Sendable {
+    /// The items, in the order they were added.
+    public internal(set) var items: [Item] = []
+    /// One error for each item that is damaged beyond reading; it hides no other.
+    public internal(set) var damaged: [KeychainError] = []
+}

@@ -1,0 +1,117 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// What one guess at a password costs: the parameters of scrypt, RFC 7914 §2.
+public struct ScryptCost: Sendable, Hashable {
+    /// The cost in memory and time, a power of two.
+    public let n: UInt64
+    /// The block size, in units of 128 bytes.
+    public let r: UInt32
+    /// How often the mixing is repeated.
+    public let p: UInt32
+
+    /// 128 MiB and some tenths of a second.
+    public static let standard = ScryptCost(n: 1 << 17, r: 8, p: 1)
+
+    /// The largest product of the three that is tried, 64 times the standard: a file must not keep a program busy for hours.
+    static let maximumWork: UInt64 = 1 << 26
+
+    public init(n: UInt64, r: UInt32, p: UInt32) {
+        (self.n, self.r, self.p) = (n, r, p)
+    }
+
+    /// Whether scrypt takes the parameters, and ends in an acceptable time.
+    var isAcceptable: Bool {
+        let (blocks, first) = n.multipliedReportingOverflow(by: UInt64(r))
+        let (work, second) = blocks.multipliedReportingOverflow(by: UInt64(p))
+        return n > 1 && n & (n - 1) == 0 && r > 0 && p > 0 && !first && !second && work <= Self.maximumWork
+    }
+}
+
+/// The keychain's key as the file has it: wrapped under a key derived from the password.
+struct WrappedKey: Sendable, Hashable {
+    /// Length of the keychain's key, and of the one derived from the password, in bytes.
+    static let keyLength = 32
+    /// Length of the salt in bytes.
+    static let saltLength = 32
+
+    let keychain: UniqueID
+    let cost: ScryptCost
+    let salt: [UInt8]
+    /// The key, sealed under the one derived from the password.
+    let wrapped: [UInt8]
+    /// Nothing, sealed under the key: tells whether a key from elsewhere is this keychain's.
+    let check: [UInt8]
+
+    init(keychain: UniqueID, cost: ScryptCost, salt: [UInt8], wrapped: [UInt8], check: [UInt8]) {
+        self.keychain = keychain
+        self.cost = cost
+        self.salt = salt
+        self.wrapped = wrapped
+        self.check = check
+    }
+
+    /// Wraps `key` under `password`.
+    ///
+    /// - Throws: `errSecParam` for costs scrypt does not take.
+    init(
+        wrapping key: borrowing Secret, of keychain: UniqueID, password: borrowing Secret, cost: ScryptCost
+    ) throws(KeychainError) {
+        guard cost.isAcceptable else { throw KeychainError(.param, "scrypt does not take these costs") }
+        self.keychain = keychain
+        self.cost = cost
+        do {
+            salt = try RandomBytes.make(count: Self.saltLength)
+            let wrapping = try Self.deriveKey(password, salt: salt, cost: cost)
+            let data = Self.wrappingData(keychain, cost: cost, salt: salt)
+            wrapped = try SealedBox.seal(key.bytes, key: wrapping, authenticating: data)
+            check = try SealedBox.seal([UInt8]().span, key: key, authenticating: Self.checkData(keychain))
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// The keychain's key.
+    ///
+    /// - Throws: `errSecAuthFailed` for another password, `errSecInvalidKeychain` for costs no keychain is made with.
+    func unwrap(password: borrowing Secret) throws(KeychainError) -> Secret {
+        guard cost.isAcceptable else {
+            throw KeychainError(
+                .invalidKeychain, "the keychain file is damaged: its password would take too long to check",
+                remedy: "restore it from a backup")
+        }
+        do {
+            let wrapping = try Self.deriveKey(password, salt: salt, cost: cost)
+            let data = Self.wrappingData(keychain, cost: cost, salt: salt)
+            return try SealedBox.open(wrapped, key: wrapping, authenticating: data)
+        } catch let error where error.code == .authenticationFailed {
+            throw KeychainError(.authFailed, "the password of the keychain is wrong")
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// Whether `key` is the one that is wrapped here.
+    func isFor(_ key: borrowing Secret) -> Bool {
+        (try? SealedBox.open(check, key: key, authenticating: Self.checkData(keychain))) != nil
+    }
+
+    private static func deriveKey(
+        _ password: borrowing Secret, salt: [UInt8], cost: ScryptCost
+    ) throws(CryptoError) -> Secret {
+        try Scrypt.deriveKey(password: password, salt: salt, n: cost.n, r: cost.r, p: cost.p, count: keyLength)
+    }
+
+    private static func wrappingData(_ keychain: UniqueID, cost: ScryptCost, salt: [UInt8]) -> AssociatedData {
+        var data = AssociatedData("keychain key 1", keychain: keychain)
+        data.append(number: Int64(clamping: cost.n))
+        data.append(number: Int64(cost.r))
+        data.append(number: Int64(cost.p))
+        data.append(salt)
+        return data
+    }
+
+    private static func checkData(_ keychain: UniqueID) -> AssociatedData {
+        AssociatedData("keychain key check 1", keychain: keychain)
+    }
+}

@@ -1,0 +1,57 @@
+/// The one row of the table `keychain`.
+extension WrappedKey {
+    /// Reads the row.
+    ///
+    /// - Throws: `errSecInvalidKeychain` if it is missing or makes no sense.
+    init(readingFrom database: borrowing Database) throws(KeychainError) {
+        let row = try KeychainError.mapping { () throws(SQLiteError) -> WrappedKey? in
+            let statement = try database.prepare(
+                "SELECT uuid, scrypt_n, scrypt_r, scrypt_p, salt, wrapped_key, key_check FROM keychain WHERE id = 1")
+            return try statement.step() ? WrappedKey(row: statement) : nil
+        }
+        guard let row else {
+            throw KeychainError(
+                .invalidKeychain, "the keychain file is damaged: its key is missing", remedy: "restore it from a backup"
+            )
+        }
+        self = row
+    }
+
+    private init?(row: borrowing Statement) {
+        guard let id = row[0].blob.flatMap({ UniqueID(bytes: $0) }),
+            let n = row[1].integer.flatMap(UInt64.init(exactly:)),
+            let r = row[2].integer.flatMap(UInt32.init(exactly:)),
+            let p = row[3].integer.flatMap(UInt32.init(exactly:)), let salt = row[4].blob, let wrapped = row[5].blob,
+            let check = row[6].blob
+        else { return nil }
+        self.init(keychain: id, cost: ScryptCost(n: n, r: r, p: p), salt: salt, wrapped: wrapped, check: check)
+    }
+
+    /// Writes the row of a new keychain.
+    func insert(into database: borrowing Database) throws(SQLiteError) {
+        try database.run(
+            """
+            INSERT INTO keychain (id, uuid, scrypt_n, scrypt_r, scrypt_p, salt, wrapped_key, key_check)
+            VALUES (1, ?, ?, ?, ?, ?, ?, ?)
+            """, [.blob(keychain.bytes)] + values)
+    }
+
+    /// Takes the place of `old`, in one step.
+    ///
+    /// - Returns: false if something else has taken it already.
+    func replace(_ old: WrappedKey, in database: borrowing Database) throws(SQLiteError) -> Bool {
+        try database.run(
+            """
+            UPDATE keychain SET scrypt_n = ?, scrypt_r = ?, scrypt_p = ?, salt = ?, wrapped_key = ?, key_check = ?
+            WHERE id = 1 AND uuid = ? AND wrapped_key = ?
+            """, values + [.blob(keychain.bytes), .blob(old.wrapped)])
+        return database.changes == 1
+    }
+
+    private var values: [SQLValue] {
+        [
+            .integer(Int64(clamping: cost.n)), .integer(Int64(cost.r)), .integer(Int64(cost.p)), .blob(salt),
+            .blob(wrapped), .blob(check),
+        ]
+    }
+}

@@ -1,0 +1,197 @@
+import Glibc
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+/// A secret opens only in the row it was sealed in, as it was sealed; whatever else is done to one row leaves the others.
+@Suite struct AlterationTests {
+    private let test: TestKeychain
+    private let target: Item
+    private let neighbour: Item
+
+    init() throws {
+        test = try TestKeychain(clock: { 1000 })
+        target = try test.addPassword("target", secret: "target's", [.label: "L", .comment: "c", .creator: 5])
+        neighbour = try test.addPassword("neighbour", secret: "neighbour's")
+    }
+
+    private func expectAltered() throws {
+        let found = try test.passwords()
+        #expect(found.count == 2, "an altered item is still listed")
+        for item in found where item.reference != neighbour.reference {
+            let error = try #require(throws: KeychainError.self) { try test.secretText(item) }
+            #expect(error.code == .decode)
+            #expect(error.reason.contains("altered"))
+        }
+        #expect(try test.secretText(neighbour) == "neighbour's")
+    }
+
+    @Test(arguments: [
+        "acct = 'mallory'", "acct = CAST('target' AS BLOB)", "svce = 'bank'", "labl = 'l'", "labl = NULL",
+        "icmt = 'c '",
+        "crtr = 6", "crtr = NULL", "agrp = 'other'", "pdmn = 'dk'", "cdat = 999", "mdat = 1001", "invi = 0",
+        "\"desc\" = 'added'", "gena = x'00'", "der = x''", "alis = ''", "uuid = randomblob(16)",
+        "sealed = zeroblob(40)", "sealed = x''", "sealed = substr(sealed, 1, 27)",
+        "sealed = CAST(substr(sealed, 1, length(sealed) - 1) AS BLOB)", "sealed = CAST(sealed || x'00' AS BLOB)",
+    ])
+    func aChangedColumnKeepsTheSecretShut(assignment: String) throws {
+        try test.database().execute("UPDATE genp SET \(assignment) WHERE acct = 'target'")
+        try expectAltered()
+    }
+
+    @Test func synchronizableIsPartOfTheItem() throws {
+        try test.database().execute("UPDATE genp SET sync = 1 WHERE acct = 'target'")
+        let item = try #require(try test.passwords([.synchronizable: 1]).first)
+        #expect(throws: KeychainError(.decode)) { try test.secretText(item) }
+    }
+
+    @Test func everyByteOfASealedSecretCounts() throws {
+        let database = try test.database()
+        let sealed = try database.value("SELECT sealed FROM genp WHERE acct = 'target'").blob ?? []
+        #expect(sealed.count == 28 + "target's".utf8.count)
+        for index in sealed.indices {
+            for bit in [0, 7] as [UInt8] {
+                var changed = sealed
+                changed[index] ^= 1 << bit
+                try database.run("UPDATE genp SET sealed = ? WHERE acct = 'target'", [.blob(changed)])
+                #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
+            }
+        }
+        try database.run("UPDATE genp SET sealed = ? WHERE acct = 'target'", [.blob(sealed)])
+        #expect(try test.secretText(target) == "target's")
+    }
+
+    @Test func secretsCannotBeSwappedBetweenItems() throws {
+        try test.database().execute(
+            """
+            CREATE TEMP TABLE s AS SELECT acct, sealed FROM genp;
+            UPDATE genp SET sealed = (SELECT s.sealed FROM s WHERE s.acct <> genp.acct);
+            """)
+        for item in try test.passwords() {
+            #expect(throws: KeychainError(.decode)) { try test.secretText(item) }
+        }
+    }
+
+    @Test func wholeRowsCannotTradeTheirIds() throws {
+        let (one, two) = (target.reference.localID?.bytes ?? [], neighbour.reference.localID?.bytes ?? [])
+        let database = try test.database()
+        try database.run("UPDATE genp SET uuid = x'00' WHERE uuid = ?", [.blob(one)])
+        try database.run("UPDATE genp SET uuid = ? WHERE uuid = ?", [.blob(one), .blob(two)])
+        try database.run("UPDATE genp SET uuid = ? WHERE uuid = x'00'", [.blob(two)])
+        for item in try test.passwords() {
+            #expect(throws: KeychainError(.decode)) { try test.secretText(item) }
+        }
+    }
+
+    @Test func aRowMovedToAnotherKeychainStaysShut() throws {
+        let other = try TestKeychain()
+        try other.database().execute(
+            """
+            ATTACH '\(test.path)' AS source;
+            INSERT INTO main.genp SELECT * FROM source.genp;
+            """)
+        let moved = try other.passwords()
+        #expect(moved.count == 2)
+        for item in moved { #expect(throws: KeychainError(.decode)) { try other.secretText(item) } }
+    }
+
+    @Test func evenUnderTheSameKeyAnotherKeychainsRowStaysShut() throws {
+        let key = Secret.of(String(repeating: "k", count: 32))
+        var row = ItemRow(id: UniqueID(), itemClass: .genericPassword, attributes: [:], der: nil, sealed: nil)
+        let here = UniqueID()
+        try row.seal(.of("s"), key: key, keychain: here)
+        let opened = try row.open(key: key, keychain: here).copiedBytes
+        #expect(opened == Array("s".utf8))
+        #expect(throws: KeychainError(.decode)) { _ = try row.open(key: key, keychain: UniqueID()) }
+    }
+
+    @Test func aPasswordsSecretIsNoKeys() throws {
+        let key = Secret.of(String(repeating: "k", count: 32))
+        let keychain = UniqueID()
+        var row = ItemRow(id: UniqueID(), itemClass: .genericPassword, attributes: [.label: "x"], der: nil, sealed: nil)
+        try row.seal(.of("s"), key: key, keychain: keychain)
+        let moved = ItemRow(id: row.id, itemClass: .key, attributes: row.attributes, der: nil, sealed: row.sealed)
+        #expect(throws: KeychainError(.decode)) { _ = try moved.open(key: key, keychain: keychain) }
+    }
+
+    @Test func aPrivateKeyWithoutItsSecretWasAltered() throws {
+        let key = try test.keychain.add(NewItem(.key, [.keyClass: 1], der: [0x30, 0], secret: .of("pkcs8")))
+        try test.database().execute("UPDATE keys SET sealed = NULL")
+        #expect(throws: KeychainError(.decode)) { try test.keychain.secretText(key.reference) }
+    }
+
+    @Test func thePublicPartOfAKeyIsBoundToo() throws {
+        let key = try test.keychain.add(NewItem(.key, [.keyClass: 1], der: [0x30, 0], secret: .of("pkcs8")))
+        try test.database().execute("UPDATE keys SET der = x'300000'")
+        #expect(throws: KeychainError(.decode)) { try test.keychain.secretText(key.reference) }
+    }
+
+    @Test func anAlteredSecretIsNotSealedAnew() throws {
+        try test.database().execute("UPDATE genp SET svce = 'bank' WHERE acct = 'target'")
+        #expect(throws: KeychainError(.decode)) {
+            try test.keychain.update(matching: Query(.genericPassword), to: ItemChanges([.label: "x"]))
+        }
+        #expect(try test.passwords([.label: "x"]).isEmpty)
+        try expectAltered()
+    }
+
+    @Test func anAlteredItemCanBeReplacedAndDeleted() throws {
+        try test.database().execute("UPDATE genp SET svce = 'bank' WHERE acct = 'target'")
+        let query = try Query(.genericPassword, [.account: "target"])
+        #expect(try test.keychain.update(matching: query, to: ItemChanges(secret: .of("anew"))) == 1)
+        #expect(try test.secretText(target) == "anew")
+        #expect(try test.keychain.delete(matching: query) == 1)
+    }
+
+    // MARK: Rows beyond reading
+
+    @Test func aRowThatCannotBeReadIsReportedAndHidesNoOther() throws {
+        try test.database().execute("UPDATE genp SET labl = 1.5 WHERE acct = 'target'")
+        let result = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
+        #expect(result.items == [neighbour])
+        #expect(result.damaged == [KeychainError(.decode)])
+        #expect(result.damaged.first?.reason.contains("labl") == true)
+        #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
+        #expect(try test.secretText(neighbour) == "neighbour's")
+        let query = try Query(.genericPassword)
+        #expect(try test.keychain.update(matching: query, to: ItemChanges([.label: "x"])) == 1)
+    }
+
+    @Test(arguments: ["uuid = x'01'", "labl = CAST(x'FF' AS TEXT)", "acct = 7", "invi = 2"])
+    func anythingThisProgramCannotHaveWrittenIsDamage(assignment: String) throws {
+        try test.database().execute("UPDATE genp SET \(assignment) WHERE acct = 'target'")
+        let result = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
+        #expect(result.items == [neighbour])
+        #expect(result.damaged.count == 1)
+    }
+
+    // MARK: The keychain's own row
+
+    @Test(arguments: [
+        "uuid = randomblob(16)", "salt = randomblob(32)", "scrypt_n = 4", "scrypt_r = 2", "scrypt_p = 2",
+        "wrapped_key = randomblob(60)", "wrapped_key = x''", "salt = x''",
+    ])
+    func anAlteredKeyRowOpensWithNoPassword(assignment: String) throws {
+        try test.database().execute("UPDATE keychain SET \(assignment)")
+        let other = try test.reopened()
+        #expect(throws: KeychainError(.authFailed)) { try other.unlock(password: .of("correct")) }
+        #expect(other.isLocked)
+    }
+
+    @Test(arguments: ["scrypt_n = 1 << 60", "scrypt_n = 3", "scrypt_p = 1 << 31", "scrypt_r = 0", "scrypt_n = 0"])
+    func costsNoKeychainIsMadeWithAreNotTried(assignment: String) throws {
+        try test.database().execute("UPDATE keychain SET \(assignment)")
+        let other = try test.reopened()
+        #expect(throws: KeychainError(.invalidKeychain)) { try other.unlock(password: .of("correct")) }
+    }
+
+    @Test(arguments: [
+        "DELETE FROM keychain", "UPDATE keychain SET uuid = x'01'", "UPDATE keychain SET scrypt_n = -2",
+        "UPDATE keychain SET scrypt_p = 1 << 40", "DROP TABLE keychain",
+    ])
+    func aKeychainWithoutItsKeyRowIsRefused(sql: String) throws {
+        try test.database().execute(sql)
+        #expect(throws: KeychainError.self) { try test.reopened() }
+    }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+/// A damaged file gives an error or what it still holds: never a crash, and never a wrong secret.
+@Suite struct FileDamageTests {
+    private let folder: TemporaryFolder
+    private let image: [UInt8]
+
+    init() throws {
+        folder = try TemporaryFolder()
+        let path = folder.path("original")
+        do {
+            let keychain = try LocalKeychain.create(at: path, password: .of("p"), cost: .negligible)
+            for number in 0..<20 {
+                try keychain.add(
+                    .genericPassword([.account: .string("\(number)")], secret: .of("secret \(number)")))
+            }
+        }
+        image = Self.read(path)
+    }
+
+    private static func read(_ path: String) -> [UInt8] {
+        let file = open(path, O_RDONLY)
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = Glibc.read(file, &bytes, bytes.count)
+        return Array(bytes.prefix(count))
+    }
+
+    /// Opens a copy of the file that `damage` has been done to, and reads whatever can be read.
+    private func readDamaged(_ name: String, _ damage: (inout [UInt8]) -> Void) throws -> Int {
+        var bytes = image
+        damage(&bytes)
+        let path = folder.path(name)
+        let file = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0o600)
+        _ = write(file, bytes, bytes.count)
+        close(file)
+        var read = 0
+        do throws(KeychainError) {
+            let keychain = try LocalKeychain.open(path)
+            try keychain.unlock(password: .of("p"))
+            for item in try keychain.items(matching: Query(.genericPassword, limit: .all)).items {
+                guard let secret = try? keychain.secretText(item.reference) else { continue }
+                #expect(secret == "secret \(item[.account]?.string ?? "?")")
+                read += 1
+            }
+        } catch {
+            #expect(
+                [
+                    .invalidKeychain, .authFailed, .decode, .wrongSecVersion, .io, .internal, .notAvailable,
+                    .noSuchKeychain,
+                ]
+                .contains(error.code), "\(error)")
+        }
+        return read
+    }
+
+    @Test func anUndamagedCopyReadsCompletely() throws {
+        #expect(try readDamaged("copy") { _ in } == 20)
+    }
+
+    @Test func aFlippedByteAnywhereIsSurvived() throws {
+        // The file's header byte by byte, the rest in steps that meet every offset within a page sooner or later.
+        for offset in Array(0..<100) + Array(stride(from: 100, to: image.count, by: 127)) {
+            _ = try readDamaged("flipped") { $0[offset] ^= 0x41 }
+        }
+    }
+
+    @Test func aTruncatedFileIsSurvived() throws {
+        for count in [1, 15, 16, 99, 100, 101, 4095, 4096, 4097, image.count / 2, image.count - 4096, image.count - 1] {
+            _ = try readDamaged("short") { $0.removeLast($0.count - count) }
+        }
+    }
+
+    @Test func aPageOfZerosOrNoiseIsSurvived() throws {
+        for page in 0..<image.count / 4096 {
+            for filler in [0, 0xFF] as [UInt8] {
+                _ = try readDamaged("page") { bytes in
+                    for offset in page * 4096..<(page + 1) * 4096 { bytes[offset] = filler }
+                }
+            }
+        }
+    }
+
+    @Test func aForeignWriteAheadLogIsSurvived() throws {
+        let path = folder.path("logged-wal")
+        let file = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0o600)
+        _ = write(file, [UInt8](repeating: 0x37, count: 9000), 9000)
+        close(file)
+        #expect(try readDamaged("logged") { _ in } == 20)
+    }
+}

@@ -1,0 +1,96 @@
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+/// Where the kernel offers no keyring, as in some containers, the same calls must say so.
+@Suite struct KernelKeyringTests {
+    private let name = "tokenkit:test:\(UniqueID())"
+    private let isAvailable: Bool
+
+    init() {
+        isAvailable = (try? KernelKeyring.revoke("tokenkit:test:none")) != nil
+    }
+
+    private func read(_ name: String) throws -> [UInt8]? {
+        try KernelKeyring.secret(name)?.copiedBytes
+    }
+
+    @Test func aSecretIsKeptReplacedAndRevoked() throws {
+        guard isAvailable else { return try expectUnavailable() }
+        #expect(try read(name) == nil)
+        try KernelKeyring.store(.of("first"), as: name, seconds: 60)
+        #expect(try read(name) == Array("first".utf8))
+        try KernelKeyring.store(.of("second"), as: name, seconds: 60)
+        #expect(try read(name) == Array("second".utf8))
+        #expect(try KernelKeyring.revoke(name))
+        #expect(try read(name) == nil)
+        #expect(try !KernelKeyring.revoke(name))
+    }
+
+    @Test func noOtherNameFindsIt() throws {
+        guard isAvailable else { return try expectUnavailable() }
+        try KernelKeyring.store(.of("s"), as: name, seconds: 60)
+        defer { _ = try? KernelKeyring.revoke(name) }
+        #expect(try read(name + "x") == nil)
+        #expect(try read(String(name.dropLast())) == nil)
+    }
+
+    @Test(arguments: [1, 32, 4096])
+    func anySizeComesBackWhole(count: Int) throws {
+        guard isAvailable else { return try expectUnavailable() }
+        let text = String(repeating: "x", count: count)
+        try KernelKeyring.store(.of(text), as: name, seconds: 60)
+        defer { _ = try? KernelKeyring.revoke(name) }
+        #expect(try read(name) == Array(text.utf8))
+    }
+
+    @Test func nothingIsKeptForNoTimeAndNothingIsNotKept() {
+        #expect(throws: KeychainError(.param)) { try KernelKeyring.store(.of("s"), as: name, seconds: 0) }
+        #expect(throws: KeychainError(.param)) { try KernelKeyring.store(.of(""), as: name, seconds: 9) }
+        #expect(throws: KeychainError(.param)) {
+            try KernelKeyring.store(.of(String(repeating: "x", count: 32_768)), as: name, seconds: 9)
+        }
+    }
+
+    @Test func anOpeningUnlocksWithWhatAnotherLeft() throws {
+        let test = try TestKeychain()
+        let item = try test.addPassword(secret: "s")
+        let other = try test.reopened()
+        guard isAvailable else { return try expectUnavailable() }
+        #expect(try !other.unlockFromSession())
+        try test.keychain.shareKeyWithSession(seconds: 60)
+        #expect(try other.unlockFromSession())
+        #expect(try other.secretText(item.reference) == "s")
+        #expect(try other.lockSession())
+        #expect(other.isLocked)
+        #expect(try !other.unlockFromSession())
+        #expect(try !test.keychain.lockSession())
+    }
+
+    @Test func aLockedKeychainHasNothingToLeave() throws {
+        let test = try TestKeychain()
+        test.keychain.lock()
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try test.keychain.shareKeyWithSession(seconds: 60) }
+    }
+
+    @Test func aForeignKeyUnderTheKeychainsNameIsNotTaken() throws {
+        guard isAvailable else { return try expectUnavailable() }
+        let test = try TestKeychain()
+        let id = try WrappedKey(readingFrom: test.database()).keychain
+        let name = "tokenkit:keychain:\(id)"
+        for foreign in [String(repeating: "x", count: 32), "short"] {
+            try KernelKeyring.store(.of(foreign), as: name, seconds: 60)
+            let other = try test.reopened()
+            #expect(try !other.unlockFromSession())
+            #expect(other.isLocked)
+        }
+        #expect(try KernelKeyring.revoke(name))
+    }
+
+    private func expectUnavailable() throws {
+        let error = try #require(throws: KeychainError.self) { try KernelKeyring.store(.of("s"), as: name, seconds: 9) }
+        #expect(error.code == .notAvailable)
+        #expect(error.remedy?.contains("one program") == true)
+    }
+}

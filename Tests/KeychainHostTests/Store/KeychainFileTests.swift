@@ -1,0 +1,249 @@
+import Glibc
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+private func mode(_ path: String) -> mode_t? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & 0o777 : nil
+}
+
+private func write(_ bytes: [UInt8], to path: String) {
+    let file = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0o600)
+    _ = Glibc.write(file, bytes, bytes.count)
+    close(file)
+}
+
+private func entries(_ folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+        names.append(
+            withUnsafePointer(to: &entry.pointee.d_name) {
+                String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+            })
+    }
+    return names.filter { $0 != "." && $0 != ".." }.sorted()
+}
+
+@Suite struct KeychainFileTests {
+    private func create(_ path: String) throws -> LocalKeychain {
+        try LocalKeychain.create(at: path, password: .of("p"), cost: .negligible)
+    }
+
+    // MARK: Creating
+
+    @Test func theFileIsTheOwnersAloneAndSoAreItsCompanions() throws {
+        let folder = try TemporaryFolder()
+        let keychain = try create(folder.path("k"))
+        try keychain.add(.genericPassword([:], secret: nil))
+        #expect(mode(folder.path("k")) == 0o600)
+        #expect(mode(folder.path("k-wal")) == 0o600)
+        #expect(mode(folder.path("k-shm")) == 0o600)
+    }
+
+    @Test func missingFoldersAreMadeForTheOwnerAlone() throws {
+        let folder = try TemporaryFolder()
+        let keychain = try create(folder.path("a/b/k"))
+        #expect(mode(folder.path("a")) == 0o700)
+        #expect(mode(folder.path("a/b")) == 0o700)
+        #expect(keychain.path == folder.path("a/b/k"))
+    }
+
+    @Test func creatingLeavesNothingButTheKeychain() throws {
+        let folder = try TemporaryFolder()
+        do { _ = try create(folder.path("k")) }
+        #expect(entries(folder.path) == ["k"])
+    }
+
+    @Test func aNameThatIsTakenIsLeftAlone() throws {
+        let folder = try TemporaryFolder()
+        let first = try create(folder.path("k"))
+        #expect(throws: KeychainError(.duplicateKeychain)) { try create(folder.path("k")) }
+        write([1, 2, 3], to: folder.path("other"))
+        #expect(throws: KeychainError(.duplicateKeychain)) { try create(folder.path("other")) }
+        mkdir(folder.path("folder"), 0o700)
+        #expect(throws: KeychainError(.duplicateKeychain)) { try create(folder.path("folder")) }
+        #expect(try LocalKeychain.open(folder.path("k")).identifier == first.identifier)
+        #expect(!entries(folder.path).contains { $0.hasPrefix(".") })
+    }
+
+    @Test func aSymbolicLinkIsNotFollowedWhenCreating() throws {
+        let folder = try TemporaryFolder()
+        symlink(folder.path("target"), folder.path("k"))
+        #expect(throws: KeychainError(.duplicateKeychain)) { try create(folder.path("k")) }
+        #expect(mode(folder.path("target")) == nil)
+    }
+
+    @Test func linksOnTheWayToTheFolderAreFollowed() throws {
+        let folder = try TemporaryFolder()
+        mkdir(folder.path("real"), 0o700)
+        symlink(folder.path("real"), folder.path("link"))
+        #expect(try create(folder.path("link/k")).path == folder.path("real/k"))
+        symlink(folder.path("real/k"), folder.path("alias"))
+        #expect(try LocalKeychain.open(folder.path("alias")).path == folder.path("real/k"))
+    }
+
+    @Test(arguments: ["", "/", "folder/", ".", "..", "a\0b"])
+    func whatIsNoPathOfAFileIsRefused(path: String) {
+        #expect(throws: KeychainError(.param)) { try create(path) }
+    }
+
+    @Test(arguments: [0o720, 0o702, 0o777, 0o1777] as [mode_t])
+    func aFolderOthersMayWriteToIsRefused(mode: mode_t) throws {
+        let folder = try TemporaryFolder()
+        let keychain = try create(folder.path("k"))
+        chmod(folder.path, mode)
+        #expect(throws: KeychainError(.noAccessForItem)) { try create(folder.path("new")) }
+        let error = try #require(throws: KeychainError.self) { try LocalKeychain.open(keychain.path) }
+        #expect(error.code == .noAccessForItem)
+        #expect(error.remedy?.contains("chmod 700") == true)
+    }
+
+    // MARK: Opening
+
+    @Test(arguments: [0o640, 0o604, 0o666, 0o660, 0o610] as [mode_t])
+    func aFileOthersHaveAccessToIsRefused(mode: mode_t) throws {
+        let folder = try TemporaryFolder()
+        _ = try create(folder.path("k"))
+        chmod(folder.path("k"), mode)
+        let error = try #require(throws: KeychainError.self) { try LocalKeychain.open(folder.path("k")) }
+        #expect(error.code == .noAccessForItem)
+        #expect(error.remedy == "chmod 600 it")
+    }
+
+    @Test func aMissingFileIsNoKeychain() throws {
+        let folder = try TemporaryFolder()
+        #expect(throws: KeychainError(.noSuchKeychain)) { try LocalKeychain.open(folder.path("none")) }
+        #expect(throws: KeychainError(.noSuchKeychain)) { try LocalKeychain.open(folder.path("none/none")) }
+        #expect(entries(folder.path).isEmpty)
+    }
+
+    @Test func aFolderAPipeAndADeviceAreNoKeychain() throws {
+        let folder = try TemporaryFolder()
+        mkfifo(folder.path("pipe"), 0o600)
+        for path in [folder.path, folder.path("pipe"), "/dev/null"] {
+            #expect(throws: KeychainError(.invalidKeychain)) { try LocalKeychain.open(path) }
+        }
+    }
+
+    @Test(arguments: [0, 1, 100, 4096, 9000])
+    func otherFilesAreNoKeychainAndStayAsTheyAre(count: Int) throws {
+        let folder = try TemporaryFolder()
+        write([UInt8](repeating: 0x41, count: count), to: folder.path("other"))
+        #expect(throws: KeychainError(.invalidKeychain)) { try LocalKeychain.open(folder.path("other")) }
+        var status = stat()
+        #expect(lstat(folder.path("other"), &status) == 0 && status.st_size == count)
+        #expect(entries(folder.path) == ["other"])
+    }
+
+    @Test func aDatabaseOfAnotherProgramIsNoKeychain() throws {
+        let folder = try TemporaryFolder()
+        write([], to: folder.path("other"))
+        do {
+            let database = try Database(path: folder.path("other"), access: .readWrite, busyTimeout: 0)
+            try database.execute("CREATE TABLE t (x); PRAGMA user_version = 1")
+        }
+        #expect(throws: KeychainError(.invalidKeychain)) { try LocalKeychain.open(folder.path("other")) }
+    }
+
+    // MARK: Read-only files
+
+    @Test func aFileMarkedReadOnlyIsReadAndNeverWritten() throws {
+        let folder = try TemporaryFolder()
+        let item: Item
+        do {
+            let keychain = try create(folder.path("k"))
+            item = try keychain.add(.genericPassword([.account: "a"], secret: .of("s")))
+        }
+        chmod(folder.path("k"), 0o400)
+        let keychain = try LocalKeychain.open(folder.path("k"))
+        #expect(keychain.isReadOnly)
+        try keychain.unlock(password: .of("p"))
+        #expect(try keychain.secretText(item.reference) == "s")
+        #expect(throws: KeychainError(.readOnly)) { try keychain.add(.genericPassword([:], secret: nil)) }
+        #expect(throws: KeychainError(.readOnly)) {
+            try keychain.update(matching: Query(item.reference), to: ItemChanges([.label: "x"]))
+        }
+        #expect(throws: KeychainError(.readOnly)) { try keychain.delete(matching: Query(item.reference)) }
+        #expect(throws: KeychainError(.readOnly)) { try keychain.changePassword(from: .of("p"), to: .of("q")) }
+        #expect(try keychain.items(matching: Query(.genericPassword)).items == [item])
+    }
+
+    // MARK: Layouts
+
+    @Test func aLayoutFromTheFutureIsNotTouched() throws {
+        let test = try TestKeychain()
+        try test.database().execute("PRAGMA user_version = \(Migrations.currentVersion + 1)")
+        let error = try #require(throws: KeychainError.self) { try test.reopened() }
+        #expect(error.code == .wrongSecVersion)
+        #expect(error.remedy?.contains("newer version") == true)
+        let version = try test.database().value("PRAGMA user_version").integer
+        #expect(version == Migrations.currentVersion + 1)
+    }
+
+    @Test(arguments: ["PRAGMA application_id = 1", "PRAGMA user_version = -1"])
+    func anotherApplicationsMarkIsNoKeychain(sql: String) throws {
+        let test = try TestKeychain()
+        try test.database().execute(sql)
+        #expect(throws: KeychainError(.invalidKeychain)) { try test.reopened() }
+    }
+
+    @Test func anInterruptedMigrationIsTakenUp() throws {
+        let folder = try TemporaryFolder()
+        write([], to: folder.path("k"))
+        let database = try Database(path: folder.path("k"), access: .readWrite, busyTimeout: 0)
+        try database.execute("PRAGMA application_id = \(Migrations.applicationID)")
+        try Migrations.apply(to: database)
+        try Migrations.apply(to: database)
+        let version = try database.value("PRAGMA user_version").integer
+        #expect(version == Migrations.currentVersion)
+    }
+
+    @Test(arguments: [ItemClass.genericPassword, .certificate, .key])
+    func everyAttributeOfAClassHasAColumn(itemClass: ItemClass) throws {
+        let test = try TestKeychain()
+        let database = try test.database()
+        let statement = try database.prepare("SELECT name FROM pragma_table_info(?)", [.text(itemClass.rawValue)])
+        var columns: Set<String> = []
+        while try statement.step() {
+            if case .text(let name) = statement[0] { columns.insert(name) }
+        }
+        let expected = ItemColumns(itemClass: itemClass).attributes.map(\.rawValue) + ["id", "uuid", "der", "sealed"]
+        #expect(columns == Set(expected))
+    }
+
+    @Test(
+        arguments: [
+            (ItemClass.genericPassword, [.account: "a", .service: "s", .accessGroup: "g"]),
+            (.genericPassword, [.service: "s"]),
+            (.genericPassword, [.label: "l"]), (.certificate, [.publicKeyHash: .data([1])]),
+            (.certificate, [.subject: .data([1])]),
+            (.certificate, [.certificateType: 3, .issuer: .data([1]), .serialNumber: .data([1])]),
+            (.key, [.applicationLabel: .data([1])]), (.key, [.label: "l"]),
+        ] as [(ItemClass, Attributes)])
+    func commonSearchesUseAnIndex(itemClass: ItemClass, attributes: Attributes) throws {
+        let test = try TestKeychain()
+        let (sql, values) = try ItemColumns(itemClass: itemClass).select(Query(itemClass, attributes))
+        let database = try test.database()
+        let plan = try database.prepare("EXPLAIN QUERY PLAN " + sql, values)
+        var lines: [String] = []
+        while try plan.step() { if case .text(let line) = plan[3] { lines.append(line) } }
+        #expect(lines.contains { $0.hasPrefix("SEARCH") && $0.contains("INDEX") }, "\(lines)")
+    }
+
+    @Test func everyConnectionIsAsDurableAndSecretiveAsPromised() throws {
+        let test = try TestKeychain()
+        let file = try KeychainFile(existing: test.path)
+        let opened = try OpenKeychain(file, clock: { 0 })
+        func pragma(_ name: String) throws -> SQLValue { try opened.database.value("PRAGMA \(name)") }
+        #expect(try pragma("journal_mode") == .text("wal"))
+        #expect(try pragma("synchronous") == .integer(2))
+        #expect(try pragma("secure_delete") == .integer(1))
+        #expect(try pragma("foreign_keys") == .integer(1))
+        #expect(try pragma("trusted_schema") == .integer(0))
+    }
+}

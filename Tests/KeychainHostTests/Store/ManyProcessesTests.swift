@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+@Suite struct ManyProcessesTests {
+    @Test func severalProcessesWriteAtOnceAndLoseNothing() throws {
+        let test = try TestKeychain()
+        let (processes, rows) = (4, 50)
+        let writers = try (0..<processes).map {
+            try WriterProcess(["write", test.path, "p\($0)", "\(rows)"])
+        }
+        var reported: [String] = []
+        for writer in writers {
+            let lines = writer.remainingLines()
+            #expect(writer.exitStatus == 0, "\(lines.last ?? "")")
+            reported += lines.filter { $0 != "ready" }
+        }
+        #expect(reported.count == processes * rows)
+        let items = try test.passwords([.service: "writer"])
+        #expect(Set(items.compactMap { $0[.account]?.string }) == Set(reported))
+        #expect(items.count == reported.count)
+        for item in items {
+            #expect(try test.secretText(item) == "secret of \(item[.account]?.string ?? "")")
+        }
+    }
+
+    @Test func twoProcessesAddingTheSameItemMakeOne() throws {
+        let test = try TestKeychain()
+        let writers = try (0..<3).map { _ in try WriterProcess(["write", test.path, "same", "1"]) }
+        let outcomes = writers.map { ($0.remainingLines(), $0.exitStatus) }
+        #expect(outcomes.count { $0.1 == 0 } == 1)
+        #expect(outcomes.count { $0.0.last?.contains("errSecDuplicateItem") == true } == 2)
+        #expect(try test.passwords().count == 1)
+    }
+
+    /// 200 writes, cut off by SIGKILL at moments spread over their whole length, again and again on one file.
+    @Test func aKilledWriterLosesNothingItReported() throws {
+        let test = try TestKeychain()
+        var generator = SystemRandomNumberGenerator()
+        var reported: Set<String> = []
+        for round in 0..<15 {
+            let writer = try WriterProcess(["write", test.path, "r\(round)", "200"])
+            var lines: [String] = []
+            let stop = Int.random(in: 0..<200, using: &generator)
+            while lines.count <= stop, let line = writer.nextLine() { lines.append(line) }
+            // A little later than a reported write, so that the next one is cut in the middle.
+            usleep(UInt32.random(in: 0..<1500, using: &generator))
+            writer.kill()
+            lines += writer.remainingLines()
+            reported.formUnion(lines.filter { $0 != "ready" })
+
+            let keychain = try test.reopened()
+            try keychain.unlock(password: .of("correct"))
+            let result = try keychain.items(matching: Query(.genericPassword, limit: .all))
+            #expect(result.damaged.isEmpty)
+            let stored = Set(result.items.compactMap { $0[.account]?.string })
+            #expect(reported.isSubset(of: stored), "round \(round), killed after line \(stop)")
+            #expect(stored.count <= reported.count + round + 1, "at most one unreported write for each kill")
+        }
+        for item in try test.passwords() {
+            #expect(try test.secretText(item) == "secret of \(item[.account]?.string ?? "")")
+        }
+        let check = try test.database().value("PRAGMA integrity_check")
+        #expect(check == .text("ok"))
+    }
+
+    @Test func aKeyLeftByOneProcessUnlocksInAnotherUntilItIsWithdrawn() throws {
+        let test = try TestKeychain()
+        try test.addPassword()
+        let share = try WriterProcess(["share", test.path, "60"]).remainingLines()
+        guard share == ["shared"] else {
+            // A container without a keyring: unlocking worked, and keeping the key says that it did not.
+            #expect(share.first?.contains("errSecNotAvailable") == true)
+            return
+        }
+        #expect(try WriterProcess(["read-shared", test.path]).remainingLines() == ["read 1"])
+        #expect(try test.keychain.lockSession())
+        #expect(try WriterProcess(["read-shared", test.path]).remainingLines() == ["locked"])
+    }
+
+    @Test func aWrongPasswordOnStandardInputIsRefused() throws {
+        let test = try TestKeychain()
+        let writer = try WriterProcess(["write", test.path, "x", "1"], password: "wrong")
+        #expect(writer.remainingLines().last?.contains("errSecAuthFailed") == true)
+        #expect(writer.exitStatus == 1)
+    }
+}

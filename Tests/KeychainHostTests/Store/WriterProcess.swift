@@ -1,0 +1,56 @@
+import Foundation
+
+/// The program `KeychainWriter` at work.
+final class WriterProcess {
+    private let process = Process()
+    private let output = Pipe()
+    private let input = Pipe()
+    private var pending = Data()
+
+    init(_ arguments: [String], password: String = "correct") throws {
+        process.executableURL = Self.executable
+        process.arguments = arguments
+        process.standardOutput = output
+        process.standardInput = input
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data("\(password)\n".utf8))
+        try input.fileHandleForWriting.close()
+    }
+
+    var identifier: Int32 { process.processIdentifier }
+
+    /// The next line it prints; nil at its end.
+    func nextLine() -> String? {
+        while true {
+            if let end = pending.firstIndex(of: 0x0A) {
+                let line = String(decoding: pending[..<end], as: UTF8.self)
+                pending = Data(pending[(end + 1)...])
+                return line
+            }
+            let more = output.fileHandleForReading.availableData
+            guard !more.isEmpty else { return nil }
+            pending += more
+        }
+    }
+
+    /// What is left of its output, once it has ended.
+    func remainingLines() -> [String] {
+        var lines: [String] = []
+        while let line = nextLine() { lines.append(line) }
+        process.waitUntilExit()
+        return lines
+    }
+
+    func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
+
+    var exitStatus: Int32 { process.terminationStatus }
+
+    /// Beside the test bundle, where the build puts every product.
+    private static var executable: URL {
+        let tests = URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent()
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        let folders = [bundle?.deletingLastPathComponent(), tests].compactMap { $0 }
+        let candidates = folders.map { $0.appendingPathComponent("KeychainWriter") }
+        return candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) } ?? candidates[0]
+    }
+}

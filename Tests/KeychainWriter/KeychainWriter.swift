@@ -1,0 +1,70 @@
+import Glibc
+import KeychainHost
+import TokenKit
+
+/// A process of its own for tests that need more than one. The password comes from standard input.
+///
+///     KeychainWriter write KEYCHAIN PREFIX COUNT   adds passwords PREFIX-0 …, printing each account once it is stored
+///     KeychainWriter share KEYCHAIN SECONDS        unlocks, and leaves the key in the login session
+///     KeychainWriter read-shared KEYCHAIN          unlocks from the login session, and prints how many secrets it read
+///     KeychainWriter benchmark FOLDER COUNT        compares added rows per second with plain SQLite
+@main
+enum KeychainWriter {
+    static func main() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        do {
+            try run(arguments)
+        } catch {
+            print("failed: \(error)")
+            exit(1)
+        }
+    }
+
+    private static func run(_ arguments: [String]) throws {
+        switch (arguments.first, arguments.count) {
+        case ("write", 4): try write(to: arguments[1], prefix: arguments[2], count: Int(arguments[3]) ?? 0)
+        case ("share", 3):
+            let keychain = try LocalKeychain.open(arguments[1])
+            try keychain.unlock(password: password())
+            try keychain.shareKeyWithSession(seconds: UInt32(arguments[2]) ?? 60)
+            print("shared")
+        case ("read-shared", 2):
+            let keychain = try LocalKeychain.open(arguments[1])
+            guard try keychain.unlockFromSession() else { return print("locked") }
+            print("read \(try readAll(keychain))")
+        case ("benchmark", 3): try StoreBenchmark(folder: arguments[1], rows: Int(arguments[2]) ?? 1000).run()
+        default:
+            print("usage: KeychainWriter write|share|read-shared|benchmark …")
+            exit(2)
+        }
+    }
+
+    private static func write(to path: String, prefix: String, count: Int) throws {
+        let keychain = try LocalKeychain.open(path)
+        try keychain.unlock(password: password())
+        report("ready")
+        for number in 0..<count {
+            let account = "\(prefix)-\(number)"
+            var bytes = Array("secret of \(account)".utf8)
+            try keychain.add(
+                .genericPassword([.account: .string(account), .service: "writer"], secret: Secret(consuming: &bytes)))
+            report(account)
+        }
+    }
+
+    private static func readAll(_ keychain: LocalKeychain) throws -> Int {
+        let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).items
+        return try items.count { item in try keychain.secret(of: item.reference) != nil }
+    }
+
+    private static func password() -> Secret {
+        var bytes = Array((readLine() ?? "").utf8)
+        return Secret(consuming: &bytes)
+    }
+
+    /// One line in one write, so that what a killed process reported is known exactly.
+    private static func report(_ line: String) {
+        let bytes = Array("\(line)\n".utf8)
+        _ = Glibc.write(STDOUT_FILENO, bytes, bytes.count)
+    }
+}
