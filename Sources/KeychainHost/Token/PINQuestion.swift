@@ -1,0 +1,99 @@
+internal import TokenKit
+
+/// Asks for a card's PIN until it is right, the person gives up, or only one try is left.
+///
+///     var question = PINQuestion(.pin, use: "sign", slot: slot, insertion: insertion, authentication: context)
+///     while true {
+///         let pin = try question.ask()
+///         do { return try slot.perform(at: insertion) { … } } catch { try question.answer(failedWith: error) }
+///     }
+///
+/// The card is held while a PIN is presented, never while a person is asked.
+struct PINQuestion {
+    private let kind: PINKind
+    private let use: String?
+    private let slot: TokenSlot
+    private let insertion: TokenSlot.Insertion
+    private let authentication: AuthenticationContext
+    private var failure: String?
+
+    /// Whether the answer may spend the last try.
+    private(set) var lastTry: LastTry
+
+    /// - Parameters:
+    ///   - kind: which of the card's secrets.
+    ///   - use: completes "PIN to …".
+    init(
+        _ kind: PINKind, use: String?, slot: TokenSlot, insertion: TokenSlot.Insertion,
+        authentication: AuthenticationContext
+    ) {
+        self.kind = kind
+        self.use = use
+        self.slot = slot
+        self.insertion = insertion
+        self.authentication = authentication
+        lastTry = authentication.lastTry
+    }
+
+    /// Asks once. Where nobody can be asked, nothing is sent to the card either.
+    mutating func ask() throws(KeychainError) -> PIN {
+        let purpose: PromptRequest.Purpose = kind == .pin ? .pin : .unblockingKey
+        guard authentication.prompter.canAsk else {
+            throw .cannotAsk(PromptRequest(purpose, subject: slot.name, use: use))
+        }
+        let triesLeft = try triesLeft()
+        try obtainConsent(triesLeft: triesLeft)
+        let request = PromptRequest(purpose, subject: slot.name, use: use, triesLeft: triesLeft, failure: failure)
+        return PIN(try authentication.prompter.ask(request))
+    }
+
+    /// Takes note that the card refused the answer.
+    ///
+    /// - Throws: the refusal, where asking again cannot help.
+    mutating func answer(failedWith error: TokenError) throws(KeychainError) {
+        switch error.code {
+        case .pinIncorrect, .pinFormat, .pinKnownIncorrect: break
+        default: throw KeychainError(error)
+        }
+        guard authentication.prompter.canAskAgain else { throw KeychainError(error) }
+        failure = error.reason
+        lastTry = authentication.lastTry
+    }
+
+    private func triesLeft() throws(KeychainError) -> Int? {
+        do throws(TokenError) {
+            let status = try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                try token.status(of: kind, &card)
+            }
+            guard !status.isBlocked else { throw TokenError.blocked(kind) }
+            return status.triesLeft
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    private mutating func obtainConsent(triesLeft: Int?) throws(KeychainError) {
+        guard triesLeft == 1, lastTry == .keep else { return }
+        let question = "Only one try of the \(kind.name) is left on '\(slot.name)'; a wrong one blocks it. Use it?"
+        guard try authentication.prompter.confirm(question) else { throw KeychainError(TokenError.lastTry(kind)) }
+        lastTry = .spend
+    }
+}
+
+extension PINKind {
+    var name: String { self == .pin ? "PIN" : "PUK" }
+}
+
+extension TokenError {
+    static func blocked(_ kind: PINKind) -> TokenError {
+        let advice =
+            kind == .pin ? "unblock it with 'tokenctl card pin unblock'" : "only the card's issuer can renew it"
+        return TokenError(.pinBlocked, "the \(kind.name) is blocked (\(advice))", triesLeft: 0)
+    }
+
+    static func lastTry(_ kind: PINKind) -> TokenError {
+        TokenError(
+            .pinLastTry, "only one try of the \(kind.name) is left, and it was kept (pass --last-try to spend it)",
+            triesLeft: 1)
+    }
+}

@@ -1,0 +1,91 @@
+public import TokenKit
+
+/// A card's PIN, as `lock`, `unlock` and "change password" have it for a card.
+extension TokenKeychain {
+    /// How the PIN and the unblocking key stand, without spending a try.
+    public func status(of kind: PINKind) throws(KeychainError) -> PINStatus {
+        try present(reading { (token, card, _) throws(TokenError) in try token.status(of: kind, &card) })
+    }
+
+    /// What the card tells of itself.
+    public func facts() throws(KeychainError) -> [TokenFact] {
+        try present(reading { (token, card, _) throws(TokenError) in try token.facts(&card) })
+    }
+
+    /// Asks for the PIN and presents it.
+    public func verifyPIN(authentication: AuthenticationContext) throws(KeychainError) {
+        let insertion = try insertion()
+        var question = PINQuestion(
+            .pin, use: "verify it", slot: slot, insertion: insertion, authentication: authentication)
+        while true {
+            let pin = try question.ask()
+            do throws(TokenError) {
+                return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                    try token.verify(pin, lastTry: question.lastTry, &card)
+                }
+            } catch {
+                try question.answer(failedWith: error)
+            }
+        }
+    }
+
+    /// Asks for the PIN or unblocking key and a new one, and changes it.
+    public func change(_ kind: PINKind, authentication: AuthenticationContext) throws(KeychainError) {
+        let insertion = try insertion()
+        var question = PINQuestion(
+            kind, use: "change it", slot: slot, insertion: insertion, authentication: authentication)
+        var old = try question.ask()
+        let new = try askNew(kind, authentication)
+        while true {
+            do throws(TokenError) {
+                return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                    try token.change(kind, from: old, to: new, lastTry: question.lastTry, &card)
+                }
+            } catch {
+                try question.answer(failedWith: error)
+            }
+            old = try question.ask()
+        }
+    }
+
+    /// Asks for the unblocking key and a new PIN, and sets it.
+    public func unblock(authentication: AuthenticationContext) throws(KeychainError) {
+        let insertion = try insertion()
+        var question = PINQuestion(
+            .unblockingKey, use: "unblock the PIN", slot: slot, insertion: insertion, authentication: authentication)
+        var unblockingKey = try question.ask()
+        let new = try askNew(.pin, authentication)
+        while true {
+            do throws(TokenError) {
+                return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                    try token.unblock(with: unblockingKey, newPIN: new, lastTry: question.lastTry, &card)
+                }
+            } catch {
+                try question.answer(failedWith: error)
+            }
+            unblockingKey = try question.ask()
+        }
+    }
+
+    /// Makes the card forget the PIN.
+    public func logOut() throws(KeychainError) {
+        try present(reading { (token, card, _) throws(TokenError) in try token.logOut(&card) })
+    }
+
+    private func askNew(_ kind: PINKind, _ authentication: AuthenticationContext) throws(KeychainError) -> PIN {
+        let purpose: PromptRequest.Purpose = kind == .pin ? .newPIN : .newUnblockingKey
+        return PIN(try authentication.prompter.ask(PromptRequest(purpose, subject: slot.name)))
+    }
+
+    private func insertion() throws(KeychainError) -> TokenSlot.Insertion {
+        try present(reading { (_, _, insertion) throws(TokenError) in insertion })
+    }
+
+    private func present<Result>(_ result: Result?) throws(KeychainError) -> Result {
+        guard let result else {
+            throw KeychainError(
+                .noSuchKeychain, "there is no card that a driver knows in '\(slot.name)'", remedy: "insert one")
+        }
+        return result
+    }
+}
