@@ -1,0 +1,87 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import TokenKit
+
+struct ListSmartcards: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list-smartcards", abstract: "List the cards that are inserted.")
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
+
+    struct CardRow: Row {
+        static let columns = ["TOKEN", "LABEL", "MODEL", "READER"]
+        let token: String
+        let label: String
+        let model: String?
+        let serialNumber: String?
+        let version: String?
+        let reader: String
+        var cells: [String] { [token, label, [model, version].compactMap { $0 }.joined(separator: " "), reader] }
+    }
+
+    func run() throws {
+        let session = try Session(cards, locals: false)
+        var result = SearchList.Result<CardRow>()
+        for token in session.tokens {
+            do throws(KeychainError) {
+                guard let identity = try token.identity() else { continue }
+                result.found.append(CardRow(identity, reader: token.name))
+            } catch {
+                result.failures.append(SearchList.Failure(keychain: token.name, error: error))
+            }
+        }
+        let rows = session.reporting(result)
+        if rows.isEmpty, !output.json { printError("no card that can be used is inserted") }
+        try Listing.show(rows, json: output.json)
+    }
+}
+
+extension ListSmartcards.CardRow {
+    init(_ identity: TokenIdentity, reader: String) {
+        self.init(
+            token: identity.id.description, label: identity.label, model: identity.model,
+            serialNumber: identity.serialNumber, version: identity.version, reader: reader)
+    }
+}
+
+struct Card: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show a card, and manage its PIN.", subcommands: [Info.self, Pin.self])
+
+    struct Info: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show what a card tells of itself.")
+
+        @OptionGroup var cards: CardOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() throws {
+            let token = try Session(cards, locals: false).onlyCard()
+            let facts = try token.facts()
+            guard !output.json else {
+                return try Listing.showJSON(Dictionary(facts.map { ($0.name, $0.value) }) { first, _ in first })
+            }
+            let width = facts.map(\.name.count).max() ?? 0
+            for fact in facts {
+                let padding = String(repeating: " ", count: width - fact.name.count)
+                print("\(Terminal.emphasized(fact.name + ":"))\(padding)  \(Listing.printable(fact.value))")
+            }
+        }
+    }
+}
+
+extension Session {
+    /// The one card that is meant.
+    func onlyCard() throws -> TokenKeychain {
+        if let failure = failures.first { throw failure.error }
+        let present = try tokens.filter { try $0.identity() != nil }
+        guard let first = present.first else {
+            throw KeychainError(.noSuchKeychain, "no card that can be used is inserted", remedy: "insert one")
+        }
+        guard present.count == 1 else {
+            let names = present.map { "'\($0.name)'" }.joined(separator: ", ")
+            throw CommandError("more than one card is inserted", "in \(names)", advice: "choose one with --reader")
+        }
+        return first
+    }
+}

@@ -1,0 +1,126 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+struct FindCertificate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "find-certificate", abstract: "Find certificates on cards and in local keychains.")
+
+    @Flag(name: .customShort("a"), help: "All that match, not only the first.")
+    var all = false
+
+    @Option(name: .customShort("c"), help: ArgumentHelp("Those whose common name contains this.", valueName: "name"))
+    var name: String?
+
+    @Option(name: .customShort("e"), help: ArgumentHelp("Those with this e-mail address.", valueName: "address"))
+    var email: String?
+
+    @Flag(name: .customShort("m"), help: "Print the e-mail addresses of the certificates.")
+    var showEmail = false
+
+    @Flag(name: .customShort("p"), help: "Print the certificates as PEM.")
+    var pem = false
+
+    @Flag(name: .customShort("Z"), help: "Print SHA-256 and SHA-1 hashes of the certificates.")
+    var hashes = false
+
+    @Argument(help: "The local keychains to search instead of all.")
+    var keychains: [String] = []
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let session = try Session(cards, keychains: keychains, cards: keychains.isEmpty)
+        let query = try Query(
+            .certificate, subject: name.map { SubjectMatch(.contains, $0) }, ignoringCase: name != nil, limit: .all)
+        let items = session.reporting(try session.searchList.items(matching: query))
+        var found = items.compactMap { FoundCertificate($0, in: session) }
+        if let email { found = found.filter { $0.has(email: email) } }
+        guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
+        if !all { found = Array(found.prefix(1)) }
+        try show(found)
+    }
+
+    private func show(_ found: [FoundCertificate]) throws {
+        if output.json { return try Listing.show(found.map(\.row), json: true) }
+        for one in found where hashes || pem || showEmail {
+            if hashes {
+                print("SHA-256 hash: \(one.row.sha256)\nSHA-1 hash: \(one.row.sha1)")
+            }
+            if showEmail { one.certificate.emailAddresses.forEach { print("email address: \(Listing.printable($0))") } }
+            if pem { print(one.certificate.pem, terminator: "") }
+        }
+        if !(hashes || pem || showEmail) { try Listing.show(found.map(\.row), json: false) }
+    }
+}
+
+/// A certificate of a listing.
+struct FoundCertificate {
+    let certificate: Certificate
+    let row: CertificateRow
+
+    init?(_ item: Item, in session: Session) {
+        guard let der = item.der, let certificate = try? Certificate(der: der) else { return nil }
+        self.certificate = certificate
+        row = CertificateRow(certificate, item: item, keychain: session.name(of: item))
+    }
+
+    func has(email: String) -> Bool {
+        certificate.emailAddresses.contains { $0.lowercased() == email.lowercased() }
+    }
+}
+
+struct CertificateRow: Row {
+    static let columns = ["KEYCHAIN", "OBJECT", "SUBJECT", "KEY", "EXPIRES", "SHA-1"]
+    let keychain: String
+    let object: String
+    let subject: String
+    let issuer: String
+    let serialNumber: String
+    let commonName: String?
+    let key: String
+    let notBefore: String
+    let notAfter: String
+    let sha1: String
+    let sha256: String
+    let token: String?
+    let reference: String
+
+    init(_ certificate: Certificate, item: Item, keychain: String) {
+        self.keychain = keychain
+        object = item.objectName
+        subject = certificate.subject.description
+        issuer = certificate.issuer.description
+        serialNumber = Hex.encode(certificate.serialNumber)
+        commonName = certificate.commonName
+        key = certificate.publicKey?.kind.description ?? "unknown"
+        notBefore = certificate.notBeforeText
+        notAfter = certificate.notAfterText
+        sha1 = (try? Hex.encode(certificate.fingerprint(.sha1))) ?? ""
+        sha256 = (try? Hex.encode(certificate.fingerprint(.sha256))) ?? ""
+        token = item.reference.tokenID
+        reference = Hex.encode(item.reference.encoded())
+    }
+
+    var cells: [String] {
+        [keychain, object, commonName ?? subject, key, String(notAfter.prefix(10)), String(sha1.prefix(16))]
+    }
+}
+
+extension Session {
+    /// What people know an item's keychain by.
+    func name(of item: Item) -> String {
+        locals.first { $0.identifier == item.keychain }?.name ?? item.keychain.rawValue
+    }
+}
+
+extension Item {
+    /// The object's name on its card with what it is for, or the item's label.
+    var objectName: String {
+        guard case .token(_, let object) = reference.target else { return label ?? "" }
+        let name = String(decoding: object.prefix { $0 != 0 }, as: UTF8.self)
+        return label.map { "\(name) \($0)" } ?? name
+    }
+}

@@ -1,0 +1,111 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+/// What a certificate must be fit for, by the names of macOS's `security`.
+enum Policy: String, CaseIterable, ExpressibleByArgument {
+    case basic
+    case sslClient = "ssl-client"
+    case sslServer = "ssl-server"
+    case smime
+    case codesigning
+
+    var title: String {
+        switch self {
+        case .basic: "X.509 Basic"
+        case .sslClient: "SSL (client)"
+        case .sslServer: "SSL (server)"
+        case .smime: "S/MIME"
+        case .codesigning: "Code Signing"
+        }
+    }
+
+    /// Whether the certificate's extended key usage names the policy's, or the certificate does not limit its use.
+    func accepts(_ certificate: Certificate) -> Bool {
+        guard let needed, let usages = certificate.extendedKeyUsage else { return true }
+        return usages.contains(needed) || usages.contains(.anyExtendedKeyUsage)
+    }
+
+    private var needed: OID? {
+        switch self {
+        case .basic: nil
+        case .sslClient: .clientAuthentication
+        case .sslServer: .serverAuthentication
+        case .smime: .emailProtection
+        case .codesigning: .codeSigning
+        }
+    }
+}
+
+struct FindIdentity: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "find-identity",
+        abstract: "Find certificates whose private key is at hand, wherever each of the two is.",
+        discussion: "Valid means within its dates and fit for the policy; no chain is checked.")
+
+    @Option(name: .customShort("p"), help: "What it is to be used for.")
+    var policy = Policy.basic
+
+    @Option(name: .customShort("s"), help: ArgumentHelp("Those whose common name contains this.", valueName: "string"))
+    var name: String?
+
+    @Flag(name: .customShort("v"), help: "Valid identities only.")
+    var validOnly = false
+
+    @Argument(help: "The local keychains to search instead of all.")
+    var keychains: [String] = []
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
+
+    private struct Found: Encodable {
+        let sha1: String
+        let commonName: String?
+        let subject: String
+        let certificateKeychain: String
+        let keyKeychain: String
+        let key: String
+        let notAfter: String
+        let isValid: Bool
+        let reference: String
+
+        var line: String {
+            let reason = isValid ? "" : " (expired or not yet valid)"
+            return "\(sha1) \"\(Listing.printable(commonName ?? subject))\"\(reason) [\(key) on \(keyKeychain)]"
+        }
+    }
+
+    func run() throws {
+        let session = try Session(cards, keychains: keychains, cards: keychains.isEmpty)
+        let query = try Query(
+            .identity, subject: name.map { SubjectMatch(.contains, $0) }, ignoringCase: name != nil, limit: .all)
+        let identities = session.reporting(try session.searchList.identities(matching: query))
+        let matching = identities.compactMap { found($0, in: session) }
+        let valid = matching.filter(\.isValid)
+        if output.json { return try Listing.showJSON(validOnly ? valid : matching) }
+        if !validOnly {
+            print("Policy: \(policy.title)\n  Matching identities")
+            list(matching, "identities")
+            print("\n  Valid identities only")
+        }
+        list(valid, "valid identities")
+    }
+
+    private func list(_ found: [Found], _ noun: String) {
+        for (number, one) in found.enumerated() { print("  \(number + 1)) \(one.line)") }
+        print("     \(found.count) \(noun) found")
+    }
+
+    private func found(_ identity: Identity, in session: Session) -> Found? {
+        guard let der = identity.certificate.der, let certificate = try? Certificate(der: der),
+            policy.accepts(certificate)
+        else { return nil }
+        return Found(
+            sha1: (try? Hex.encode(certificate.fingerprint(.sha1))) ?? "", commonName: certificate.commonName,
+            subject: certificate.subject.description, certificateKeychain: session.name(of: identity.certificate),
+            keyKeychain: session.name(of: identity.key), key: identity.key.objectName,
+            notAfter: certificate.notAfterText, isValid: certificate.isValid(at: Clock.now),
+            reference: Hex.encode(identity.reference.encoded()))
+    }
+}

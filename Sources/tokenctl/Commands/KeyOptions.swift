@@ -1,0 +1,93 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+/// Which private key is meant.
+struct KeyOptions: ParsableArguments {
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "The key: its slot on a card (9A), its label, or the SHA-1 of its certificate as find-identity prints it.",
+            valueName: "key"))
+    var key: String
+
+    /// The one key that is meant.
+    func resolve(in session: Session) throws -> any KeychainKey {
+        let selector = try selector(in: session)
+        let keys = session.reporting(try session.searchList.keys(selector))
+        guard let key = keys.first else {
+            throw KeychainError(
+                .itemNotFound, "there is no private key '\(key)'", remedy: "tokenctl find-identity lists what there is")
+        }
+        guard keys.count == 1 || keys.allSatisfy({ $0.publicKey == key.publicKey }) else {
+            let places = keys.map { "\($0.name) in '\($0.keychainName)'" }.joined(separator: ", ")
+            throw CommandError("'\(self.key)' is more than one key", places, advice: "choose a card with --reader")
+        }
+        return key
+    }
+
+    private func selector(in session: Session) throws -> KeySelector {
+        guard let fingerprint = Hex.decode(key), fingerprint.count == DigestAlgorithm.sha1.byteCount else {
+            return .name(key)
+        }
+        let certificates = try session.searchList.items(matching: Query(.certificate, limit: .all)).found
+        let match = certificates.first { item in
+            item.der.flatMap { try? Digest.hash($0, using: .sha1) } == fingerprint
+        }
+        guard let hash = match?.publicKeyHash else {
+            throw KeychainError(.itemNotFound, "there is no certificate with the SHA-1 \(key)")
+        }
+        return .publicKeyHash(hash)
+    }
+}
+
+/// How RSA signatures and messages are padded.
+enum SignaturePadding: String, CaseIterable, ExpressibleByArgument {
+    case pkcs1, pss
+}
+
+/// The hash functions, by the names that the command knows them under.
+enum HashFunction: String, CaseIterable, ExpressibleByArgument {
+    case sha1, sha224, sha256, sha384, sha512
+
+    var algorithm: DigestAlgorithm {
+        switch self {
+        case .sha1: .sha1
+        case .sha224: .sha224
+        case .sha256: .sha256
+        case .sha384: .sha384
+        case .sha512: .sha512
+        }
+    }
+}
+
+/// How a signature by a kind of key is made and checked.
+struct SignatureScheme {
+    let kind: KeyKind
+    let digest: DigestAlgorithm
+    let padding: SignaturePadding
+
+    /// What the key is told to do with the digest; with Ed25519 the message itself takes the digest's place.
+    func action(_ input: [UInt8]) throws -> TokenOperation.Action {
+        switch (kind, padding) {
+        case (.rsa, .pkcs1): .sign(.rsaPKCS1(digest), input)
+        case (.rsa, .pss): .sign(.rsaPSS(digest, saltLength: digest.byteCount), input)
+        case (.ecP256, _), (.ecP384, _), (.ecP521, _): .sign(.ecdsa, input)
+        case (.ed25519, _): .sign(.ed25519, input)
+        default: throw KeychainError(.invalidAlgorithm, "a key of kind \(kind) makes no signatures")
+        }
+    }
+
+    var verification: SystemCrypto.SignatureAlgorithm {
+        switch (kind, padding) {
+        case (.rsa, .pkcs1): .rsaPKCS1(digest)
+        case (.rsa, .pss): .rsaPSS(digest)
+        case (.ed25519, _): .ed25519
+        default: .ecdsa(digest)
+        }
+    }
+
+    /// Whether the whole message is signed, not its digest (RFC 8032 §5.1).
+    var signsMessage: Bool { kind == .ed25519 }
+}

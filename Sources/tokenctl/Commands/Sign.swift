@@ -1,0 +1,147 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+/// What both sides of a signature must agree on.
+struct SignatureOptions: ParsableArguments {
+    @Option(help: "The hash function.")
+    var digest = HashFunction.sha256
+
+    @Option(help: "The padding of an RSA signature.")
+    var padding = SignaturePadding.pkcs1
+
+    func scheme(for kind: KeyKind) -> SignatureScheme {
+        SignatureScheme(kind: kind, digest: digest.algorithm, padding: padding)
+    }
+}
+
+struct Sign: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Sign a file with a key on a card or in a local keychain.",
+        discussion: """
+            The signature is what 'openssl dgst -verify' takes: PKCS#1 or PSS bytes for RSA, a DER sequence for ECDSA, \
+            64 bytes for Ed25519.
+            """)
+
+    @OptionGroup var key: KeyOptions
+    @OptionGroup var signature: SignatureOptions
+
+    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Where the signature goes.", valueName: "file"))
+    var output: String?
+
+    @Argument(help: "The file to sign; - for standard input.")
+    var file = "-"
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var authentication: AuthenticationOptions
+
+    func run() throws {
+        if output == nil, Terminal.isInteractive {
+            throw ValidationError("a signature is binary: give a file for it with -o, or redirect the output")
+        }
+        let input = try Input(file)
+        let session = try Session(cards)
+        let key = try key.resolve(in: session)
+        let scheme = signature.scheme(for: try PublicKey(spki: key.publicKey).kind)
+        let bytes = scheme.signsMessage ? try input.whole() : try input.digest(signature.digest.algorithm)
+        let result = try key.perform(
+            scheme.action(bytes), use: "sign \(input.name)", authentication: authentication.context())
+        try Output(path: output).write(result)
+    }
+}
+
+struct Verify: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check a signature over a file.",
+        discussion: "Prints 'Verified OK' and ends with 0, or says why not and ends with 1.")
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The key that should have made it, as for sign.", valueName: "key"))
+    var key: String?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The certificate of the key, PEM or DER.", valueName: "file"))
+    var certificate: String?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file with the signature.", valueName: "file"))
+    var signature: String
+
+    @OptionGroup var options: SignatureOptions
+
+    @Argument(help: "The file that was signed; - for standard input.")
+    var file = "-"
+
+    @OptionGroup var cards: CardOptions
+
+    func validate() throws {
+        guard (key == nil) != (certificate == nil) else {
+            throw ValidationError("give either the key (--key) or its certificate (--certificate)")
+        }
+    }
+
+    func run() throws {
+        let publicKey = try publicKey()
+        let scheme = options.scheme(for: publicKey.kind)
+        let signature = try Input(signature).whole()
+        let input = try Input(file)
+        let isValid =
+            scheme.signsMessage
+            ? try publicKey.verify(signature, message: input.whole(), using: scheme.verification)
+            : try publicKey.verify(signature, digest: input.digest(options.digest.algorithm), using: scheme.verification)
+        guard isValid else {
+            throw KeychainError(.verifyFailed, "the signature is not of this key over this file with these options")
+        }
+        print("Verified OK")
+    }
+
+    private func publicKey() throws -> PublicKey {
+        if let certificate {
+            guard let first = try Certificate.all(in: Input(certificate).whole()).first, let key = first.publicKey else {
+                throw CommandError("'\(certificate)' holds no certificate with a key that can be used")
+            }
+            return key
+        }
+        var options = KeyOptions()
+        options.key = key ?? ""
+        return try PublicKey(spki: options.resolve(in: Session(cards)).publicKey)
+    }
+}
+
+/// How an RSA message was padded.
+enum EncryptionPadding: String, CaseIterable, ExpressibleByArgument {
+    case pkcs1, oaep
+}
+
+struct Decrypt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Decrypt an RSA message with a key on a card or in a local keychain.",
+        discussion: "With pkcs1 a message of another key gives random bytes, not an error: an error would help attackers.")
+
+    @OptionGroup var key: KeyOptions
+
+    @Option(help: "The padding.")
+    var padding = EncryptionPadding.oaep
+
+    @Option(help: "The hash function of the padding oaep.")
+    var digest = HashFunction.sha1
+
+    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Where the plaintext goes.", valueName: "file"))
+    var output: String?
+
+    @Argument(help: "The encrypted message; - for standard input.")
+    var file = "-"
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var authentication: AuthenticationOptions
+
+    func run() throws {
+        let input = try Input(file)
+        let message = try input.whole()
+        let key = try key.resolve(in: Session(cards))
+        let algorithm: TokenOperation.DecryptionAlgorithm = padding == .oaep ? .rsaOAEP(digest.algorithm) : .rsaPKCS1
+        let plaintext = try key.perform(
+            .decrypt(algorithm, message), use: "decrypt \(input.name)", authentication: authentication.context())
+        try Output(path: output).write(plaintext, mode: 0o600)
+    }
+}

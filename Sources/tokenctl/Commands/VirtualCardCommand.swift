@@ -1,0 +1,115 @@
+internal import ArgumentParser
+internal import Foundation
+internal import VirtualCard
+
+struct VirtualCardCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "virtual-card", abstract: "Make and run a PIV card in software, for tests and trials.",
+        subcommands: [
+            Create.self, Profiles.self, Run.self, Insert.self, Remove.self, Touch.self, Fault.self, Status.self,
+            Stop.self,
+        ])
+
+    struct SocketOptions: ParsableArguments {
+        @Option(help: ArgumentHelp("The socket over which the card takes orders.", valueName: "path"))
+        var socket: String?
+
+        var path: String { socket ?? Directories.virtualCardSocket }
+
+        func send(_ order: ControlOrder) throws { try VirtualCardControl.send(order, to: path) }
+    }
+
+    struct Profiles: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the kinds of card there are.")
+
+        func run() throws {
+            CardProfile.all.forEach { print($0.name) }
+        }
+    }
+
+    struct Run: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Put a card into the reader of vpcd, and keep it there.",
+            discussion: "The reader is the one of Debian's package vsmartcard-vpcd, on this machine.")
+
+        @Argument(help: "The card's file.")
+        var file: String
+
+        @Option(help: "The port where vpcd listens.")
+        var port = VPCDLink.defaultPort
+
+        @Flag(help: "Leave the card out until it is inserted by order.")
+        var removed = false
+
+        @OptionGroup var socket: SocketOptions
+
+        func run() throws {
+            let card = try VirtualCard(file: file)
+            try VirtualCardServer(card: card, controlPath: socket.path, port: port).run(inserted: !removed)
+        }
+    }
+
+    struct Insert: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Insert the running card.")
+        @OptionGroup var socket: SocketOptions
+        func run() throws { try socket.send(.insert) }
+    }
+
+    struct Remove: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Take the running card out.")
+        @OptionGroup var socket: SocketOptions
+        func run() throws { try socket.send(.remove) }
+    }
+
+    struct Touch: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Touch the running card.")
+        @OptionGroup var socket: SocketOptions
+        func run() throws { try socket.send(.touch) }
+    }
+
+    struct Stop: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "End the running card.")
+        @OptionGroup var socket: SocketOptions
+        func run() throws { try socket.send(.stop) }
+    }
+
+    struct Fault: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Have the running card fail.",
+            discussion: """
+                The fault is one of: delay MILLISECONDS, drop, reset, remove, status SW, truncate BYTES, \
+                oversize BYTES; or clear, which calls off all of them.
+                """)
+
+        @Argument(help: "The fault and its value.")
+        var fault: [String]
+
+        @Option(help: "How many commands come before it.")
+        var at = 0
+
+        @OptionGroup var socket: SocketOptions
+
+        func run() throws {
+            if fault == ["clear"] { return try socket.send(.clearFaults) }
+            guard let fault = CardFault(parsing: fault) else {
+                throw ValidationError("'\(fault.joined(separator: " "))' is no fault (see --help)")
+            }
+            try socket.send(.fault(fault, at: at))
+        }
+    }
+
+    struct Status: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show how the running card stands.")
+
+        @OptionGroup var socket: SocketOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() throws {
+            let fields = try VirtualCardControl.send(.status, to: socket.path)
+            if output.json {
+                return try Listing.showJSON(Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first })
+            }
+            for field in fields { print("\(field.name): \(field.value)") }
+        }
+    }
+}

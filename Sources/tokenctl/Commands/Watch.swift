@@ -1,0 +1,69 @@
+internal import ArgumentParser
+internal import Foundation
+internal import KeychainHost
+internal import PIVDriver
+internal import TokenKit
+
+struct Watch: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print insertions and removals of cards and readers as they happen.",
+        discussion: "What is there already comes first. Ends with the interrupt key.")
+
+    @OptionGroup var output: OutputOptions
+
+    struct Event: Encodable {
+        let event: String
+        var reader: String?
+        var token: String?
+        var label: String?
+        var reason: String?
+    }
+
+    func run() throws {
+        ReaderMonitor().run { event in
+            let line = Watch.line(event)
+            // A closed pipe ends the watch.
+            guard show(line) else { Foundation.exit(0) }
+        }
+    }
+
+    private func show(_ event: Event) -> Bool {
+        let text: String
+        if output.json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            guard let data = try? encoder.encode(event) else { return true }
+            text = String(decoding: data, as: UTF8.self)
+        } else {
+            let parts = [event.event, event.reader.map { "'\($0)'" }, event.token, event.label, event.reason]
+            text = Listing.printable(parts.compactMap { $0 }.joined(separator: "  "))
+        }
+        do { try FileHandle.standardOutput.write(contentsOf: Data("\(text)\n".utf8)) } catch { return false }
+        return true
+    }
+
+    private static func line(_ event: ReaderEvent) -> Event {
+        switch event {
+        case .readerAdded(let reader): Event(event: "reader-added", reader: reader)
+        case .readerRemoved(let reader): Event(event: "reader-removed", reader: reader)
+        case .cardInserted(let reader, _): inserted(reader)
+        case .cardMute(let reader): Event(event: "card-mute", reader: reader)
+        case .cardRemoved(let reader): Event(event: "card-removed", reader: reader)
+        case .serviceUnavailable(let error): Event(event: "service-unavailable", reason: error.reason)
+        case .serviceAvailable: Event(event: "service-available")
+        }
+    }
+
+    private static func inserted(_ reader: String) -> Event {
+        let slot = TokenSlot(reader: PCSCReader(name: reader), drivers: [PIVDriver()])
+        defer { slot.disconnect(resetting: false) }
+        do throws(KeychainError) {
+            let identity = try TokenKeychain(slot).identity()
+            return Event(
+                event: "card-inserted", reader: reader, token: identity?.id.description, label: identity?.label,
+                reason: identity == nil ? "no driver knows it" : nil)
+        } catch {
+            return Event(event: "card-inserted", reader: reader, reason: error.description)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+internal import Foundation
+internal import SystemCrypto
+internal import TokenKit
+
+/// A file to be read, or standard input for `-`.
+struct Input {
+    /// Bytes of a message that must be in memory as a whole.
+    static let maximumWhole = 1 << 20
+    private static let chunk = 1 << 16
+
+    let name: String
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        name = path == "-" ? "standard input" : path
+        descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw CommandError("cannot read '\(path)'", unsafe String(cString: strerror(errno)))
+        }
+    }
+
+    /// The digest, computed as the input is read: memory does not grow with the file.
+    func digest(_ algorithm: DigestAlgorithm) throws -> [UInt8] {
+        var context = try DigestContext(algorithm)
+        try forEachChunk { try context.update($0) }
+        return try context.finalize()
+    }
+
+    /// All of the input, where that is no more than `limit` bytes.
+    func whole(limit: Int = maximumWhole) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        try forEachChunk { chunk in
+            bytes += chunk
+            guard bytes.count <= limit else {
+                throw CommandError("'\(name)' is too long", "it has more than \(limit) bytes")
+            }
+        }
+        return bytes
+    }
+
+    private func forEachChunk(_ body: ([UInt8]) throws -> Void) throws {
+        var buffer = [UInt8](repeating: 0, count: Input.chunk)
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw CommandError("cannot read '\(name)'", unsafe String(cString: strerror(errno))) }
+            if count == 0 { return }
+            try body(count == buffer.count ? buffer : Array(buffer.prefix(count)))
+        }
+    }
+}
+
+/// Where a result goes: a file that is replaced as a whole, or standard output.
+struct Output {
+    let path: String?
+
+    func write(_ bytes: borrowing Secret, mode: mode_t = 0o644) throws {
+        guard let path, path != "-" else { return StandardOutput.write(bytes) }
+        let temporary = "\(path).\(getpid())"
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else {
+            throw CommandError("cannot write '\(path)'", unsafe String(cString: strerror(errno)))
+        }
+        StandardOutput.write(bytes, to: descriptor)
+        let isStored = fsync(descriptor) == 0 || errno == EINVAL
+        close(descriptor)
+        guard isStored, unsafe rename(temporary, path) == 0 else {
+            let reason = unsafe String(cString: strerror(errno))
+            _ = unsafe unlink(temporary)
+            throw CommandError("cannot write '\(path)'", reason)
+        }
+    }
+
+    func write(_ bytes: [UInt8], mode: mode_t = 0o644) throws {
+        try write(Secret(copying: bytes.span), mode: mode)
+    }
+}

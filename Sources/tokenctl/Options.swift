@@ -1,0 +1,42 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import TokenKit
+
+/// How the output is to look.
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "Print JSON for programs.")
+    var json = false
+}
+
+/// Which cards are used, and how their traffic is seen.
+struct CardOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Use only the reader whose name contains this.", valueName: "name"))
+    var reader: String?
+
+    @Option(help: ArgumentHelp("Append the APDUs to a file, PINs and decrypted data masked.", valueName: "file"))
+    var trace: String?
+}
+
+/// Who is asked for PINs and passwords.
+struct AuthenticationOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Take PINs and passwords from fd:N, file:PATH or env:NAME, a line each, instead of asking.",
+            valueName: "source"))
+    var pinSource: String?
+
+    @Flag(help: "Ask nobody; fail where a PIN or password is needed.")
+    var noPrompt = false
+
+    @Flag(help: "Allow the last try of a PIN to be spent.")
+    var lastTry = false
+
+    func context() throws(KeychainError) -> AuthenticationContext {
+        AuthenticationContext(prompter: try prompter(), lastTry: lastTry ? .spend : .keep)
+    }
+
+    private func prompter() throws(KeychainError) -> any Prompter {
+        if let pinSource { return try SecretSource(pinSource) }
+        return noPrompt ? NoPrompter() : Terminal.prompter()
+    }
+}

@@ -1,0 +1,40 @@
+internal import Foundation
+
+/// A line of a listing: cells for people, keys for programs.
+protocol Row: Encodable {
+    static var columns: [String] { get }
+    var cells: [String] { get }
+}
+
+enum Listing {
+    /// Prints the rows as a table, or as a JSON array.
+    static func show<R: Row>(_ rows: [R], json: Bool) throws {
+        guard !json else { return try showJSON(rows) }
+        guard !rows.isEmpty else { return }
+        let cells = rows.map { $0.cells.map(printable) }
+        let widths = R.columns.indices.map { column in
+            max(R.columns[column].count, cells.map { $0[column].count }.max() ?? 0)
+        }
+        print(Terminal.emphasized(line(R.columns, widths)))
+        for row in cells { print(line(row, widths)) }
+    }
+
+    /// Prints a value as JSON, its keys in alphabetical order.
+    static func showJSON(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    /// Text from a card or file without what would move a terminal's cursor.
+    static func printable(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+    }
+
+    private static func line(_ cells: [String], _ widths: [Int]) -> String {
+        let padded = zip(cells, widths).map { cell, width in
+            cell + String(repeating: " ", count: max(0, width - cell.count))
+        }
+        return padded.joined(separator: "  ").replacing(/\s+$/, with: "")
+    }
+}

@@ -1,0 +1,47 @@
+internal import Foundation
+internal import TokenKit
+
+enum StandardInput {
+    private static let maximumLineLength = 4096
+
+    /// The first line of standard input, without its end; what follows is left alone.
+    static func secretLine() throws -> Secret {
+        Secret(capacity: maximumLineLength) { output in
+            var byte: UInt8 = 0
+            while output.freeCapacity > 0, unsafe read(STDIN_FILENO, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
+                output.append(byte)
+            }
+        }
+    }
+}
+
+enum StandardOutput {
+    /// Writes a secret without a copy of it.
+    static func write(_ secret: borrowing Secret, newline: Bool = false, to descriptor: Int32 = STDOUT_FILENO) {
+        // Whatever print has buffered comes first.
+        fflush(nil)
+        writeAll(secret.bytes, to: descriptor)
+        if newline { writeAll([UInt8(ascii: "\n")].span, to: descriptor) }
+    }
+
+    private static func writeAll(_ bytes: Span<UInt8>, to descriptor: Int32) {
+        unsafe bytes.withUnsafeBytes { buffer in
+            var offset = 0
+            while offset < buffer.count {
+                let count = unsafe Foundation.write(descriptor, buffer.baseAddress?.advanced(by: offset), buffer.count - offset)
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { return }
+                offset += count
+            }
+        }
+    }
+}
+
+enum Clock {
+    /// A time in UTC, as RFC 3339 writes it.
+    static func text(_ seconds: Int64) -> String {
+        Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
+    }
+
+    static var now: Int64 { Int64(Date().timeIntervalSince1970) }
+}
