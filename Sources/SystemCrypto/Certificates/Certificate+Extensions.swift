@@ -41,9 +41,8 @@ extension Certificate {
         var outer = DERReader(value[...])
         guard var list = try? outer.read(DER.Tag.sequence).reader else { return [] }
         var purposes: [OID] = []
-        while let element = try? list.read(DER.Tag.objectIdentifier), let purpose = OID(content: Array(element.content))
-        {
-            purposes.append(purpose)
+        while let element = try? list.read(DER.Tag.objectIdentifier) {
+            purposes.append(OID(content: Array(element.content)))
         }
         return purposes
     }

@@ -14,9 +14,7 @@ public struct CertificateExtension: Sendable, Hashable {
 
     init(parsing element: DERElement) throws(CryptoError) {
         var fields = element.reader
-        guard let identifier = OID(content: Array(try fields.read(DER.Tag.objectIdentifier).content)) else {
-            throw CryptoError(.malformed, "extension")
-        }
+        let identifier = OID(content: Array(try fields.read(DER.Tag.objectIdentifier).content))
         let critical = try fields.readOptional(DER.Tag.boolean)
         let value = try fields.read(DER.Tag.octetString)
         try fields.finish()

@@ -41,7 +41,6 @@ public enum GeneralName: Sendable, Hashable {
             let identifier = OID(content: Array(try fields.read(DER.Tag.objectIdentifier).content))
             let value = try fields.read(DER.Tag.context(0)).content
             try fields.finish()
-            guard let identifier else { throw CryptoError(.malformed, "other name") }
             self = .otherName(identifier, value: Array(value))
         default: self = .other(tag: element.tag, content: Array(element.content))
         }

@@ -3,9 +3,8 @@ public struct OID: Sendable, Hashable, CustomStringConvertible, ExpressibleByStr
     /// The content octets, without tag and length.
     public let content: [UInt8]
 
-    /// - Returns: nil for bytes that are not the content of an object identifier with arcs below 2^128.
-    public init?(content: [UInt8]) {
-        guard OID.arcs(of: content) != nil else { return nil }
+    /// An object identifier as it was read, whatever it is.
+    public init(content: [UInt8]) {
         self.content = content
     }
 
@@ -25,13 +24,9 @@ public struct OID: Sendable, Hashable, CustomStringConvertible, ExpressibleByStr
         self = OID(text.description) ?? OID(content: [])
     }
 
-    private init(content: [UInt8], _: Void = ()) {
-        self.content = content
-    }
-
-    /// The arcs in decimal, with dots.
+    /// The arcs in decimal, with dots; for bytes that are no arcs below 2^128, `#` and their hexadecimal form.
     public var description: String {
-        (OID.arcs(of: content) ?? []).map(String.init).joined(separator: ".")
+        OID.arcs(of: content)?.map(String.init).joined(separator: ".") ?? DisplayText.hexadecimal(content)
     }
 
     private static func encode(_ arc: UInt128) -> [UInt8] {
