@@ -122,4 +122,25 @@ final class CertificateHandle: @unchecked Sendable {
     deinit {
         unsafe X509_free(pointer)
     }
+
+    /// A `STACK_OF(X509)` that shares the certificates.
+    static func stack(of certificates: [Certificate]) throws(CryptoError) -> Handle {
+        let stack = try unsafe Handle("certificates", release: freeStack) { _ in unsafe OPENSSL_sk_new_null() }
+        for certificate in certificates {
+            let pointer = unsafe certificate.handle.pointer
+            try unsafe OpenSSL.call("certificates") { _ -> Void? in
+                guard unsafe X509_up_ref(pointer) == 1 else { return nil }
+                guard unsafe OPENSSL_sk_push(stack.pointer, UnsafeRawPointer(pointer)) > 0 else {
+                    unsafe X509_free(pointer)
+                    return nil
+                }
+                return ()
+            }
+        }
+        return stack
+    }
+
+    private static let freeStack: Handle.Release = { stack in
+        unsafe OPENSSL_sk_pop_free(stack) { unsafe X509_free($0.map(OpaquePointer.init)) }
+    }
 }

@@ -56,7 +56,8 @@ public enum CertificateTime {
     }
 
     private static func timeOfDay(of seconds: Int64) -> (hour: Int64, minute: Int64, second: Int64) {
-        let second = seconds - floorDivide(seconds, 86_400) * 86_400
+        let remainder = seconds % 86_400
+        let second = remainder < 0 ? remainder + 86_400 : remainder
         return (second / 3_600, second / 60 % 60, second % 60)
     }
 

@@ -56,12 +56,7 @@ public struct PKCS12: Sendable {
     ) throws(CryptoError) -> [UInt8] {
         guard certificate.publicKey == key.publicKey else { throw CryptoError(.invalidKey, "PKCS#12") }
         let terminated = try terminate(password)
-        let others = try unsafe Handle("PKCS#12", release: OPENSSL_sk_free) { _ in unsafe OPENSSL_sk_new_null() }
-        for certificate in chain {
-            let pointer = unsafe UnsafeRawPointer(certificate.handle.pointer)
-            _ = try unsafe OpenSSL.call("PKCS#12") { _ in unsafe OPENSSL_sk_push(others.pointer, pointer) > 0 ? () : nil
-            }
-        }
+        let others = try CertificateHandle.stack(of: chain)
         let file = try unsafe terminated.bytes.withPointer { password, _ throws(CryptoError) in
             try unsafe Handle("PKCS#12", release: PKCS12_free) { context in
                 unsafe PKCS12_create_ex(

@@ -1,0 +1,65 @@
+internal import COpenSSL
+
+/// Whether a certificate leads to one that is trusted, RFC 5280 §6. Revocation and purpose are not looked at.
+public enum CertificateChain {
+    /// What was found; that a chain is not trusted is an answer, not an error.
+    public enum Outcome: Sendable, Hashable {
+        /// The chain, from the certificate to the root.
+        case trusted([Certificate])
+        /// Why not, and at which place of the chain, counted from the certificate at 0.
+        case untrusted(reason: String, depth: Int)
+    }
+
+    /// Builds a chain and checks it. Wraps `X509_verify_cert`.
+    ///
+    /// - Parameters:
+    ///   - intermediates: certificates that may help; nothing is believed of them.
+    ///   - roots: self-signed certificates that are trusted.
+    ///   - time: when it must be valid, in seconds since 1970.
+    public static func verify(
+        _ certificate: Certificate, intermediates: [Certificate], roots: [Certificate], at time: Int64
+    ) throws(CryptoError) -> Outcome {
+        let store = try unsafe Handle("chain", release: X509_STORE_free) { _ in unsafe X509_STORE_new() }
+        for root in roots {
+            try unsafe OpenSSL.check("chain") { _ in unsafe X509_STORE_add_cert(store.pointer, root.handle.pointer) }
+        }
+        let helpers = try CertificateHandle.stack(of: intermediates)
+        // The context below has pointers to both, and no share in them.
+        defer {
+            extendLifetime(store)
+            extendLifetime(helpers)
+        }
+        let verification = try unsafe Handle("chain", release: X509_STORE_CTX_free) { context in
+            unsafe X509_STORE_CTX_new_ex(context, nil)
+        }
+        try unsafe OpenSSL.check("chain") { _ in
+            unsafe X509_STORE_CTX_init(
+                verification.pointer, store.pointer, certificate.handle.pointer, helpers.pointer)
+        }
+        unsafe X509_VERIFY_PARAM_set_time(X509_STORE_CTX_get0_param(verification.pointer), time_t(time))
+        let isTrusted = try unsafe OpenSSL.call("chain") { _ -> Bool? in
+            let status = unsafe X509_verify_cert(verification.pointer)
+            return status < 0 ? nil : status == 1
+        }
+        return isTrusted ? .trusted(try chain(of: verification)) : refusal(of: verification)
+    }
+
+    private static func chain(of verification: borrowing Handle) throws(CryptoError) -> [Certificate] {
+        let chain = unsafe X509_STORE_CTX_get0_chain(verification.pointer)
+        let count = unsafe OPENSSL_sk_num(chain)
+        var certificates: [Certificate] = []
+        for index in 0..<max(count, 0) {
+            let pointer = unsafe OPENSSL_sk_value(chain, index).map(OpaquePointer.init)
+            let der = try unsafe [UInt8](encoding: "chain") { unsafe i2d_X509(pointer, $0) }
+            certificates.append(try Certificate(der: der))
+        }
+        return certificates
+    }
+
+    private static func refusal(of verification: borrowing Handle) -> Outcome {
+        let code = unsafe X509_STORE_CTX_get_error(verification.pointer)
+        let depth = unsafe X509_STORE_CTX_get_error_depth(verification.pointer)
+        let reason = unsafe X509_verify_cert_error_string(Int(code)).map { unsafe String(cString: $0) }
+        return .untrusted(reason: reason ?? "error \(code)", depth: Int(depth))
+    }
+}
