@@ -3,9 +3,12 @@ internal import TokenKit
 
 /// Wraps `EVP_KDF_derive`.
 enum KeyDerivation {
+    /// More than any key needs, in bytes.
+    private static let maximumLength = 1 << 20
+
     static func derive(_ name: String, _ parameters: borrowing ParameterList, count: Int) throws(CryptoError) -> Secret
     {
-        guard count > 0 else { throw CryptoError(.invalidLength, name) }
+        guard 1...maximumLength ~= count else { throw CryptoError(.invalidLength, name) }
         let algorithm = try unsafe Handle(name, failing: .unsupported, release: EVP_KDF_free) { context in
             unsafe EVP_KDF_fetch(context, name, nil)
         }

@@ -8,17 +8,26 @@ public enum RandomBytes {
         bytes = try make(count: bytes.count)
     }
 
+    /// The most bytes given at once.
+    public static let maximumCount = 1 << 24
+
     /// That many bytes that need not stay secret: a nonce, a salt, a serial number.
     public static func make(count: Int) throws(CryptoError) -> [UInt8] {
-        try unsafe [UInt8](capacity: max(count, 0), "random bytes") { context, start, count in
+        try check(count)
+        return try unsafe [UInt8](capacity: count, "random bytes") { context, start, count in
             unsafe RAND_bytes_ex(context, start, count, 0) == 1
         }
     }
 
     /// That many bytes that are a secret: a key.
     public static func makeSecret(count: Int) throws(CryptoError) -> Secret {
-        try unsafe Secret(capacity: max(count, 0), "random bytes") { context, start, count in
+        try check(count)
+        return try unsafe Secret(capacity: count, "random bytes") { context, start, count in
             unsafe RAND_priv_bytes_ex(context, start, count, 0) == 1
         }
+    }
+
+    private static func check(_ count: Int) throws(CryptoError) {
+        guard 0...maximumCount ~= count else { throw CryptoError(.invalidLength, "random bytes") }
     }
 }

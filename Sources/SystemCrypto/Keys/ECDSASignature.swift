@@ -17,6 +17,9 @@ public enum ECDSASignature {
     public static func fixedWidth(
         fromDER signature: [UInt8], coordinateLength: Int
     ) throws(CryptoError) -> [UInt8] {
+        guard coordinateLength <= PublicKey.maximumModulusLength else {
+            throw CryptoError(.invalidLength, "ECDSA signature")
+        }
         var outer = DERReader(signature[...])
         var numbers = try outer.read(DER.Tag.sequence).reader
         try outer.finish()
@@ -39,9 +42,10 @@ public enum ECDSASignature {
 
     private static func magnitude(_ integer: DERElement, length: Int) throws(CryptoError) -> [UInt8] {
         let bytes = integer.content.drop { $0 == 0 }
-        guard let first = integer.content.first, first < 0x80, bytes.count <= length,
-            integer.content.count - bytes.count <= 1
-        else { throw CryptoError(.malformed, "ECDSA signature") }
+        // DER.integer gives back just these bytes: not negative, no needless zero.
+        guard bytes.count <= length, DER.integer(bytes) == Array(integer.encoded) else {
+            throw CryptoError(.malformed, "ECDSA signature")
+        }
         return [UInt8](repeating: 0, count: length - bytes.count) + bytes
     }
 }

@@ -70,9 +70,11 @@ extension PrivateKey {
         try self.init(handle: handle)
     }
 
-    /// The primes of an RSA key, as a card wants them; nil for another kind of key or one with more than two.
-    public func rsaPrimes() throws(CryptoError) -> RSAPrimes? {
-        guard case .rsa = kind else { return nil }
+    /// The primes of an RSA key, as a card wants them.
+    ///
+    /// - Throws: `unsupported` for another kind of key.
+    public func rsaPrimes() throws(CryptoError) -> RSAPrimes {
+        guard case .rsa = kind else { throw CryptoError(.unsupported, "primes of \(kind)") }
         return RSAPrimes(
             p: try BigNumber(RSAParameter.p, of: handle).bytes(),
             q: try BigNumber(RSAParameter.q, of: handle).bytes(),
@@ -81,9 +83,11 @@ extension PrivateKey {
             qInv: try BigNumber(RSAParameter.qInv, of: handle).bytes())
     }
 
-    /// The scalar of a key on a NIST curve, or the seed of an Ed25519 or X25519 key; nil for another kind.
-    public func scalar() throws(CryptoError) -> Secret? {
-        guard let length = kind.coordinateLength else { return nil }
+    /// The scalar of a key on a NIST curve, or the seed of an Ed25519 or X25519 key.
+    ///
+    /// - Throws: `unsupported` for another kind of key.
+    public func scalar() throws(CryptoError) -> Secret {
+        guard let length = kind.coordinateLength else { throw CryptoError(.unsupported, "scalar of \(kind)") }
         if kind.isEC { return try BigNumber(OSSL_PKEY_PARAM_PRIV_KEY, of: handle).bytes(length: length) }
         return try unsafe Secret(capacity: length, "\(kind) seed") { _, start, count in
             unsafe EVP_PKEY_get_raw_private_key(handle.pointer, start, &count) == 1

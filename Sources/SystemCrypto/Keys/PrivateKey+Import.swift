@@ -116,6 +116,8 @@ extension KeyHandle {
                 return unsafe encrypted
             }
         }
+        // Everything before PBES2 may need RC2 or single DES.
+        if KeyHandle.encryption(of: encrypted) != NID_pbes2 { _ = OpenSSL.hasLegacyAlgorithms }
         guard let length = Int32(exactly: password.count) else { throw CryptoError(.invalidLength, "password") }
         let info = try unsafe password.bytes.withPointer { start, _ throws(CryptoError) in
             try unsafe Handle("PKCS#8", failing: .wrongPassword, release: PKCS8_PRIV_KEY_INFO_free) { context in
@@ -124,6 +126,12 @@ extension KeyHandle {
             }
         }
         try self.init(info)
+    }
+
+    private static func encryption(of encrypted: borrowing Handle) -> Int32 {
+        var algorithm: UnsafePointer<X509_ALGOR>?
+        unsafe X509_SIG_get0(encrypted.pointer, &algorithm, nil)
+        return unsafe OBJ_obj2nid(algorithm?.pointee.algorithm)
     }
 
     /// The key of a PKCS#8 `PrivateKeyInfo`.

@@ -64,6 +64,11 @@ extension PublicKey {
         }
     }
 
+    /// Encrypts bytes that are no secret to their holder.
+    public func encrypt(_ plaintext: [UInt8], using encryption: RSAEncryption) throws(CryptoError) -> [UInt8] {
+        try encrypt(plaintext.span, using: encryption)
+    }
+
     private func verifyEd25519(_ signature: [UInt8], message: [UInt8]) throws(CryptoError) -> Bool {
         guard kind == .ed25519 else { throw CryptoError(.unsupported, "Ed25519 verification with \(kind)") }
         let operation = try unsafe Handle("verify", release: EVP_MD_CTX_free) { _ in unsafe EVP_MD_CTX_new() }

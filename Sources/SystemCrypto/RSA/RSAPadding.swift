@@ -17,7 +17,7 @@ public enum RSAPadding {
     ///
     /// - Throws: `invalidLength` when fewer than eight bytes of padding would be left.
     public static func pkcs1Raw(_ data: [UInt8], keyBytes: Int) throws(CryptoError) -> [UInt8] {
-        guard keyBytes <= PublicKey.maximumModulusLength, data.count <= keyBytes - pkcs1Overhead else {
+        guard pkcs1Overhead...PublicKey.maximumModulusLength ~= keyBytes, data.count <= keyBytes - pkcs1Overhead else {
             throw CryptoError(.invalidLength, "PKCS#1 block")
         }
         return [0x00, 0x01] + [UInt8](repeating: 0xFF, count: keyBytes - data.count - 3) + [0x00] + data
@@ -32,11 +32,10 @@ public enum RSAPadding {
     ) throws(CryptoError) -> [UInt8] {
         guard digest.count == algorithm.byteCount else { throw CryptoError(.invalidLength, "digest") }
         let salt = if let salt { salt } else { try RandomBytes.make(count: digest.count) }
+        guard 1...PublicKey.maximumModulusLength * 8 ~= keyBits else { throw CryptoError(.invalidLength, "RSA key") }
         let encodedBits = keyBits - 1
         let encodedLength = (encodedBits + 7) / 8
-        guard 1...PublicKey.maximumModulusLength * 8 ~= keyBits, encodedLength >= digest.count + salt.count + 2 else {
-            throw CryptoError(.invalidLength, "PSS block")
-        }
+        guard encodedLength >= digest.count + salt.count + 2 else { throw CryptoError(.invalidLength, "PSS block") }
         let hash = try Digest.hash([UInt8](repeating: 0, count: 8) + digest + salt, using: algorithm)
         var block = [UInt8](repeating: 0, count: encodedLength - digest.count - salt.count - 2) + [0x01] + salt
         let mask = try MGF1.mask(seed: hash.span, count: block.count, using: mgf1)
