@@ -1,0 +1,61 @@
+import SystemCrypto
+import Testing
+import TokenKit
+
+@Suite struct AuthenticationCodeTests {
+    /// RFC 4231 §4.2 and §4.3, test cases 1 and 2.
+    static let hmac: [(key: String, data: String, algorithm: DigestAlgorithm, code: String)] = [
+        (
+            "0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B", "4869205468657265", .sha256,
+            "B0344C61D8DB38535CA8AFCEAF0BF12B881DC200C9833DA726E9376C2E32CFF7"
+        ),
+        (
+            "4A656665", "7768617420646F2079612077616E7420666F72206E6F7468696E673F", .sha256,
+            "5BDCC146BF60754E6A042426089575C75A003F089D2739839DEC58B964EC3843"
+        ),
+        (
+            "4A656665", "7768617420646F2079612077616E7420666F72206E6F7468696E673F", .sha384,
+            "AF45D2E376484031617F78D2B58A6B1B9C7EF464F5A01B47E42EC3736322445E8E2240CA5E69E2C78B3239ECFAB21649"
+        ),
+    ]
+
+    @Test(arguments: hmac)
+    func hmacKnownAnswers(key: String, data: String, algorithm: DigestAlgorithm, code: String) throws {
+        let result = try HMAC.code(for: hex(data), key: secret(hex(key)), using: algorithm)
+        #expect(result == hex(code))
+    }
+
+    @Test func hmacOfNothingIsNotAnError() throws {
+        #expect(try HMAC.code(for: [], key: secret("key")).count == 32)
+    }
+
+    /// RFC 4493 §4, AES-128 with messages of 0, 16 and 40 bytes; SP 800-38B §D.3 with AES-256 and no message.
+    static let cmac: [(key: String, message: String, code: String)] = [
+        ("2B7E151628AED2A6ABF7158809CF4F3C", "", "BB1D6929E95937287FA37D129B756746"),
+        (
+            "2B7E151628AED2A6ABF7158809CF4F3C", "6BC1BEE22E409F96E93D7E117393172A",
+            "070A16B46B4D4144F79BDD9DD04A287C"
+        ),
+        (
+            "2B7E151628AED2A6ABF7158809CF4F3C",
+            "6BC1BEE22E409F96E93D7E117393172AAE2D8A571E03AC9C9EB76FAC45AF8E5130C81C46A35CE411",
+            "DFA66747DE9AE63030CA32611497C827"
+        ),
+        (
+            "603DEB1015CA71BE2B73AEF0857D77811F352C073B6108D72D9810A30914DFF4", "",
+            "028962F61B7BF89EFC6B551F4667D983"
+        ),
+    ]
+
+    @Test(arguments: cmac)
+    func cmacKnownAnswers(key: String, message: String, code: String) throws {
+        #expect(try AESCMAC.code(for: hex(message), key: secret(hex(key))) == hex(code))
+    }
+
+    @Test(arguments: [0, 1, 15, 17, 33])
+    func cmacTakesNoOtherKeys(length: Int) {
+        #expect(throws: CryptoError(.invalidLength, "")) {
+            try AESCMAC.code(for: [], key: secret([UInt8](repeating: 0, count: length)))
+        }
+    }
+}

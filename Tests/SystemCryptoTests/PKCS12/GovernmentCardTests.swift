@@ -1,0 +1,54 @@
+import Foundation
+import SystemCrypto
+import Testing
+import TokenKit
+
+/// The files of the US government's PIV test cards, where they lie beside the package: RC2, an empty password, and
+/// certificates with every flaw an issuer can make. Without them the generated files of `PKCS12Tests` have to do.
+@Suite struct GovernmentCardTests {
+    private static let folder = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("shared/cards")
+
+    static func files(_ suffix: String) -> [String] {
+        let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+        return names.filter { $0.hasSuffix(suffix) }.sorted()
+    }
+
+    private func read(_ name: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: Self.folder.appendingPathComponent(name)))
+    }
+
+    @Test(arguments: files(".p12"))
+    func keysLoadAndSign(name: String) throws {
+        let file = try PKCS12.parse(read(name))
+        let key = try #require(file.keys.first)
+        let certificate = try #require(file.certificates.first)
+        #expect(file.keys.count == 1 && file.certificates.count == 1 && file.friendlyName != nil)
+        #expect(certificate.publicKey == key.publicKey && certificate.keyHash == key.publicKey.keyHash)
+        let algorithm = TestKeys.algorithm(key.kind)
+        let signature = try key.sign(message: utf8(name), using: algorithm)
+        #expect(try key.publicKey.verify(signature, message: utf8(name), using: algorithm))
+    }
+
+    @Test(arguments: files(".crt"))
+    func certificatesAreReadAsOpenSSLReadsThem(name: String) throws {
+        let certificate = try #require(try Certificate.all(in: read(name)).first)
+        #expect(certificate.publicKey != nil)
+        let openssl = try OpenSSLCommand()
+        try openssl.write(utf8(certificate.pem), to: "certificate.pem")
+        let text = try openssl.succeed(
+            "x509", "-in", "certificate.pem", "-noout", "-serial", "-subject", "-issuer", "-nameopt",
+            "RFC2253,utf8,-esc_msb",
+            "-dateopt", "iso_8601", "-dates")
+        let times = [certificate.notBeforeText, certificate.notAfterText].map {
+            $0.replacingOccurrences(of: "T", with: " ")
+        }
+        let serial = Hex.encode(certificate.serialNumber.drop { $0 == 0 })
+        #expect(
+            text.split(separator: "\n").map(String.init) == [
+                "serial=\(serial)", "subject=\(certificate.subject)", "issuer=\(certificate.issuer)",
+                "notBefore=\(times[0])", "notAfter=\(times[1])",
+            ])
+    }
+}
