@@ -22,8 +22,8 @@ public final class PrivatePCSCD: Sendable {
     /// The address of the daemon, for PCSCLITE_CSOCK_NAME.
     public let socketPath: String
 
-    private let lifeline = Pipe()
-    private let ended = DispatchSemaphore(value: 0)
+    private let lifeline: FileHandle
+    private let process: ChildProcess
 
     private static let script = Program.packageRoot.appending(path: "Scripts/private-pcscd").path()
 
@@ -31,14 +31,13 @@ public final class PrivatePCSCD: Sendable {
     ///
     /// - Parameter reader: What the reader is called; ykcs11 sees only names that start with "Yubico".
     public init(reader: String = "Virtual PCD") throws {
-        let output = Pipe()
-        let process = Program.process([Self.script, "start", reader])
-        process.standardInput = lifeline
-        process.standardOutput = output
-        process.terminationHandler = { [ended] _ in ended.signal() }
-        try process.run()
-
-        let answer = output.fileHandleForReading.availableData  // one line, written at once
+        let (input, output) = try (ChildProcess.pipe(), ChildProcess.pipe())
+        process = try ChildProcess(
+            [Self.script, "start", reader],
+            streams: [input.read.fileDescriptor, output.write.fileDescriptor, STDERR_FILENO])
+        lifeline = input.write
+        try output.write.close()
+        let answer = output.read.availableData  // one line, written at once
         let words = String(decoding: answer, as: UTF8.self).split(whereSeparator: \.isWhitespace)
         guard words.count == 2, let identifier = Int32(words[0]) else { throw NoDaemon() }
         readerName = "\(reader) 00 00"
@@ -47,8 +46,8 @@ public final class PrivatePCSCD: Sendable {
     }
 
     deinit {
-        try? lifeline.fileHandleForWriting.close()
-        ended.wait()
+        try? lifeline.close()
+        process.wait()
     }
 
     /// What a program needs in its environment to be a client of this daemon.
@@ -67,12 +66,17 @@ public final class PrivatePCSCD: Sendable {
     /// Connects to the reader as a card does, and returns the socket, which the caller closes to take the card out.
     public func connectCard() throws -> Int32 {
         var ends: [Int32] = [-1, -1]
-        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { throw POSIXError(.EMFILE) }
-        let theirs = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-        let relay = Program.process(command(entering: ["socat", "-", "TCP:127.0.0.1:35963,nodelay"]))
-        (relay.standardInput, relay.standardOutput) = (theirs, theirs)
-        relay.standardError = FileHandle.nullDevice  // it deplores every card that is taken out
-        do { try relay.run() } catch {
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw POSIXError(.EMFILE)
+        }
+        defer { close(ends[1]) }
+        // socat would deplore every card that is taken out.
+        let relayCommand = ["socat", "-lf", "/dev/null", "-", "TCP:127.0.0.1:35963,nodelay"]
+        do {
+            let relay = try ChildProcess(
+                command(entering: relayCommand), streams: [ends[1], ends[1], STDERR_FILENO])
+            Thread { relay.wait() }.start()
+        } catch {
             close(ends[0])
             throw error
         }

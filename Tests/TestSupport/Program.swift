@@ -3,11 +3,11 @@ import Foundation
 /// How a program ended, and what it said.
 public struct ProgramResult: Sendable, CustomStringConvertible {
     /// The exit status, or the number of the signal that ended the program, negated.
-    public let status: Int32
+    public fileprivate(set) var status: Int32
     /// Standard output.
-    public let output: [UInt8]
+    public fileprivate(set) var output: [UInt8]
     /// Standard error.
-    public let errors: [UInt8]
+    public fileprivate(set) var errors: [UInt8]
 
     /// Standard output as text.
     public var text: String { String(decoding: output, as: UTF8.self) }
@@ -32,53 +32,42 @@ public enum Program {
     public static func run(
         _ command: [String], environment: [String: String] = [:], input: [UInt8] = [], timeout: Double = 120
     ) throws -> ProgramResult {
-        let process = process(command, environment: environment)
-        let (standardInput, output, errors) = (Pipe(), Pipe(), Pipe())
-        (process.standardInput, process.standardOutput, process.standardError) = (standardInput, output, errors)
+        let pipes = try (input: ChildProcess.pipe(), output: ChildProcess.pipe(), errors: ChildProcess.pipe())
+        let theirs = [pipes.input.read, pipes.output.write, pipes.errors.write]
+        let child = try ChildProcess(command, environment: environment, streams: theirs.map(\.fileDescriptor))
+        for handle in theirs { try handle.close() }
 
-        let finished = DispatchGroup()
-        finished.enter()
-        process.terminationHandler = { _ in finished.leave() }
-        try process.run()
-
-        let (outputBytes, errorBytes) = (Collected(), Collected())
-        for (pipe, bytes) in [(output, outputBytes), (errors, errorBytes)] {
-            Thread.detached(in: finished) { bytes.set((try? pipe.fileHandleForReading.readToEnd()) ?? Data()) }
-        }
+        let (finished, result) = (DispatchGroup(), Collected())
+        Thread.detached(in: finished) { result.set(\.status, child.wait()) }
+        Thread.detached(in: finished) { result.set(\.output, pipes.output.read.rest()) }
+        Thread.detached(in: finished) { result.set(\.errors, pipes.errors.read.rest()) }
         Thread.detached(in: finished) {
-            try? standardInput.fileHandleForWriting.write(contentsOf: Data(input))
-            try? standardInput.fileHandleForWriting.close()
+            try? pipes.input.write.write(contentsOf: Data(input))
+            try? pipes.input.write.close()
         }
         if finished.wait(timeout: .now() + timeout) == .timedOut {
-            kill(process.processIdentifier, SIGKILL)
+            kill(child.identifier, SIGKILL)
             finished.wait()
         }
-        let signalled = process.terminationReason == .uncaughtSignal
-        return ProgramResult(
-            status: signalled ? -process.terminationStatus : process.terminationStatus,
-            output: outputBytes.bytes, errors: errorBytes.bytes)
-    }
-
-    /// A process that is ready to run a program found on the path.
-    static func process(_ command: [String], environment: [String: String] = [:]) -> Process {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = command
-        var variables = ProcessInfo.processInfo.environment
-        variables["LC_ALL"] = "C.UTF-8"
-        variables["PATH", default: ""] += ":/usr/sbin:/sbin"
-        process.environment = variables.merging(environment) { $1 }
-        return process
+        return result.value
     }
 }
 
-/// What another thread has read.
+/// What other threads find out about a program.
 private final class Collected: @unchecked Sendable {
     private let lock = NSLock()
-    private var data = Data()
+    private var result = ProgramResult(status: 0, output: [], errors: [])
 
-    func set(_ data: Data) { lock.withLock { self.data = data } }
-    var bytes: [UInt8] { lock.withLock { Array(data) } }
+    func set<Value>(_ field: WritableKeyPath<ProgramResult, Value>, _ value: Value) {
+        lock.withLock { result[keyPath: field] = value }
+    }
+
+    var value: ProgramResult { lock.withLock { result } }
+}
+
+extension FileHandle {
+    /// Everything up to the end.
+    fileprivate func rest() -> [UInt8] { Array((try? readToEnd()) ?? Data()) }
 }
 
 extension Thread {

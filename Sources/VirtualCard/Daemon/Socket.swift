@@ -4,7 +4,8 @@ internal import Glibc
 final class Socket: Sendable {
     let descriptor: Int32
 
-    private init(_ descriptor: Int32) {
+    /// - Parameter descriptor: closed with this object.
+    init(adopting descriptor: Int32) {
         self.descriptor = descriptor
     }
 
@@ -66,7 +67,7 @@ final class Socket: Sendable {
         let connection = Glibc.accept(descriptor, nil, nil)
         guard connection >= 0 else { return nil }
         _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
-        return Socket(connection)
+        return Socket(adopting: connection)
     }
 
     // MARK: - Bytes
@@ -123,7 +124,7 @@ final class Socket: Sendable {
     private convenience init(family: Int32) throws(VirtualCardError) {
         let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw FileSystem.failure(.unreachable, "cannot make a socket") }
-        self.init(descriptor)
+        self.init(adopting: descriptor)
     }
 
     private func connect<Address>(_ address: inout Address) throws(VirtualCardError) -> Bool {

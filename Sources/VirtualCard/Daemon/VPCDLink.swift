@@ -31,13 +31,28 @@ public final class VPCDLink: Sendable {
     public let faults = FaultPlan()
 
     public let card: VirtualCard
-    private let port: UInt16
+    private let connect: @Sendable () throws(VirtualCardError) -> Socket?
     private let wakeUp: WakeUp
     private let state = Mutex(State())
 
-    public init(card: VirtualCard, port: UInt16 = defaultPort) throws(VirtualCardError) {
+    /// - Parameter port: where vpcd listens, on this machine.
+    public convenience init(card: VirtualCard, port: UInt16 = defaultPort) throws(VirtualCardError) {
+        try self.init(card: card, through: { () throws(VirtualCardError) in try Socket.connect(port: port) })
+    }
+
+    /// - Parameter open: opens a connection to a vpcd that is elsewhere, and gives its descriptor away; nil where
+    ///   nobody listens.
+    package convenience init(
+        card: VirtualCard, connecting open: @escaping @Sendable () -> Int32?
+    ) throws(VirtualCardError) {
+        try self.init(card: card, through: { open().map { Socket(adopting: $0) } })
+    }
+
+    private init(
+        card: VirtualCard, through connect: @escaping @Sendable () throws(VirtualCardError) -> Socket?
+    ) throws(VirtualCardError) {
         self.card = card
-        self.port = port
+        self.connect = connect
         wakeUp = try WakeUp()
     }
 
@@ -84,7 +99,7 @@ public final class VPCDLink: Sendable {
                 _ = Socket.readable([wakeUp.descriptor])
                 continue
             }
-            guard let socket = try Socket.connect(port: port), hold(socket) else {
+            guard let socket = try connect(), hold(socket) else {
                 _ = Socket.readable([wakeUp.descriptor], timeout: VPCDLink.retryInterval)
                 continue
             }

@@ -1,0 +1,46 @@
+import Foundation
+import VirtualCard
+
+/// A private pcscd with a virtual card in its reader: what a person has who plugs one in.
+public final class DaemonWithCard: Sendable {
+    /// The daemon.
+    public let daemon: PrivatePCSCD
+    /// The card's way into the reader; it can be removed and inserted, and told to fail.
+    public let link: VPCDLink
+
+    private let served = DispatchGroup()
+
+    /// Starts a daemon, inserts the card and waits until clients see it.
+    ///
+    /// - Parameter reader: What the reader is called; ykcs11 sees only names that start with "Yubico".
+    public init(_ card: VirtualCard, reader: String = "Virtual PCD") throws {
+        let daemon = try PrivatePCSCD(reader: reader)
+        let link = try VPCDLink(card: card, connecting: { try? daemon.connectCard() })
+        (self.daemon, self.link) = (daemon, link)
+        Thread.detached(in: served) { try? link.run() }
+        link.insert()
+        try waitForCard()
+    }
+
+    deinit {
+        link.stop()
+        served.wait()
+    }
+
+    /// The card.
+    public var card: VirtualCard { link.card }
+
+    /// Waits until clients see the card: the daemon looks into the reader several times a second.
+    public func waitForCard() throws {
+        for _ in 0..<1000 where try run(["opensc-tool", "--reader", "0", "--atr"]).status == 0 { return }
+        throw NoCard()
+    }
+
+    /// Runs a program as a client of the daemon.
+    public func run(_ command: [String], input: [UInt8] = []) throws -> ProgramResult {
+        try daemon.run(command, input: input)
+    }
+
+    /// The daemon never saw the card.
+    public struct NoCard: Error {}
+}
