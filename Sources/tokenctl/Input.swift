@@ -43,7 +43,9 @@ struct Input {
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { throw CommandError("cannot read '\(name)'", unsafe String(cString: strerror(errno))) }
+            guard count >= 0 else {
+                throw CommandError("cannot read '\(name)'", unsafe String(cString: strerror(errno)))
+            }
             if count == 0 { return }
             try body(count == buffer.count ? buffer : Array(buffer.prefix(count)))
         }

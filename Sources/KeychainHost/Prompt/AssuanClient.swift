@@ -100,7 +100,9 @@ final class AssuanClient {
     private func write(_ bytes: [UInt8]) throws(KeychainError) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe send(input, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe send(input, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { throw KeychainError(.notAvailable, "the PIN entry program ended early") }
             rest = rest.dropFirst(count)

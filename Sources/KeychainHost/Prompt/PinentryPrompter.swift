@@ -44,7 +44,7 @@ public struct PinentryPrompter: Prompter {
         do {
             try assuan.command("CONFIRM")
             return true
-        } catch where error.code == .userCanceled {
+        } catch  where error.code == .userCanceled {
             return false
         }
     }

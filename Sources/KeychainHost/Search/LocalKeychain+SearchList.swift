@@ -11,7 +11,8 @@ extension LocalKeychain: Keychain {
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
         let query =
             switch selector {
-            case .name(let name): try Query(.key, [.keyClass: KeyClass.private.value, .label: .string(name)], limit: .all)
+            case .name(let name):
+                try Query(.key, [.keyClass: KeyClass.private.value, .label: .string(name)], limit: .all)
             case .publicKeyHash(let hash):
                 try Query(.key, [.keyClass: KeyClass.private.value, .applicationLabel: .data(hash)], limit: .all)
             case .reference(let reference): Query(reference)

@@ -50,7 +50,7 @@ public struct TokenKeychain: Keychain {
     ) throws(KeychainError) -> Result? {
         do throws(TokenError) {
             return try slot.read(body)
-        } catch where error.code == .card(.noCard) || error.code == .unrecognized {
+        } catch  where error.code == .card(.noCard) || error.code == .unrecognized {
             return nil
         } catch {
             throw KeychainError(error)
@@ -69,7 +69,7 @@ public struct TokenKeychain: Keychain {
         case .name(let name):
             do {
                 return try token.inventory(.object(TokenObjectID(name)), &card).objects
-            } catch where error.code == .notFound {
+            } catch  where error.code == .notFound {
                 return []
             }
         case .publicKeyHash(let hash):

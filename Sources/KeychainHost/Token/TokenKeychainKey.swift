@@ -22,7 +22,7 @@ struct TokenKeychainKey: KeychainKey {
             return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
                 try token.perform(operation, &card)
             }
-        } catch where error.code == .pinRequired {
+        } catch  where error.code == .pinRequired {
             // Nobody holds the card from here on until the PIN is there.
         } catch {
             throw KeychainError(error)

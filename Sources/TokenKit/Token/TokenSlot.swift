@@ -44,9 +44,9 @@ public final class TokenSlot: Sendable {
     ) throws(TokenError) -> Result {
         do {
             return try use(of: nil, body)
-        } catch where error.code == .card(.reset) || error.code == .card(.removed) {
+        } catch  where error.code == .card(.reset) || error.code == .card(.removed) {
             return try use(of: nil, body)
-        } catch where error.status == .noPreciseDiagnosis {
+        } catch  where error.status == .noPreciseDiagnosis {
             disconnect(resetting: true)
             return try use(of: nil, body)
         }

@@ -26,7 +26,8 @@ extension Card {
                 var cells: [String] {
                     let state = isBlocked ? "blocked" : isDefault == true ? "still the one it was delivered with" : "ok"
                     return [
-                        name, triesLeft.map(String.init) ?? "unknown", maximumTries.map(String.init) ?? "unknown", state,
+                        name, triesLeft.map(String.init) ?? "unknown", maximumTries.map(String.init) ?? "unknown",
+                        state,
                     ]
                 }
             }

@@ -22,7 +22,9 @@ struct Export: ParsableCommand {
     @Option(name: .customShort("t"), help: "What to export.")
     var kind = ExportKind.certs
 
-    @Option(name: .customShort("c"), help: ArgumentHelp("Those whose common name or label contains this.", valueName: "name"))
+    @Option(
+        name: .customShort("c"),
+        help: ArgumentHelp("Those whose common name or label contains this.", valueName: "name"))
     var name: String?
 
     @Option(name: .customShort("k"), help: "The local keychain, instead of all keychains and cards.")
@@ -82,7 +84,8 @@ struct Export: ParsableCommand {
         let key = try privateKey(identity.key, session, context)
         let passphrase = try context.prompter.ask(PromptRequest(.newPassword, subject: "the exported identity"))
         let bag = try PKCS12.create(
-            key: key, certificate: Certificate(der: der), friendlyName: identity.certificate.label, password: passphrase)
+            key: key, certificate: Certificate(der: der), friendlyName: identity.certificate.label, password: passphrase
+        )
         try Output(path: output).write(bag, mode: 0o600)
     }
 

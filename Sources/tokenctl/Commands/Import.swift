@@ -44,7 +44,7 @@ struct Import: ParsableCommand {
         mutating func add(_ body: () throws(KeychainError) -> Item) throws(KeychainError) {
             do {
                 _ = try body()
-            } catch where error.code == .duplicateItem {
+            } catch  where error.code == .duplicateItem {
                 duplicates += 1
             }
         }

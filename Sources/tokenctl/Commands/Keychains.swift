@@ -25,13 +25,15 @@ struct ListKeychains: ParsableCommand {
             do throws(KeychainError) {
                 guard let identity = try token.identity() else { continue }
                 result.found.append(
-                    KeychainRow(name: identity.label, kind: "card", state: "read-only", location: identity.id.description))
+                    KeychainRow(
+                        name: identity.label, kind: "card", state: "read-only", location: identity.id.description))
             } catch {
                 result.failures.append(SearchList.Failure(keychain: token.name, error: error))
             }
         }
         result.found += session.locals.map { keychain in
-            KeychainRow(name: keychain.name, kind: "file", state: ListKeychains.state(of: keychain), location: keychain.path)
+            KeychainRow(
+                name: keychain.name, kind: "file", state: ListKeychains.state(of: keychain), location: keychain.path)
         }
         try Listing.show(session.reporting(result), json: output.json)
     }
@@ -111,7 +113,9 @@ struct LockKeychain: ParsableCommand {
                 result.failures.append(SearchList.Failure(keychain: keychain.name, error: error))
             }
         }
-        for token in session.tokens where (try? token.identity()) ?? nil != nil { token.slot.disconnect(resetting: true) }
+        for token in session.tokens where (try? token.identity()) ?? nil != nil {
+            token.slot.disconnect(resetting: true)
+        }
         _ = session.reporting(result)
         if !result.failures.isEmpty { throw ExitCode(1) }
     }

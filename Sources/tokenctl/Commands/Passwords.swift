@@ -77,7 +77,8 @@ struct AddGenericPassword: ParsableCommand {
     }
 
     /// - Returns: whether there was one to change.
-    private func change(_ attributes: Attributes, _ secret: borrowing Secret, in keychain: LocalKeychain) throws -> Bool {
+    private func change(_ attributes: Attributes, _ secret: borrowing Secret, in keychain: LocalKeychain) throws -> Bool
+    {
         let same = attributes.filter { [.account, .service].contains($0.key) }
         let query = try Query(.genericPassword, same, limit: .all)
         return try keychain.update(matching: query, to: ItemChanges(attributes, secret: secret.clone())) > 0
@@ -116,7 +117,8 @@ struct FindGenericPassword: ParsableCommand {
     func run() throws {
         let session = try Session(keychains: keychains, cards: false)
         let found = session.reporting(try session.searchList.items(matching: item.query()))
-        guard let item = found.first, let keychain = session.locals.first(where: { $0.identifier == item.keychain }) else {
+        guard let item = found.first, let keychain = session.locals.first(where: { $0.identifier == item.keychain })
+        else {
             throw KeychainError(.itemNotFound, "no generic password matches")
         }
         guard passwordOnly || showPassword else { return try ItemText.show(item, in: keychain.path, json: output.json) }
@@ -141,7 +143,8 @@ struct DeleteGenericPassword: ParsableCommand {
     func run() throws {
         let session = try Session(keychains: keychains, cards: false)
         let found = session.reporting(try session.searchList.items(matching: item.query()))
-        guard let item = found.first, let keychain = session.locals.first(where: { $0.identifier == item.keychain }) else {
+        guard let item = found.first, let keychain = session.locals.first(where: { $0.identifier == item.keychain })
+        else {
             throw KeychainError(.itemNotFound, "no generic password matches")
         }
         _ = try keychain.delete(matching: Query(item.reference))

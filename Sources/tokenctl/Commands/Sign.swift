@@ -88,7 +88,8 @@ struct Verify: ParsableCommand {
         let isValid =
             scheme.signsMessage
             ? try publicKey.verify(signature, message: input.whole(), using: scheme.verification)
-            : try publicKey.verify(signature, digest: input.digest(options.digest.algorithm), using: scheme.verification)
+            : try publicKey.verify(
+                signature, digest: input.digest(options.digest.algorithm), using: scheme.verification)
         guard isValid else {
             throw KeychainError(.verifyFailed, "the signature is not of this key over this file with these options")
         }
@@ -97,7 +98,8 @@ struct Verify: ParsableCommand {
 
     private func publicKey() throws -> PublicKey {
         if let certificate {
-            guard let first = try Certificate.all(in: Input(certificate).whole()).first, let key = first.publicKey else {
+            guard let first = try Certificate.all(in: Input(certificate).whole()).first, let key = first.publicKey
+            else {
                 throw CommandError("'\(certificate)' holds no certificate with a key that can be used")
             }
             return key
@@ -116,7 +118,8 @@ enum EncryptionPadding: String, CaseIterable, ExpressibleByArgument {
 struct Decrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Decrypt an RSA message with a key on a card or in a local keychain.",
-        discussion: "With pkcs1 a message of another key gives random bytes, not an error: an error would help attackers.")
+        discussion:
+            "With pkcs1 a message of another key gives random bytes, not an error: an error would help attackers.")
 
     @OptionGroup var key: KeyOptions
 

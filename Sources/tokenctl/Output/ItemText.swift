@@ -22,7 +22,8 @@ enum ItemText {
         init(_ item: Item, keychain: String) {
             self.keychain = keychain
             itemClass = item.itemClass.rawValue
-            attributes = Dictionary(uniqueKeysWithValues: item.attributes.map { ($0.key.rawValue, ItemText.plain($0.value)) })
+            attributes = Dictionary(
+                uniqueKeysWithValues: item.attributes.map { ($0.key.rawValue, ItemText.plain($0.value)) })
             reference = Hex.encode(item.reference.encoded())
         }
 

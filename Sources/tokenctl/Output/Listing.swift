@@ -28,7 +28,9 @@ enum Listing {
 
     /// Text from a card or file without what would move a terminal's cursor.
     static func printable(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }
 
     private static func line(_ cells: [String], _ widths: [Int]) -> String {

@@ -28,7 +28,8 @@ enum StandardOutput {
         unsafe bytes.withUnsafeBytes { buffer in
             var offset = 0
             while offset < buffer.count {
-                let count = unsafe Foundation.write(descriptor, buffer.baseAddress?.advanced(by: offset), buffer.count - offset)
+                let count = unsafe Foundation.write(
+                    descriptor, buffer.baseAddress?.advanced(by: offset), buffer.count - offset)
                 if count < 0 && errno == EINTR { continue }
                 guard count > 0 else { return }
                 offset += count
