@@ -48,6 +48,15 @@ enum DataObject {
         (0x5FC100...0x5FC1FF).contains(tag.rawValue) || (0x5FFF00...0x5FFFFF).contains(tag.rawValue)
     }
 
+    /// Bit 6 of the PIN usage policy in a discovery object. SP 800-73-5 part 1 §3.3.2.
+    static func globalPINSatisfies(_ discovery: [UInt8]?) -> Bool {
+        var reader = TLVReader(discovery ?? [])
+        guard let children = try? reader.all(), let policy = children.first(where: { $0.tag == 0x5F2F }) else {
+            return false
+        }
+        return policy.value.first.map { $0 & 0x20 != 0 } ?? false
+    }
+
     /// The certificate that belongs to a key.
     static func certificate(of key: CardKeyReference) -> TLVTag? {
         switch key {

@@ -26,17 +26,8 @@ extension PIVApplet {
     var isPINVerified: Bool {
         if profile.has(.pinUnderGlobalReference) { return session.verified.contains(.global) }
         return session.verified.contains(.application)
-            || (session.verified.contains(.global) && globalPINSatisfies)
-    }
-
-    /// Bit 6 of the PIN usage policy. SP 800-73-5 part 1 §3.3.2.
-    private var globalPINSatisfies: Bool {
-        guard let discovery = contents.objects[DataObject.discovery] else { return false }
-        var reader = TLVReader(discovery)
-        guard let children = try? reader.all(), let policy = children.first(where: { $0.tag == 0x5F2F }),
-            let first = policy.value.first
-        else { return false }
-        return first & 0x20 != 0
+            || (session.verified.contains(.global)
+                && DataObject.globalPINSatisfies(contents.objects[DataObject.discovery]))
     }
 
     private func tag(_ octets: [UInt8]) throws(Refusal) -> TLVTag {

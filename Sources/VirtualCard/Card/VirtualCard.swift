@@ -17,6 +17,9 @@ public final class VirtualCard: Sendable {
         }
     }
 
+    /// The device serial number of a card that is given no other.
+    public static let defaultSerialNumber: UInt32 = 7_654_321
+
     public let profile: CardProfile
     let clock: any CardClock
     private let sensor: TouchSensor
@@ -39,7 +42,8 @@ public final class VirtualCard: Sendable {
     ///
     /// - Throws: ``VirtualCardError`` `.unsupported` where its attestation key cannot be made.
     public convenience init(
-        profile: CardProfile = .generic, serialNumber: UInt32 = 7_654_321, clock: any CardClock = SystemClock()
+        profile: CardProfile = .generic, serialNumber: UInt32 = defaultSerialNumber,
+        clock: any CardClock = SystemClock()
     ) throws(VirtualCardError) {
         let contents = try CardContents.manufactured(profile, serialNumber: serialNumber)
         self.init(profile: profile, contents: contents, clock: clock)

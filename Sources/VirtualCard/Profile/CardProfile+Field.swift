@@ -32,6 +32,7 @@ extension CardProfile {
         $0.announcedAlgorithms = []
         $0.firmware = Firmware(5, 7, 0)
         $0.extensions.insert(.serialNumber)
+        $0.quirks.insert(.noIdentifiers)
     }
 
     /// PIVKey: no management key, no discovery object, and 9E wants the PIN.

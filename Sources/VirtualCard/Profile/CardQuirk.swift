@@ -27,6 +27,8 @@ public enum CardQuirk: String, Sendable, Hashable, CaseIterable {
     case hidesProtectedObjects
     /// Two zero bytes follow the last data object.
     case trailingBytes
+    /// The CHUID that provisioning writes has neither FASC-N nor GUID, only zeros.
+    case noIdentifiers
     /// The certificate objects that provisioning writes say `80` for gzip, not `01`.
     case oldCompressionFlag
 

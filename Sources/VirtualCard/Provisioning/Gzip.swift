@@ -1,0 +1,31 @@
+/// Writes gzip without compressing: a reader cannot tell.
+enum Gzip {
+    private static let header: [UInt8] = [0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xFF]
+
+    /// Bytes of the longest stored block. RFC 1951 §3.2.4.
+    private static let blockLimit = 65_535
+
+    /// The bytes in stored blocks, RFC 1952 §2.3.
+    static func wrap(_ bytes: [UInt8]) -> [UInt8] {
+        var output = header
+        var rest = bytes[...]
+        repeat {
+            let block = rest.prefix(blockLimit)
+            rest = rest.dropFirst(blockLimit)
+            let length = littleEndian(UInt32(truncatingIfNeeded: block.count)).prefix(2)
+            output += [rest.isEmpty ? 1 : 0] + length + length.map { ~$0 } + block
+        } while !rest.isEmpty
+        return output + littleEndian(checksum(bytes)) + littleEndian(UInt32(truncatingIfNeeded: bytes.count))
+    }
+
+    /// CRC-32 as RFC 1952 §8 has it.
+    private static func checksum(_ bytes: [UInt8]) -> UInt32 {
+        ~bytes.reduce(~UInt32(0)) { sum, byte in
+            (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value >> 1 ^ (value & 1 == 1 ? 0xEDB8_8320 : 0) }
+        }
+    }
+
+    private static func littleEndian(_ number: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+}
