@@ -6,6 +6,9 @@ public final class VirtualCardServer: Sendable {
     private static let patience = Duration.seconds(1)
 
     private let link: VPCDLink
+    /// The card that is served.
+    public var card: VirtualCard { link.card }
+
     private let control: Socket
     private let controlPath: String
     private let wakeUp: WakeUp
