@@ -21,6 +21,7 @@ public final class VPCDLink: Sendable {
         var isStopped = false
         var connection: Socket?
         var commandCount = 0
+        var byteCount = 0
     }
 
     /// How long to wait before vpcd is tried again.
@@ -89,6 +90,9 @@ public final class VPCDLink: Sendable {
     /// How many commands have come.
     public var commandCount: Int { state.withLock { $0.commandCount } }
 
+    /// How many bytes commands and answers had together.
+    public var byteCount: Int { state.withLock { $0.byteCount } }
+
     /// Serves the reader on the calling thread until ``stop()``.
     public func run() throws(VirtualCardError) {
         while true {
@@ -129,14 +133,18 @@ public final class VPCDLink: Sendable {
                 Order.reset where message.count == 1:
                 card.reset()
             default:
-                guard let answer = answer(to: message), send(answer, to: socket) else { return }
+                guard let answer = answer(to: message) else { return }
+                state.withLock { state in
+                    state.commandCount &+= 1
+                    state.byteCount &+= message.count &+ answer.count
+                }
+                guard send(answer, to: socket) else { return }
             }
         }
     }
 
     /// The card's answer, or nil where the card is lost.
     private func answer(to command: [UInt8]) -> [UInt8]? {
-        state.withLock { $0.commandCount &+= 1 }
         switch faults.exchange(command, with: card) {
         case .answer(let answer): return answer
         case .noAnswer: return nil
