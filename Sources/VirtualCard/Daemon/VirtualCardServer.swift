@@ -92,7 +92,8 @@ public final class VirtualCardServer: Sendable {
         let fields = [
             ("profile", link.card.profile.name), ("inserted", link.isInserted ? "yes" : "no"),
             ("connected", link.isConnected ? "yes" : "no"), ("touch", link.card.awaitsTouch ? "awaited" : "no"),
-            ("commands", String(link.commandCount)), ("bytes", String(link.byteCount)), ("faults", String(link.faults.count)),
+            ("commands", String(link.commandCount)), ("bytes", String(link.byteCount)),
+            ("faults", String(link.faults.count)),
         ]
         return "ok " + fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ")
     }
