@@ -4,7 +4,7 @@ import Testing
 
 /// What make says when something that it needs is not there.
 @Suite struct PrerequisitesTests {
-    private static let script = Program.packageRoot.appending(path: "Scripts/prerequisites").path()
+    private static let script = Program.packageRoot.appending(path: "Scripts/prerequisites").path(percentEncoded: false)
 
     @Test func isContentWhereTheTestsRun() throws {
         let result = try Program.run([Self.script, "build", "test", "demo", "bench"])

@@ -22,11 +22,11 @@ public struct ChildProcess: Sendable {
             posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
         }
         // env finds the program on the path that the child gets, not on this process's.
-        let arguments = CStrings(["env", "setsid"] + command)
+        let arguments = CStrings(["setsid", "/usr/bin/env"] + command)
         let variables = CStrings(Self.variables(environment).map { "\($0)=\($1)" })
         var identifier: pid_t = 0
         let result = Self.spawning.withLock {
-            posix_spawn(&identifier, "/usr/bin/env", &actions, nil, arguments.pointers, variables.pointers)
+            posix_spawn(&identifier, "/usr/bin/setsid", &actions, nil, arguments.pointers, variables.pointers)
         }
         guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: result) ?? .EINVAL) }
         self.identifier = identifier
@@ -53,8 +53,9 @@ public struct ChildProcess: Sendable {
         return (handles[0], handles[1])
     }
 
-    /// Held while a pipe is made or a child started, so that no child comes between a pipe and its close-on-exec flag.
-    private static let spawning = NSLock()
+    /// Held while a child is started, and while something is open that no child may hold on to: a pipe before it has its
+    /// close-on-exec flag, a program that is being written.
+    static let spawning = NSLock()
 
     private static func variables(_ additions: [String: String]) -> [String: String] {
         var variables = ProcessInfo.processInfo.environment

@@ -25,7 +25,7 @@ public final class PrivatePCSCD: Sendable {
     private let lifeline: FileHandle
     private let process: ChildProcess
 
-    private static let script = Program.packageRoot.appending(path: "Scripts/private-pcscd").path()
+    private static let script = Program.packageRoot.appending(path: "Scripts/private-pcscd").path(percentEncoded: false)
 
     /// Starts a daemon; when this returns, clients can connect and a card can be inserted.
     ///

@@ -17,10 +17,10 @@ public final class TemporaryFolder: Sendable {
     }
 
     /// Where it is, as programs want it.
-    public var path: String { url.path() }
+    public var path: String { url.path(percentEncoded: false) }
 
     /// Where a file in it is.
-    public func path(_ name: String) -> String { url.appending(path: name).path() }
+    public func path(_ name: String) -> String { url.appending(path: name).path(percentEncoded: false) }
 
     /// Writes a file.
     @discardableResult public func write(_ name: String, _ text: String) throws -> String {
@@ -35,7 +35,7 @@ public final class TemporaryFolder: Sendable {
 
     /// Writes a shell script that can be run.
     public func writeProgram(_ name: String, _ body: String) throws {
-        let path = try write(name, "#!/bin/sh\n\(body)\n")
+        let path = try ChildProcess.spawning.withLock { try write(name, "#!/bin/sh\n\(body)\n") }
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
     }
 

@@ -8,7 +8,7 @@ import Testing
     private static let folder = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds")
 
     @Test func thereAreSeedsForEachTargetAndForNothingElse() throws {
-        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path())
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path(percentEncoded: false))
         #expect(folders.sorted() == FuzzTarget.allCases.map(\.rawValue).sorted())
     }
 
@@ -31,7 +31,7 @@ import Testing
 
     private func seeds(of target: FuzzTarget) throws -> [[UInt8]] {
         let folder = Self.folder.appending(path: target.rawValue)
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path())
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
         return try names.map { Array(try Data(contentsOf: folder.appending(path: $0))) }
     }
 
