@@ -36,14 +36,16 @@ enum InferredAttributes {
     /// `CSSM_CERT_ENCODING_DER`
     private static let encodingDER: Int64 = 3
 
-    /// Common name, else first e-mail address, else the whole subject.
+    /// What a person would call the certificate: its common name, else the first of its e-mail addresses or DNS names,
+    /// else the whole subject.
     static func summary(of certificate: Certificate) -> String? {
         if let name = certificate.commonName ?? certificate.emailAddresses.first { return name }
+        for case .dns(let name) in certificate.subjectAlternativeNames { return name }
         return certificate.subject.isEmpty ? nil : certificate.subject.description
     }
 
-    private static func normalized(_ name: SystemCrypto.DistinguishedName) -> [UInt8] {
-        DistinguishedName.normalized(name.der) ?? name.der
+    private static func normalized(_ name: DistinguishedName) -> [UInt8] {
+        NormalizedName.content(of: name.der) ?? name.der
     }
 
     private static func type(of kind: KeyKind) -> KeyType? {
@@ -52,6 +54,8 @@ enum InferredAttributes {
         case .ecP256, .ecP384, .ecP521: .ecPrime
         case .ed25519: .ed25519
         case .x25519: .x25519
+        case .other("ED448"): .ed448
+        case .other("X448"): .x448
         case .other: nil
         }
     }

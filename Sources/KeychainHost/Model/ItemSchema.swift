@@ -107,6 +107,6 @@ extension ItemClass {
                 .param, "the value of attribute \(attribute) is not a \(type)", key: attribute.rawValue)
         }
         guard attribute == .subject || attribute == .issuer, let name = converted.bytes else { return converted }
-        return .data(DistinguishedName.normalized(name) ?? name)
+        return .data(NormalizedName.content(of: name) ?? name)
     }
 }

@@ -3,7 +3,7 @@ import TokenKit
 
 @testable import KeychainHost
 
-@Suite struct DistinguishedNameTests {
+@Suite struct NormalizedNameTests {
     private func name(_ text: String, tag: TLVTag) -> [UInt8] {
         NameBuilder.name([[(NameBuilder.commonName, tag, Array(text.utf8))]])
     }
@@ -13,23 +13,23 @@ import TokenKit
     ])
     func printableStringsAreUpperCasedAndTrimmed(text: String, expected: String) {
         let expectedContent = Array(name(expected, tag: 0x13).dropFirst(2))
-        #expect(DistinguishedName.normalized(name(text, tag: 0x13)) == expectedContent)
+        #expect(NormalizedName.content(of: name(text, tag: 0x13)) == expectedContent)
     }
 
     @Test(arguments: [0x0C, 0x14, 0x16] as [TLVTag])
     func otherStringTypesStayAsTheyAre(tag: TLVTag) {
         let original = name("  anna  Maria ", tag: tag)
-        #expect(DistinguishedName.normalized(original) == Array(original.dropFirst(2)))
+        #expect(NormalizedName.content(of: original) == Array(original.dropFirst(2)))
     }
 
     @Test func lengthsAreEncodedAnewWhenAValueShrinks() {
         let long = String(repeating: " ", count: 200) + "a"
-        #expect(DistinguishedName.normalized(name(long, tag: 0x13)) == Array(name("A", tag: 0x13).dropFirst(2)))
+        #expect(NormalizedName.content(of: name(long, tag: 0x13)) == Array(name("A", tag: 0x13).dropFirst(2)))
     }
 
     @Test func normalisingTwiceChangesNothing() throws {
-        let once = try #require(DistinguishedName.normalized(name("anna  b", tag: 0x13)))
-        #expect(DistinguishedName.normalized(once) == once)
+        let once = try #require(NormalizedName.content(of: name("anna  b", tag: 0x13)))
+        #expect(NormalizedName.content(of: once) == once)
     }
 
     @Test func namesOfSeveralPartsKeepTheirOrder() throws {
@@ -39,7 +39,7 @@ import TokenKit
         ]
         var expected = parts
         expected[0][0].value = Array("ACME".utf8)
-        #expect(DistinguishedName.normalized(NameBuilder.name(parts)) == Array(NameBuilder.name(expected).dropFirst(2)))
+        #expect(NormalizedName.content(of: NameBuilder.name(parts)) == Array(NameBuilder.name(expected).dropFirst(2)))
     }
 
     @Test(
@@ -47,12 +47,12 @@ import TokenKit
             [0x30], [0x30, 5, 1], [0x02, 1, 1], [0x30, 0, 0], [0x31, 2, 0x30, 0], [0x30, 0x80], [0x31, 1, 0x30],
         ] as [[UInt8]])
     func otherBytesAreNoName(bytes: [UInt8]) {
-        #expect(DistinguishedName.normalized(bytes) == nil)
+        #expect(NormalizedName.content(of: bytes) == nil)
     }
 
     @Test func anIssuerMatchesAsItStandsAndNormalised() throws {
         let issuer = name("anna", tag: 0x13)
-        let content = try #require(DistinguishedName.normalized(issuer))
+        let content = try #require(NormalizedName.content(of: issuer))
         let item = Item(
             .certificate, attributes: [.issuer: .data(content)], keychain: KeychainIdentifier(rawValue: "piv:1"),
             reference: PersistentReference(.certificate, .local(UniqueID())))

@@ -7,14 +7,14 @@ internal import TokenKit
 ///
 /// Keychain semantics 1.10: the content without the outer header; in values of type PrintableString letters are upper
 /// case and blanks are trimmed and never repeated. Values of other types stay as they are.
-enum DistinguishedName {
+enum NormalizedName {
     private static let sequence: TLVTag = 0x30
     private static let printableString: TLVTag = 0x13
 
     /// The normalised content of a name, given in DER with or without its outer header.
     ///
     /// - Returns: nil if the bytes are no name.
-    static func normalized(_ name: [UInt8]) -> [UInt8]? {
+    static func content(of name: [UInt8]) -> [UInt8]? {
         try? normalizedContent(of: name)
     }
 
