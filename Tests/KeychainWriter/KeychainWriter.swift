@@ -4,6 +4,7 @@ import TokenKit
 
 /// A process of its own for tests that need more than one. The password comes from standard input.
 ///
+///     KeychainWriter create KEYCHAIN               creates it, and says so once it is there
 ///     KeychainWriter write KEYCHAIN PREFIX COUNT   adds passwords PREFIX-0 …, printing each account once it is stored
 ///     KeychainWriter share KEYCHAIN SECONDS        unlocks, and leaves the key in the login session
 ///     KeychainWriter read-shared KEYCHAIN          unlocks from the login session, and prints how many secrets it read
@@ -22,6 +23,10 @@ enum KeychainWriter {
 
     private static func run(_ arguments: [String]) throws {
         switch (arguments.first, arguments.count) {
+        case ("create", 2):
+            report("ready")
+            _ = try LocalKeychain.create(at: arguments[1], password: password(), cost: ScryptCost(n: 2, r: 1, p: 1))
+            report("created")
         case ("write", 4): try write(to: arguments[1], prefix: arguments[2], count: Int(arguments[3]) ?? 0)
         case ("share", 3):
             let keychain = try LocalKeychain.open(arguments[1])
@@ -34,7 +39,7 @@ enum KeychainWriter {
             print("read \(try readAll(keychain))")
         case ("benchmark", 3): try StoreBenchmark(folder: arguments[1], rows: Int(arguments[2]) ?? 1000).run()
         default:
-            print("usage: KeychainWriter write|share|read-shared|benchmark …")
+            print("usage: KeychainWriter create|write|share|read-shared|benchmark …")
             exit(2)
         }
     }

@@ -40,9 +40,9 @@ struct ItemRow {
         }
     }
 
-    /// - Throws: `errSecDecode` if an item of this kind is never stored without a secret.
+    /// - Throws: `errSecDecode` for a private or symmetric key, which is never stored without a secret.
     func checkSecretless() throws(KeychainError) {
-        if itemClass == .key, attributes[.keyClass] != KeyClass.public.value { throw altered }
+        if itemClass == .key, attributes[.keyClass]?.isTrue == true { throw altered }
     }
 
     private var altered: KeychainError {

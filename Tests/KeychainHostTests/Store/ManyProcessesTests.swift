@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TokenKit
 
@@ -64,6 +65,32 @@ import TokenKit
         }
         let check = try test.database().value("PRAGMA integrity_check")
         #expect(check == .text("ok"))
+    }
+
+    @Test func aKilledCreatorLeavesAWholeKeychainOrNone() throws {
+        let folder = try TemporaryFolder()
+        var generator = SystemRandomNumberGenerator()
+        for round in 0..<40 {
+            let path = folder.path("\(round)")
+            let writer = try WriterProcess(["create", path])
+            _ = writer.nextLine()
+            usleep(UInt32.random(in: 0..<20_000, using: &generator))
+            writer.kill()
+            let isReported = writer.remainingLines() == ["created"]
+            let exists = FileManager.default.fileExists(atPath: path)
+            #expect(exists || !isReported)
+            if exists { try LocalKeychain.open(path).unlock(password: .of("correct")) }
+        }
+    }
+
+    @Test func ofSeveralCreatorsOfOneNameOneWins() throws {
+        let folder = try TemporaryFolder()
+        let writers = try (0..<4).map { _ in try WriterProcess(["create", folder.path("k")]) }
+        let outcomes = writers.map { $0.remainingLines().last ?? "" }
+        #expect(outcomes.count { $0 == "created" } == 1)
+        #expect(outcomes.count { $0.contains("errSecDuplicateKeychain") } == 3)
+        try LocalKeychain.open(folder.path("k")).unlock(password: .of("correct"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["k"])
     }
 
     @Test func aKeyLeftByOneProcessUnlocksInAnotherUntilItIsWithdrawn() throws {
