@@ -38,13 +38,13 @@ public final class TokenSlot: Sendable {
     /// Runs `body` with the token in the reader, whichever it is by now.
     ///
     /// `body` may read, and may be run a second time: after another program reset the card, after the card's application
-    /// failed (`6F00`), or after a card was exchanged.
+    /// failed (`6F00`), after a card was exchanged, or after the smart-card service was started anew.
     public func read<Result: ~Copyable & Sendable>(
         _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         do {
             return try use(of: nil, body)
-        } catch  where error.code == .card(.reset) || error.code == .card(.removed) {
+        } catch  where [.card(.reset), .card(.removed), .card(.serviceUnavailable)].contains(error.code) {
             return try use(of: nil, body)
         } catch  where error.status == .noPreciseDiagnosis {
             disconnect(resetting: true)
