@@ -76,7 +76,8 @@ import TokenKit
             let service = try OwnService.started()
             defer { service.end() }
             let card = try service.insert()
-            let reader = try service.reader(patience: .milliseconds(100))
+            // Long enough to connect on a busy machine, which counts as waiting for others too.
+            let reader = try service.reader(patience: .seconds(3))
             let (theirs, ours) = (try reader.connect(trace: nil), try reader.connect(trace: nil))
             try theirs.withTransaction { (_) throws(TokenError) in
                 #expect(throws: TokenError(.card(.inUse), "")) { try ours.exchange("00A40400") }
