@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import SystemCrypto
 internal import TokenKit
 
@@ -63,8 +63,7 @@ struct Output {
         guard descriptor >= 0 else {
             throw CommandError("cannot write '\(path)'", unsafe String(cString: strerror(errno)))
         }
-        StandardOutput.write(bytes, to: descriptor)
-        let isStored = fsync(descriptor) == 0 || errno == EINVAL
+        let isStored = Descriptor.write(bytes.bytes, to: descriptor) && fsync(descriptor) == 0
         close(descriptor)
         guard isStored, unsafe rename(temporary, path) == 0 else {
             let reason = unsafe String(cString: strerror(errno))

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Foundation
+internal import Glibc
 internal import KeychainHost
 
 @main
@@ -36,7 +36,7 @@ enum Main {
 
 /// Writes `tokenctl: text` to standard error.
 func printError(_ text: String) {
-    FileHandle.standardError.write(Data("tokenctl: \(text)\n".utf8))
+    _ = Descriptor.write("tokenctl: \(text)\n", to: STDERR_FILENO)
 }
 
 struct Tokenctl: ParsableCommand {

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import KeychainHost
 internal import PIVDriver
 internal import TokenKit
@@ -100,9 +101,15 @@ enum Directories {
             .map { keychains + "/" + $0 }
     }
 
+    private static var home: String {
+        if let path = ProcessInfo.processInfo.environment["HOME"], path.hasPrefix("/") { return path }
+        guard let entry = unsafe getpwuid(getuid()) else { return "/" }
+        return unsafe String(cString: entry.pointee.pw_dir)
+    }
+
     private static func base(_ variable: String, _ standard: String) -> String {
         // A relative path in the variable is to be ignored, says the specification.
         if let path = ProcessInfo.processInfo.environment[variable], path.hasPrefix("/") { return path }
-        return NSHomeDirectory() + "/" + standard
+        return home + "/" + standard
     }
 }

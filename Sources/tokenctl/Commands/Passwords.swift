@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Foundation
+internal import Glibc
 internal import KeychainHost
 internal import TokenKit
 
@@ -126,7 +126,7 @@ struct FindGenericPassword: ParsableCommand {
         let secret = try keychain.secret(of: item.reference) ?? Secret(copying: [UInt8]().span)
         if passwordOnly { return StandardOutput.write(secret, newline: true) }
         try ItemText.show(item, in: keychain.path, json: output.json)
-        FileHandle.standardError.write(Data("password: ".utf8))
+        _ = Descriptor.write("password: ", to: STDERR_FILENO)
         StandardOutput.write(secret, newline: true, to: STDERR_FILENO)
     }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import KeychainHost
 internal import PIVDriver
 internal import TokenKit
@@ -23,7 +24,7 @@ struct Watch: ParsableCommand {
         ReaderMonitor().run { event in
             let line = Watch.line(event)
             // A closed pipe ends the watch.
-            guard show(line) else { Foundation.exit(0) }
+            guard show(line) else { Glibc.exit(0) }
         }
     }
 
@@ -38,8 +39,7 @@ struct Watch: ParsableCommand {
             let parts = [event.event, event.reader.map { "'\($0)'" }, event.token, event.label, event.reason]
             text = Listing.printable(parts.compactMap { $0 }.joined(separator: "  "))
         }
-        do { try FileHandle.standardOutput.write(contentsOf: Data("\(text)\n".utf8)) } catch { return false }
-        return true
+        return Descriptor.write(text + "\n", to: STDOUT_FILENO)
     }
 
     private static func line(_ event: ReaderEvent) -> Event {

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 
 /// A line of a listing: cells for people, keys for programs.
 protocol Row: Encodable {

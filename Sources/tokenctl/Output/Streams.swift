@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import TokenKit
 
 enum StandardInput {
@@ -20,20 +21,29 @@ enum StandardOutput {
     static func write(_ secret: borrowing Secret, newline: Bool = false, to descriptor: Int32 = STDOUT_FILENO) {
         // Whatever print has buffered comes first.
         fflush(nil)
-        writeAll(secret.bytes, to: descriptor)
-        if newline { writeAll([UInt8(ascii: "\n")].span, to: descriptor) }
+        _ = Descriptor.write(secret.bytes, to: descriptor)
+        if newline { _ = Descriptor.write("\n", to: descriptor) }
+    }
+}
+
+enum Descriptor {
+    /// - Returns: whether all of it was written.
+    static func write(_ text: String, to descriptor: Int32) -> Bool {
+        write(Array(text.utf8).span, to: descriptor)
     }
 
-    private static func writeAll(_ bytes: Span<UInt8>, to descriptor: Int32) {
+    /// - Returns: whether all of it was written.
+    static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Bool {
         unsafe bytes.withUnsafeBytes { buffer in
             var offset = 0
             while offset < buffer.count {
-                let count = unsafe Foundation.write(
+                let count = unsafe Glibc.write(
                     descriptor, buffer.baseAddress?.advanced(by: offset), buffer.count - offset)
                 if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return }
+                guard count > 0 else { return false }
                 offset += count
             }
+            return true
         }
     }
 }

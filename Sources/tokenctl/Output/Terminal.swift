@@ -4,7 +4,8 @@
 // - questions go through pinentry where there is a desktop or a terminal for it, else to the terminal itself;
 // - errors are one line: tokenctl: what failed: why (what to do).
 
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 internal import KeychainHost
 
 enum Terminal {
