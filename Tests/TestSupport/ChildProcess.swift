@@ -74,6 +74,6 @@ private final class CStrings {
     }
 
     deinit {
-        pointers.forEach { free($0) }
+        for pointer in pointers { free(pointer) }
     }
 }
