@@ -127,6 +127,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     /// The service looks into its readers every 0.4 seconds; until it has, a card that is gone is one that does not answer.
     private func explanation(of error: TokenError) -> TokenError {
         guard error.code == .card(.communication) else { return error }
+        if let end { return TokenError(end) }
         for _ in 0..<30 {
             let now = CardError(handle.probe(), reader: reader.name)
             if now.code == .removed { return TokenError(now) }

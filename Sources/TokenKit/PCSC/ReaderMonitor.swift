@@ -63,13 +63,17 @@ public final class ReaderMonitor: Sendable {
     /// Ends the watch at once. It may be called from any thread and more than once.
     public func cancel() {
         // SCardCancel has no effect on a wait that is about to begin: so it is repeated for as long as one goes on.
-        while state.withLock({ state in
+        while cancelOnce() { usleep(1_000) }
+    }
+
+    /// Whether there is a wait that may have missed it. In a child by `fork` there is none: the thread stayed behind.
+    private func cancelOnce() -> Bool {
+        state.withLock { state in
             if !state.isCancelled { cancellation.signal() }
             state.isCancelled = true
-            if state.isWaiting { state.context?.cancel() }
-            return state.isWaiting
-        }) {
-            usleep(1_000)
+            guard state.isWaiting, let context = state.context, context.isOwn else { return false }
+            context.cancel()
+            return true
         }
     }
 
@@ -85,7 +89,7 @@ public final class ReaderMonitor: Sendable {
         defer { state.withLock { $0.context = nil } }
         var plugAndPlay = PCSCStatus(reader: PCSCStatus.plugAndPlay)
         while !isCancelled {
-            let readers = try look(at: context)
+            guard let readers = try look(at: context) else { continue }
             let events = states.update(to: readers.map(\.snapshot))
             events.forEach(report)
             // What wakes us up in vain, such as another program's connections, does so at a bounded rate.
@@ -94,16 +98,15 @@ public final class ReaderMonitor: Sendable {
         }
     }
 
-    private func look(at context: PCSCContext) throws(CardError) -> [PCSCStatus] {
-        while true {
-            let unknown = try context.readerNames().map { PCSCStatus(reader: $0) }
-            guard !unknown.isEmpty else { return [] }
-            let (code, now) = context.statusChange(from: unknown, seconds: 0)
-            switch code {
-            case .success, .timeout: return now
-            case .unknownReader: continue
-            default: throw CardError(code)
-            }
+    /// The readers as they are now; nil where one of them went away meanwhile.
+    private func look(at context: PCSCContext) throws(CardError) -> [PCSCStatus]? {
+        let unknown = try context.readerNames().map { PCSCStatus(reader: $0) }
+        guard !unknown.isEmpty else { return [] }
+        let (code, now) = context.statusChange(from: unknown, seconds: 0)
+        switch code {
+        case .success, .timeout: return now
+        case .unknownReader: return nil
+        default: throw CardError(code)
         }
     }
 
