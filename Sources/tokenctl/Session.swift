@@ -101,6 +101,11 @@ enum Directories {
             .map { keychains + "/" + $0 }
     }
 
+    /// A path as people read it, with `~` for their home.
+    static func abbreviated(_ path: String) -> String {
+        path.hasPrefix(home + "/") ? "~" + path.dropFirst(home.count) : path
+    }
+
     private static var home: String {
         if let path = ProcessInfo.processInfo.environment["HOME"], path.hasPrefix("/") { return path }
         guard let entry = unsafe getpwuid(getuid()) else { return "/" }

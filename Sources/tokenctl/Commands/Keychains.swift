@@ -15,7 +15,7 @@ struct ListKeychains: ParsableCommand {
         let kind: String
         let state: String
         let location: String
-        var cells: [String] { [name, kind, state, location] }
+        var cells: [String] { [name, kind, state, Directories.abbreviated(location)] }
     }
 
     func run() throws {
