@@ -8,7 +8,7 @@ extension PIVApplet {
     private static let registeredProvider: [UInt8] = [0xA0, 0x00, 0x00, 0x03, 0x08]
 
     /// Yubico's one-time password application, which older keys tell their serial number through.
-    static let oneTimePasswordIdentifier: [UInt8] = [0xA0, 0x00, 0x00, 0x05, 0x27, 0x20, 0x01]
+    static let oneTimePasswordIdentifier: [UInt8] = [0xA0, 0x00, 0x00, 0x05, 0x27, 0x20, 0x01, 0x01]
 
     mutating func select(_ command: CommandAPDU) throws(Refusal) -> ResponseAPDU {
         guard command.p1 == 0x04, command.p2 & 0xF3 == 0 else { throw Refusal(.incorrectParameters) }
@@ -26,7 +26,9 @@ extension PIVApplet {
     }
 
     private mutating func selectOther(_ name: [UInt8]) throws(Refusal) -> ResponseAPDU {
-        if profile.firmware != nil, profile.has(.otherSelectionDeselects), name == PIVApplet.oneTimePasswordIdentifier {
+        if profile.firmware != nil, profile.has(.otherSelectionDeselects), name.count > 6,
+            PIVApplet.oneTimePasswordIdentifier.starts(with: name)
+        {
             session.deselect()
             session.application = .oneTimePassword
             return .success()

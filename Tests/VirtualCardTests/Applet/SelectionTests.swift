@@ -77,11 +77,12 @@ import VirtualCard
         #expect(!answer.data.isEmpty)
     }
 
-    @Test func oldYubiKeysTellTheirSerialNumberElsewhere() throws {
+    @Test(arguments: ["A0000005272001", "A000000527200101"])
+    func oldYubiKeysTellTheirSerialNumberElsewhere(name: String) throws {
         let card = try CardConversation(.yubiKey43)
         try card.select()
         #expect(try card.send(0xF8, 0x00, 0x00).status == .instructionNotSupported)
-        #expect(try card.select([0xA0, 0x00, 0x00, 0x05, 0x27, 0x20, 0x01]).status == .success)
+        #expect(try card.select([UInt8](hex: name)).status == .success)
         #expect(try card.send(0x01, 0x10, 0x00).data.count == 4)
         #expect(try card.getData(0x7E).status == .instructionNotSupported)
         try card.select()
