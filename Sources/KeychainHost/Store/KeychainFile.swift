@@ -109,21 +109,27 @@ struct KeychainFile {
 }
 
 extension KeychainFile {
+    /// Makes what is missing of a path, each folder for the owner alone.
     private static func makeFolder(_ path: String) throws(KeychainError) {
-        guard unsafe mkdir(path, folderMode) != 0 else {
-            guard unsafe chmod(path, folderMode) == 0 else { throw failure("the mode of \(path) cannot be set") }
-            return
-        }
-        switch errno {
-        case EEXIST: return
-        case ENOENT:
-            guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
-                throw failure("the folder \(path) cannot be made")
+        var folder = ""
+        for (depth, part) in path.split(separator: "/").enumerated() {
+            folder += (depth > 0 || path.hasPrefix("/") ? "/" : "") + part
+            guard !isFolder(folder) else { continue }
+            // Another process may be making the same one.
+            guard unsafe mkdir(folder, folderMode) == 0 || (errno == EEXIST && isFolder(folder)) else {
+                throw failure("the folder \(folder) cannot be made")
             }
-            try makeFolder(String(path[..<slash]))
-            try makeFolder(path)
-        default: throw failure("the folder \(path) cannot be made")
+            guard unsafe chmod(folder, folderMode) == 0 else {
+                throw failure("the mode of \(folder) cannot be set")
+            }
         }
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        let code = errno
+        defer { errno = code }
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Wraps `realpath`.

@@ -18,7 +18,10 @@ extension KeychainError {
         case .permission, .authorization: self.init(.writePermission)
         case .noMemory: self.init(.allocate)
         case .tooBig: self.init(.dataTooLarge)
-        case .cannotOpen: self.init(.notAvailable, "the keychain file cannot be opened: \(error.message)")
+        case .cannotOpen:
+            self.init(
+                .notAvailable, "the keychain file cannot be opened: \(error.message)",
+                remedy: "make sure that its folder can be written to")
         case .busy, .locked:
             self.init(.notAvailable, "another program holds the keychain file", remedy: "try again")
         case .corrupt:

@@ -53,6 +53,27 @@ private func entries(_ folder: String) -> [String] {
         #expect(keychain.path == folder.path("a/b/k"))
     }
 
+    @Test func theUmaskTakesNothingAndGivesNothing() throws {
+        let folder = try TemporaryFolder()
+        for (name, mask) in [("open", "000"), ("shut", "777")] {
+            let path = folder.path("\(name)/k")
+            let lines = try WriterProcess(["create", path], umask: mask).remainingLines()
+            #expect(lines.last == "created")
+            #expect(mode(folder.path(name)) == 0o700)
+            #expect(mode(path) == 0o600)
+        }
+    }
+
+    @Test func aFolderThatCannotBeMadeIsAnError() throws {
+        let folder = try TemporaryFolder()
+        symlink(folder.path("nowhere"), folder.path("dangling"))
+        write([1], to: folder.path("file"))
+        for path in ["dangling/k", "dangling/a/k", "file/k", "file/a/k"] {
+            #expect(throws: KeychainError(.io)) { try create(folder.path(path)) }
+        }
+        #expect(entries(folder.path) == ["dangling", "file"])
+    }
+
     @Test func creatingLeavesNothingButTheKeychain() throws {
         let folder = try TemporaryFolder()
         do { _ = try create(folder.path("k")) }

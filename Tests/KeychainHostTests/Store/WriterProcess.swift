@@ -7,9 +7,15 @@ final class WriterProcess {
     private let input = Pipe()
     private var pending = Data()
 
-    init(_ arguments: [String], password: String = "correct") throws {
-        process.executableURL = Self.executable
-        process.arguments = arguments
+    /// - Parameter umask: The umask it works under, in octal; nil for this process's own.
+    init(_ arguments: [String], password: String = "correct", umask: String? = nil) throws {
+        if let umask {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "umask \(umask); exec \"$0\" \"$@\"", Self.executable.path] + arguments
+        } else {
+            process.executableURL = Self.executable
+            process.arguments = arguments
+        }
         process.standardOutput = output
         process.standardInput = input
         try process.run()
