@@ -78,6 +78,7 @@ extension PIVToken {
         case _ where status.isWrongPIN:
             pins.refused(
                 PINState.fingerprint(block, of: reference), of: reference, triesLeft: status.triesLeft)
+            throw TokenError.incorrect(status, what)
         case .authenticationMethodBlocked:
             pins.refused(nil, of: reference, triesLeft: 0)
             throw TokenError.blocked(reference)
@@ -86,9 +87,8 @@ extension PIVToken {
         case .securityStatusNotSatisfied:
             throw TokenError(
                 .conditionsNotSatisfied, "\(what): the card takes no PIN this way (use its contacts)", status: status)
-        default: break
+        default: throw TokenError(status, what)
         }
-        throw TokenError(status, what)
     }
 
     // MARK: - Asking the card

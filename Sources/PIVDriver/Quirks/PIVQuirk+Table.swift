@@ -7,14 +7,15 @@ extension PIVQuirk {
             // Over the air the ATR has no room for the last letter.
             "YubiKey 5", by: "Yubico", where: Match(historicalText: "YubiKe"),
             [
-                .tellsVersion, .tellsSerialNumber, .mayTellMetadata, .attests, .anyPINCharacters, .onlyApplicationPIN,
+                .tellsVersion, .tellsSerialNumber, .mayTellMetadata, .mayAttest, .anyPINCharacters, .onlyApplicationPIN,
                 .retiredKeysWithoutHistory,
             ],
             profiles: ["yubikey-5.7", "yubikey-5.4", "yubikey-5.3.1", "yubikey-nfc"]),
         PIVQuirk(
             "YubiKey 4", by: "Yubico", where: Match(historicalText: "Yubikey4"),
             [
-                .tellsVersion, .attests, .anyPINCharacters, .onlyApplicationPIN, .noLogout, .retiredKeysWithoutHistory,
+                .tellsVersion, .mayAttest, .anyPINCharacters, .onlyApplicationPIN, .noLogout,
+                .retiredKeysWithoutHistory,
             ],
             profiles: ["yubikey-4.3", "yubikey-4.2"]),
         PIVQuirk(

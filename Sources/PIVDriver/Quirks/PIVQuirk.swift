@@ -10,8 +10,8 @@ package struct PIVQuirk: Sendable {
         case tellsSerialNumber
         /// May tell of its keys and PINs (Yubico, `F7`); whether it does is seen when it is asked.
         case mayTellMetadata
-        /// Attests to keys that it generated (Yubico, `F9`).
-        case attests
+        /// May attest to keys that it generated (Yubico, `F9`); from version 4.3 it does.
+        case mayAttest
         /// Takes any characters in a PIN, not only digits.
         case anyPINCharacters
         /// Has no other PIN than the application's: its Discovery Object is missing, or tells nothing new.

@@ -52,7 +52,7 @@ public struct PIVToken: Token {
         self.memory = memory
         quirks = PIVQuirks(of: atr, application)
         selection = Selection(epoch: card.epoch, isConfirmed: true)
-        knowledge = Knowledge(tellsMetadata: quirks.has(.mayTellMetadata), attests: quirks.has(.attests))
+        knowledge = Knowledge(tellsMetadata: quirks.has(.mayTellMetadata), attests: quirks.has(.mayAttest))
         announceLengths(to: card.link)
     }
 

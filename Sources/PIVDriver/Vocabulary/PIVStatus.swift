@@ -70,18 +70,20 @@ extension TokenError {
         case .notEnoughMemory, .memoryFailure: (.storage, "the card's memory is full or failed")
         case .incorrectData: (.unsupported, "the card does not take this data")
         case .secureMessagingNotSupported, 0x6987, 0x6988: (.unsupported, "the card wants secure messaging")
-        case _ where status.isWrongPIN: (.pinIncorrect, TokenError.wrong(triesLeft: status.triesLeft))
         case _ where status.isUnknownFunction: (.unsupported, "the card cannot do that")
         default: (.malformed, "the card failed")
         }
     }
 
-    private static func wrong(triesLeft: Int?) -> String {
-        switch triesLeft {
-        case 0?: "wrong, and no try is left"
-        case 1?: "wrong, one try is left"
-        case let count?: "wrong, \(count) tries are left"
-        case nil: "wrong"
-        }
+    /// The card looked at a value and refused it.
+    static func incorrect(_ status: StatusWord, _ what: String) -> TokenError {
+        let why =
+            switch status.triesLeft {
+            case 0?: "wrong, and no try is left"
+            case 1?: "wrong, one try is left"
+            case let count?: "wrong, \(count) tries are left"
+            case nil: "wrong"
+            }
+        return TokenError(.pinIncorrect, "\(what): \(why)", triesLeft: status.triesLeft, status: status)
     }
 }

@@ -15,7 +15,7 @@ import TokenKit
 
     @Test(
         arguments: [
-            (0x6982, .pinRequired), (0x6983, .pinBlocked), (0x63C2, .pinIncorrect), (0x6300, .pinIncorrect),
+            (0x6982, .pinRequired), (0x6983, .pinBlocked), (0x63C2, .malformed), (0x6300, .malformed),
             (0x6985, .conditionsNotSatisfied), (0x6A82, .notFound), (0x6A88, .notFound), (0x6A84, .storage),
             (0x6581, .storage), (0x6A80, .unsupported), (0x6A81, .unsupported), (0x6D00, .unsupported),
             (0x6700, .unsupported), (0x6882, .unsupported), (0x6987, .unsupported), (0x6F00, .malformed),
@@ -41,6 +41,15 @@ import TokenKit
         for number in UInt16.min...UInt16.max {
             #expect(!TokenError(StatusWord(rawValue: number), "x").reason.isEmpty)
         }
+    }
+
+    @Test(
+        arguments: [(0x63C2, "2 tries"), (0x63C1, "one try"), (0x63C0, "no try"), (0x6300, "wrong")]
+            as [(UInt16, String)])
+    func aRefusedValueSaysWhatIsLeft(status: UInt16, words: String) {
+        let error = TokenError.incorrect(StatusWord(rawValue: status), "presenting the PIN")
+        #expect(error.code == .pinIncorrect)
+        #expect(error.reason.contains(words))
     }
 
     @Test func blockedValuesSayWhatToDo() {
