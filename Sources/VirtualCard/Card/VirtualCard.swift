@@ -88,13 +88,18 @@ public final class VirtualCard: Sendable {
 
     /// Takes the power, or gives a reset: selection, PIN state and half-sent commands are gone.
     public func reset() {
-        sensor.interrupt()
+        stopWaiting()
         machine.withLock { $0.reset() }
     }
 
     /// Touches the card, as a key with a touch policy asks for. A touch counts for 15 seconds and for one use.
     public func touch() {
         sensor.touch()
+    }
+
+    /// Ends the wait for a touch, as taking the card out does.
+    func stopWaiting() {
+        sensor.interrupt()
     }
 
     /// Whether a command waits for ``touch()``.

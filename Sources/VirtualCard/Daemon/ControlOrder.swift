@@ -48,6 +48,9 @@ public enum ControlOrder: Sendable, Hashable {
 }
 
 extension CardFault {
+    /// The largest number that an order may have: milliseconds of a delay, or bytes of an answer.
+    private static let limit = 1_000_000
+
     /// Reads `delay MILLISECONDS`, `drop`, `reset`, `remove`, `status SW`, `truncate BYTES` or `oversize BYTES`.
     public init?(parsing words: [String]) {
         switch (words.first, words.count) {
@@ -58,7 +61,7 @@ extension CardFault {
             guard let status = Hex.decode(words[1]), status.count == 2 else { return nil }
             self = .status(StatusWord(status[0], status[1]))
         case (let kind?, 2):
-            guard let number = Int(words[1]), number >= 0 else { return nil }
+            guard let number = Int(words[1]), (0...CardFault.limit).contains(number) else { return nil }
             switch kind {
             case "delay": self = .delay(.milliseconds(number))
             case "truncate": self = .truncate(to: number)

@@ -69,6 +69,7 @@ public final class VPCDLink: Sendable {
             state.isInserted = false
             state.connection?.shutDown()
         }
+        card.stopWaiting()
         wakeUp.signal()
     }
 
@@ -78,6 +79,7 @@ public final class VPCDLink: Sendable {
             state.isStopped = true
             state.connection?.shutDown()
         }
+        card.stopWaiting()
         wakeUp.signal()
     }
 

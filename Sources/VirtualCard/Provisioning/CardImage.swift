@@ -3,9 +3,9 @@ internal import TokenKit
 
 /// The content of a card as a folder of files, a file for each data object and each key.
 ///
-/// Objects: `discovery.bin`, with its tag `7E`, and without the tag `53` `ccc.bin`, `chuid.bin`, `security.bin`, `printed.bin`
-/// and `keyhistory.bin`. Certificates, PEM or DER, and keys, PKCS#12 with an empty password: `auth-9a`, `sign-9c`,
-/// `keymgmt-9d`, `cardauth-9e` and `hist1-82` to `hist20-95`, with `.crt` and `.p12`. Any of them may be missing.
+/// Objects: `discovery.bin`, with its tag `7E`, and without the tag `53` `ccc.bin`, `chuid.bin`, `security.bin`,
+/// `printed.bin` and `keyhistory.bin`. Certificates, PEM or DER, and keys, PKCS#12 with an empty password: `auth-9a`,
+/// `sign-9c`, `keymgmt-9d`, `cardauth-9e` and `hist1-82` to `hist20-95`, with `.crt` and `.p12`. Any may be missing.
 public struct CardImage: Sendable {
     private static let fileLimit = 1 << 20
 
@@ -29,8 +29,8 @@ public struct CardImage: Sendable {
 
     /// Reads a folder.
     ///
-    /// - Throws: ``VirtualCardError`` `.unreadable` for a folder without any such file, `.corrupt` for a file that is not
-    ///   what its name says.
+    /// - Throws: ``VirtualCardError`` `.unreadable` for a folder without any such file, `.corrupt` for a file that is
+    ///   not what its name says.
     public static func load(_ folder: String) throws(VirtualCardError) -> CardImage {
         var image = CardImage()
         for (name, tag) in objectFiles { image.objects[tag] = try read(folder, name) }

@@ -1,7 +1,7 @@
 public import SystemCrypto
 internal import TokenKit
 
-/// Makes a virtual card that is ready for use: keys, certificates of an authority of its own, and the objects around them.
+/// Makes a virtual card that is ready for use: keys, certificates of an authority of its own, the objects around them.
 ///
 ///     var builder = VirtualCardBuilder(profile: .yubiKey57)
 ///     builder.keys[.authentication] = VirtualCardBuilder.Key(.rsa2048)

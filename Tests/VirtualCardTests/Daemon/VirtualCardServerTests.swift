@@ -149,7 +149,8 @@ private func send(_ order: ControlOrder, to path: String) throws -> [String: Str
 
     @Test(arguments: [
         "", "fault", "fault drop", "fault drop at", "fault drop at x", "fault drop at -1", "fault delay at 1",
-        "fault status 9 at 1", "fault status 90000 at 1", "fault truncate -1 at 0", "fault melt 3 at 0", "status now",
+        "fault status 9 at 1", "fault status 90000 at 1", "fault truncate -1 at 0", "fault oversize 1000001 at 0",
+        "fault melt 3 at 0", "status now",
         "fault clear all",
     ])
     func anythingElseIsNoOrder(line: String) {
