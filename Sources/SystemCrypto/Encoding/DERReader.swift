@@ -8,7 +8,7 @@ struct DERElement {
     var reader: DERReader { DERReader(content) }
 }
 
-/// A cursor over the elements of DER, X.690 §10: definite, shortest lengths only. Bytes of a secret have no place here.
+/// A cursor over the elements of DER. Bytes of a secret have no place here.
 struct DERReader {
     private var rest: ArraySlice<UInt8>
 
@@ -25,7 +25,7 @@ struct DERReader {
     /// The next element, which must have this tag.
     mutating func read(_ tag: UInt8) throws(CryptoError) -> DERElement {
         let element = try read()
-        guard element.tag == tag else { throw malformed("DER tag") }
+        guard element.tag == tag else { throw CryptoError(.malformed, "DER tag") }
         return element
     }
 
@@ -36,31 +36,14 @@ struct DERReader {
 
     /// The next element.
     mutating func read() throws(CryptoError) -> DERElement {
-        let start = rest
-        // Tags of more than one byte do not occur in X.509.
-        guard let tag = rest.popFirst(), tag & 0x1F != 0x1F else { throw malformed("DER tag") }
-        let length = try readLength()
-        guard length <= rest.count else { throw malformed("DER length") }
-        let content = rest.prefix(length)
-        rest = rest.dropFirst(length)
-        return DERElement(tag: tag, content: content, encoded: start.prefix(start.count - rest.count))
+        let header = try DERHeader(rest.span)
+        let encoded = rest.prefix(header.content.upperBound)
+        rest = rest.dropFirst(header.content.upperBound)
+        return DERElement(tag: header.tag, content: encoded.dropFirst(header.content.lowerBound), encoded: encoded)
     }
 
     /// - Throws: `malformed` for bytes that nobody read.
     func finish() throws(CryptoError) {
-        guard isAtEnd else { throw malformed("DER trailing bytes") }
+        guard isAtEnd else { throw CryptoError(.malformed, "DER trailing bytes") }
     }
-
-    private mutating func readLength() throws(CryptoError) -> Int {
-        guard let first = rest.popFirst() else { throw malformed("DER length") }
-        guard first > 0x7F else { return Int(first) }
-        let count = Int(first & 0x7F)
-        guard 1...4 ~= count, count <= rest.count, rest.first != 0 else { throw malformed("DER length") }
-        let length = rest.prefix(count).reduce(0) { $0 << 8 | Int($1) }
-        rest = rest.dropFirst(count)
-        guard length > 0x7F else { throw malformed("DER length") }
-        return length
-    }
-
-    private func malformed(_ operation: String) -> CryptoError { CryptoError(.malformed, operation) }
 }

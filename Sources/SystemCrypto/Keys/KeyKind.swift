@@ -70,13 +70,12 @@ public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
 
     /// The kind of a key that OpenSSL has.
     init(of key: KeyHandle) {
-        let name = unsafe EVP_PKEY_get0_type_name(key.pointer).map { unsafe String(cString: $0) } ?? "unknown"
-        switch name {
+        switch key.algorithmName {
         case "RSA": self = .rsa(bits: Int(unsafe EVP_PKEY_get_bits(key.pointer)))
         case "ED25519": self = .ed25519
         case "X25519": self = .x25519
         case "EC": self = KeyKind.curve(of: key)
-        default: self = .other(name)
+        default: self = .other(key.algorithmName)
         }
     }
 

@@ -37,25 +37,7 @@ extension PrivateKey {
     ///
     /// - Throws: `invalidKey` for a scalar that is zero or not below the curve's order.
     public convenience init(ecScalar scalar: borrowing Secret, curve: KeyKind) throws(CryptoError) {
-        guard let length = curve.coordinateLength, let identifier = curve.curveIdentifier else {
-            throw CryptoError(.unsupported, "scalar on \(curve)")
-        }
-        guard scalar.count == length else { throw CryptoError(.invalidLength, "EC scalar") }
-        // ECPrivateKey, RFC 5915 §3, without the public key: reading it makes OpenSSL compute that.
-        let head = [DER.Tag.integer, 1, 1, DER.Tag.octetString, UInt8(truncatingIfNeeded: length)]
-        let tail = DER.element(DER.Tag.context(0), DER.objectIdentifier(identifier))
-        let start = [DER.Tag.sequence] + DER.length(head.count + length + tail.count) + head
-        let der = Secret(capacity: start.count + length + tail.count) { output in
-            for byte in start { output.append(byte) }
-            let bytes = scalar.bytes
-            for index in bytes.indices { output.append(bytes[index]) }
-            for byte in tail { output.append(byte) }
-        }
-        do {
-            try self.init(checking: KeyHandle(der.bytes, type: EVP_PKEY_EC))
-        } catch {
-            throw CryptoError(.invalidKey, "EC scalar", reason: error.reason)
-        }
+        try self.init(checking: KeyHandle(ecScalar: scalar, curve: curve))
     }
 
     /// An Ed25519 or X25519 key from its 32 secret bytes.
@@ -96,6 +78,30 @@ extension PrivateKey {
 }
 
 extension KeyHandle {
+    /// A key of a `PrivateKeyInfo` without the public key: reading it makes OpenSSL compute that.
+    convenience init(ecScalar scalar: borrowing Secret, curve: KeyKind) throws(CryptoError) {
+        guard let length = curve.coordinateLength, let identifier = curve.curveIdentifier else {
+            throw CryptoError(.unsupported, "scalar on \(curve)")
+        }
+        guard scalar.count == length else { throw CryptoError(.invalidLength, "EC scalar") }
+        // ECPrivateKey inside OCTET STRING inside PrivateKeyInfo, from the inside; each part comes before the scalar.
+        let key = DER.integer([1]) + [DER.Tag.octetString] + DER.length(length)
+        let inner = [DER.Tag.sequence] + DER.length(key.count + length) + key
+        let algorithm = DER.sequence([DER.objectIdentifier(.ecPublicKey), DER.objectIdentifier(identifier)])
+        let info = DER.integer([0]) + algorithm + [DER.Tag.octetString] + DER.length(inner.count + length) + inner
+        let head = [DER.Tag.sequence] + DER.length(info.count + length) + info
+        let der = Secret(capacity: head.count + length) { output in
+            for byte in head { output.append(byte) }
+            let bytes = scalar.bytes
+            for index in bytes.indices { output.append(bytes[index]) }
+        }
+        do {
+            try self.init(pkcs8: der.bytes)
+        } catch {
+            throw CryptoError(.invalidKey, "EC scalar", reason: error.reason)
+        }
+    }
+
     fileprivate convenience init(_ primes: borrowing RSAPrimes, publicExponent: [UInt8]) throws(CryptoError) {
         let p = try BigNumber(primes.p.bytes)
         let q = try BigNumber(primes.q.bytes)
@@ -135,6 +141,11 @@ extension KeyHandle {
         guard dP.equals(givenDP), dQ.equals(givenDQ), one.isOne else { throw CryptoError(.invalidKey, "RSA primes") }
         return d
     }
+}
+
+extension OID {
+    /// RFC 5480 §2.1.1.
+    fileprivate static let ecPublicKey: OID = "1.2.840.10045.2.1"
 }
 
 extension KeyKind {

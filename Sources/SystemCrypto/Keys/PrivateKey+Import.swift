@@ -38,8 +38,8 @@ extension PrivateKey {
         let handle: KeyHandle
         switch PrivateKeyFormat(der) {
         case .pkcs8: handle = try KeyHandle(pkcs8: der)
-        case .pkcs1: handle = try KeyHandle(der, type: EVP_PKEY_RSA)
-        case .sec1: handle = try KeyHandle(der, type: EVP_PKEY_EC)
+        case .pkcs1: handle = try KeyHandle(pkcs1: der)
+        case .sec1: handle = try KeyHandle(SEC1PrivateKey(der))
         case .encryptedPKCS8:
             switch password {
             case .some(let password): handle = try KeyHandle(encryptedPKCS8: der, password: password)
@@ -52,13 +52,14 @@ extension PrivateKey {
 
     /// A key whose halves come from outside and have to belong together.
     convenience init(checking handle: KeyHandle) throws(CryptoError) {
-        try self.init(handle: handle)
-        // Curve25519 keys carry no public half of their own.
-        guard kind.isEC else { return }
-        let operation = try handle.makeContext("private key")
-        try unsafe OpenSSL.check("private key", failing: .invalidKey) { _ in
-            unsafe EVP_PKEY_pairwise_check(operation.pointer)
+        // RSA's check takes a while, and Curve25519 keys carry no public half of their own.
+        if handle.algorithmName == "EC" {
+            let operation = try handle.makeContext("private key")
+            try unsafe OpenSSL.check("private key", failing: .invalidKey) { _ in
+                unsafe EVP_PKEY_private_check(operation.pointer) == 1 ? EVP_PKEY_pairwise_check(operation.pointer) : 0
+            }
         }
+        try self.init(handle: handle)
     }
 }
 
@@ -67,15 +68,14 @@ enum PrivateKeyFormat {
     case pkcs8, encryptedPKCS8, pkcs1, sec1
 
     init?(_ der: Span<UInt8>) {
-        guard der.count > 2, der[0] == DER.Tag.sequence else { return nil }
-        let first = der[1] > 0x7F ? 2 + Int(der[1] & 0x7F) : 2
-        guard first + 4 <= der.count else { return nil }
-        if der[first] == DER.Tag.sequence {
+        var outer = der
+        guard var fields = try? outer.readDER(DER.Tag.sequence), outer.isEmpty, !fields.isEmpty else { return nil }
+        if fields[0] == DER.Tag.sequence {
             self = .encryptedPKCS8
             return
         }
-        guard der[first] == DER.Tag.integer, der[first + 1] == 1 else { return nil }
-        switch der[first + 3] {
+        guard (try? fields.readDER(DER.Tag.integer)) != nil, !fields.isEmpty else { return nil }
+        switch fields[0] {
         case DER.Tag.sequence: self = .pkcs8
         case DER.Tag.integer: self = .pkcs1
         case DER.Tag.octetString: self = .sec1
@@ -86,7 +86,7 @@ enum PrivateKeyFormat {
 
 extension KeyHandle {
     /// Wraps `d2i_PKCS8_PRIV_KEY_INFO` and `EVP_PKCS82PKEY_ex`.
-    fileprivate convenience init(pkcs8 der: Span<UInt8>) throws(CryptoError) {
+    convenience init(pkcs8 der: Span<UInt8>) throws(CryptoError) {
         let info = try unsafe der.withPointer { start, count throws(CryptoError) in
             try unsafe Handle("PKCS#8", failing: .malformed, release: PKCS8_PRIV_KEY_INFO_free) { _ in
                 var cursor: UnsafePointer<UInt8>? = unsafe start
@@ -140,18 +140,33 @@ extension KeyHandle {
         try unsafe self.init("PKCS#8", failing: .malformed) { context in unsafe EVP_PKCS82PKEY_ex(info, context, nil) }
     }
 
-    /// A key in the format of its algorithm. Wraps `d2i_PrivateKey_ex`.
-    convenience init(_ der: Span<UInt8>, type: Int32) throws(CryptoError) {
-        try unsafe self.init("private key", failing: .malformed) { context in
+    /// Wraps `d2i_PrivateKey_ex`.
+    fileprivate convenience init(pkcs1 der: Span<UInt8>) throws(CryptoError) {
+        try unsafe self.init("RSA private key", failing: .malformed) { context in
             unsafe der.withPointer { start, count in
                 var cursor: UnsafePointer<UInt8>? = unsafe start
-                let key = unsafe d2i_PrivateKey_ex(type, nil, &cursor, count, context, nil)
+                let key = unsafe d2i_PrivateKey_ex(EVP_PKEY_RSA, nil, &cursor, count, context, nil)
                 guard unsafe cursor == start + count else {
                     unsafe EVP_PKEY_free(key)
                     return nil
                 }
                 return unsafe key
             }
+        }
+    }
+
+    /// - Throws: `unsupported` for a curve that is not NIST's, `invalidKey` for a public key of another scalar.
+    fileprivate convenience init(_ key: consuming SEC1PrivateKey) throws(CryptoError) {
+        let curves: [KeyKind] = [.ecP256, .ecP384, .ecP521]
+        let identifier = key.curve
+        guard let curve = curves.first(where: { $0.curveIdentifier == identifier }) else {
+            throw CryptoError(.unsupported, "SEC 1 key on another curve")
+        }
+        let point = key.point
+        try self.init(ecScalar: key.scalar, curve: curve)
+        guard let point else { return }
+        guard try PublicKey(ecPoint: point, curve: curve) == PublicKey(handle: self) else {
+            throw CryptoError(.invalidKey, "SEC 1 key")
         }
     }
 }

@@ -44,4 +44,9 @@ final class KeyHandle: @unchecked Sendable {
             unsafe EVP_PKEY_CTX_new_from_pkey(context, pointer, nil)
         }
     }
+
+    /// The algorithm's name in OpenSSL.
+    var algorithmName: String {
+        unsafe EVP_PKEY_get0_type_name(pointer).map { unsafe String(cString: $0) } ?? "unknown"
+    }
 }
