@@ -20,6 +20,8 @@ struct PINState: Sendable {
     /// Whether the PIN was presented since the card was selected, and nothing took that back.
     private(set) var isPresented = false
 
+    /// Whether what is known of tries was learned in this transaction, so that nobody has spent any since.
+    private var isCurrent = false
     private var tries: [PINReference: Tries] = [:]
     private var rejected: Set<[UInt8]> = []
 
@@ -32,7 +34,21 @@ struct PINState: Sendable {
 
     mutating func learn(_ tries: Tries, of reference: PINReference) {
         self.tries[reference] = tries
+        isCurrent = true
     }
+
+    /// Whether the tries are to be asked for before one is spent. A full count is believed: a second signature is to cost
+    /// no more commands than it must, and its PIN was right before.
+    func wantsTries(of reference: PINReference) -> Bool {
+        switch tries(of: reference) {
+        case .unknown: true
+        case .left: !isCurrent
+        case .all: false
+        }
+    }
+
+    /// A new transaction: other programs had the card in between.
+    mutating func beginTransaction() { isCurrent = false }
 
     /// What the card makes of a value is unknown until it has answered.
     mutating func sending(to reference: PINReference) {
@@ -54,7 +70,7 @@ struct PINState: Sendable {
 
     /// The card refused a value, and told so many tries.
     mutating func refused(_ fingerprint: [UInt8]?, of reference: PINReference, triesLeft: Int?) {
-        tries[reference] = triesLeft.map { .left($0) } ?? .unknown
+        learn(triesLeft.map { .left($0) } ?? .unknown, of: reference)
         if let fingerprint { rejected.insert(fingerprint) }
     }
 

@@ -56,9 +56,8 @@ extension PIVToken {
                 .pinKnownIncorrect, "the card refused this very value before; it was not sent again",
                 triesLeft: pins.triesLeft(of: reference))
         }
-        if selection.epoch != card.epoch || pins.tries(of: reference) == .unknown {
-            try learnTries(of: reference, &card)
-        }
+        if card.commandCount == 0 { pins.beginTransaction() }
+        if selection.epoch != card.epoch || pins.wantsTries(of: reference) { try learnTries(of: reference, &card) }
         switch pins.tries(of: reference) {
         case .left(0): throw TokenError.blocked(reference)
         case .left(1) where lastTry == .keep:

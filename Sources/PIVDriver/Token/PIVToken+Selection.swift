@@ -56,6 +56,7 @@ extension PIVToken {
             try select(&card)
         } else if card.commandCount == 0 {
             selection.isConfirmed = false
+            pins.beginTransaction()
         }
     }
 

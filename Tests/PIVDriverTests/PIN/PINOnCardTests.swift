@@ -54,7 +54,6 @@ import VirtualCard
         #expect(last?.triesLeft == 0)
         #expect(throws: TokenError(.pinBlocked, "")) { try desk.verify("123456", .spend) }
         #expect(desk.pinsSent == 3)
-        #expect(desk.statusQueries == 1)
     }
 
     @Test func aBlockedPINIsNotSent() throws {
@@ -63,6 +62,14 @@ import VirtualCard
         #expect(error?.triesLeft == 0)
         #expect(desk.pinsSent == 0)
         #expect(try desk.status().isBlocked)
+    }
+
+    @Test func triesSpentByOthersMeanwhileAreSeen() throws {
+        let desk = try Desk()
+        #expect(throws: TokenError(.pinIncorrect, "")) { try desk.verify("000000") }
+        #expect(throws: TokenError(.pinIncorrect, "")) { try desk.anotherProgram().verify("000001") }
+        #expect(throws: TokenError(.pinLastTry, "")) { try desk.verify() }
+        #expect(desk.card.triesLeft == 1)
     }
 
     @Test func triesSpentByOthersAreSeenAfterAReset() throws {

@@ -113,6 +113,19 @@ private func pin(_ bytes: [UInt8]) -> PIN {
         #expect(state.hasRejected([0x80, 1]))
     }
 
+    @Test func onlyAFullCountIsBelievedInTheNextTransaction() {
+        var state = PINState()
+        #expect(state.wantsTries(of: .application))
+        state.learn(.left(2), of: .application)
+        #expect(!state.wantsTries(of: .application))
+        state.beginTransaction()
+        #expect(state.wantsTries(of: .application))
+        #expect(state.triesLeft(of: .application) == 2)
+        state.accepted(.application)
+        state.beginTransaction()
+        #expect(!state.wantsTries(of: .application))
+    }
+
     @Test func fingerprintsTellValuesAndKindsApart() throws {
         let one = try PINBlock.padded(PIN("123456"), kind: .pin, anyCharacters: false)
         let other = try PINBlock.padded(PIN("123457"), kind: .pin, anyCharacters: false)

@@ -15,7 +15,6 @@ struct Mishap: Sendable, CustomTestStringConvertible {
         Mishap(testDescription: "6F00", fault: .status(.noPreciseDiagnosis)),
         Mishap(testDescription: "no answer", fault: .drop),
         Mishap(testDescription: "nothing of the answer", fault: .truncate(to: 0)),
-        Mishap(testDescription: "one byte of the answer", fault: .truncate(to: 1)),
         Mishap(testDescription: "two bytes of the answer", fault: .truncate(to: 2)),
         Mishap(testDescription: "five bytes of the answer", fault: .truncate(to: 5)),
         Mishap(testDescription: "an answer too long for its object", fault: .oversize(to: 40_000)),
