@@ -13,6 +13,9 @@ struct CardOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Use only the reader whose name contains this.", valueName: "name"))
     var reader: String?
 
+    @Flag(help: "Look for retired keys anew, where the card has no list of them and one was remembered.")
+    var rescan = false
+
     @Option(help: ArgumentHelp("Append the APDUs to a file, PINs and decrypted data masked.", valueName: "file"))
     var trace: String?
 }

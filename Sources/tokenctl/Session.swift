@@ -43,7 +43,8 @@ struct Session {
     ) -> [TokenSlot] {
         do throws(CardError) {
             let readers = try PCSCReader.all()
-            let driver = PIVDriver(memory: FileTokenMemory(directory: Directories.cache + "/tokens"))
+            let driver = PIVDriver(
+                memory: FileTokenMemory(directory: Directories.cache + "/tokens", recalls: options?.rescan != true))
             return readers.filter { reader in options?.reader.map { reader.name.contains($0) } ?? true }
                 .map { TokenSlot(reader: $0, drivers: [driver], trace: trace) }
         } catch {

@@ -9,13 +9,18 @@ public struct FileTokenMemory: TokenMemory {
     static let maximumLength = 4096
 
     private let directory: String
+    private let recalls: Bool
 
-    /// - Parameter directory: made with mode 0700 when something is first remembered.
-    public init(directory: String) {
+    /// - Parameters:
+    ///   - directory: made with mode 0700 when something is first remembered.
+    ///   - recalls: false to have everything found out, and remembered, anew.
+    public init(directory: String, recalls: Bool = true) {
         self.directory = directory
+        self.recalls = recalls
     }
 
     public func recall(_ token: TokenID) -> [UInt8]? {
+        guard recalls else { return nil }
         let descriptor = unsafe open(path(for: token), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

@@ -17,6 +17,9 @@ struct PINState: Sendable {
     /// Whether the unblocking key serves that PIN. It does not serve the PIN of a whole card with many applications.
     var isUnblockable = true
 
+    /// What the card told of the PIN as it is now, on cards with metadata.
+    var metadata: PINMetadata?
+
     /// Whether the PIN was presented since the card was selected, and nothing took that back.
     private(set) var isPresented = false
 
@@ -64,6 +67,7 @@ struct PINState: Sendable {
 
     /// A new value was set: what was wrong before may be right now. Not every card counts the new PIN as presented.
     mutating func replaced(_ reference: PINReference) {
+        metadata = nil
         tries[reference] = .all
         rejected = rejected.filter { $0.first != reference.rawValue }
     }

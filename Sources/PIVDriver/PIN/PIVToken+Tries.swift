@@ -5,6 +5,12 @@ extension PIVToken {
     public mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
         let reference = try pin == .pin ? pinReference(&card) : .unblocking
         let isPresented = pin == .pin && isPresented(in: card)
+        // A PIN that was just right has all its tries; asking again would be a command more for each signature.
+        if isPresented, pins.tries(of: reference) == .all, let told = pins.metadata {
+            return PINStatus(
+                triesLeft: told.maximumTries, maximumTries: told.maximumTries, isVerified: true,
+                isDefault: told.isDefault)
+        }
         if let metadata = try metadata(of: reference, &card) {
             if let tries = metadata.triesLeft { pins.learn(.left(tries), of: reference) }
             return PINStatus(

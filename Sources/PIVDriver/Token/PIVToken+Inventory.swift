@@ -1,3 +1,4 @@
+internal import SystemCrypto
 public import TokenKit
 
 // What is on the card, read as far as it is asked for.
@@ -40,12 +41,25 @@ extension PIVToken {
             if error.preventsAnswers { throw error }
             inventory.failures[TokenObjectID(PIVContainer.keyHistory.name)] = error
         }
-        if knowledge.tellsMetadata {
-            slots.formUnion(try slotsByMetadata(&card))
-        } else if quirks.has(.retiredKeysWithoutHistory) {
-            slots.formUnion(try slotsByMemory(&card))
+        if knowledge.tellsMetadata || quirks.has(.retiredKeysWithoutHistory) {
+            slots.formUnion(try rememberedSlots(&card))
         }
         return PIVSlot.retired.filter(slots.contains)
+    }
+
+    /// The slots that were in use when the card was last looked through, which is not done at each start: it costs a
+    /// command for each of the twenty. A new key in a primary slot is a reason to look again, since the old one retires.
+    private mutating func rememberedSlots(_ card: inout CardTransaction) throws(TokenError) -> [PIVSlot] {
+        guard let memory else {
+            // Without metadata it would cost twenty blind reads, each time.
+            return knowledge.tellsMetadata ? try slotsByMetadata(&card) : []
+        }
+        let id = try tokenID(&card)
+        let primary = RetiredSlotMemory.fingerprint(PIVSlot.primary.map { knowledge.slots[$0] ?? nil })
+        if let slots = memory.recall(id).flatMap({ RetiredSlotMemory.slots(in: $0, besides: primary) }) { return slots }
+        let found = knowledge.tellsMetadata ? try slotsByMetadata(&card) : try slotsByReading(&card)
+        memory.remember(RetiredSlotMemory.encode(found, besides: primary), for: id)
+        return found
     }
 
     private mutating func slotsByMetadata(_ card: inout CardTransaction) throws(TokenError) -> [PIVSlot] {
@@ -58,34 +72,35 @@ extension PIVToken {
         return found
     }
 
-    /// The slots that were found in use when all of them were read, once for a card.
-    private mutating func slotsByMemory(_ card: inout CardTransaction) throws(TokenError) -> [PIVSlot] {
-        guard let memory else { return [] }
-        let id = try tokenID(&card)
-        if let slots = memory.recall(id).flatMap({ RetiredSlotMemory.slots(in: $0) }) { return slots }
+    private mutating func slotsByReading(_ card: inout CardTransaction) throws(TokenError) -> [PIVSlot] {
         var found: [PIVSlot] = []
         for slot in PIVSlot.retired {
             let reading = try object(in: slot, &card)
             if reading.object != nil || reading.failure != nil { found.append(slot) }
         }
-        memory.remember(RetiredSlotMemory.encode(found), for: id)
         return found
     }
 }
 
-/// The slots in use, as they are remembered of a card: a version and one byte a slot.
+/// The retired slots in use, as they are remembered of a card: a version, what the primary slots held, one byte a slot.
 enum RetiredSlotMemory {
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
-    static func encode(_ slots: [PIVSlot]) -> [UInt8] {
-        [version] + slots.map(\.rawValue)
+    static func encode(_ slots: [PIVSlot], besides primary: [UInt8]) -> [UInt8] {
+        [version] + primary + slots.map(\.rawValue)
     }
 
-    /// Nil for what no version of this driver has written.
-    static func slots(in bytes: [UInt8]) -> [PIVSlot]? {
-        guard bytes.first == version else { return nil }
-        let slots = bytes.dropFirst().map { PIVSlot(rawValue: $0) }
+    /// Nil for what no version of this driver has written, and where the primary slots have changed since.
+    static func slots(in bytes: [UInt8], besides primary: [UInt8]) -> [PIVSlot]? {
+        guard bytes.starts(with: [version] + primary) else { return nil }
+        let slots = bytes.dropFirst(1 + primary.count).map { PIVSlot(rawValue: $0) }
         let known = slots.compactMap { $0 }
         return known.count == slots.count && known.allSatisfy { $0.retiredNumber != nil } ? known : nil
+    }
+
+    /// Tells whether the keys of the primary slots are still the same.
+    static func fingerprint(_ primary: [TokenObject?]) -> [UInt8] {
+        let keys = primary.map { TLV(0x04, $0?.key?.publicKey ?? $0?.certificate ?? []).encoded() }
+        return (try? Digest.hash(keys.flatMap { $0 }, using: .sha256)) ?? []
     }
 }

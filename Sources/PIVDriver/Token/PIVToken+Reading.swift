@@ -96,7 +96,9 @@ extension PIVToken {
     /// What the card tells of a PIN's tries; nil where it tells nothing.
     mutating func metadata(of pin: PINReference, _ card: inout CardTransaction) throws(TokenError) -> PINMetadata? {
         guard let data = try metadata(pin.rawValue, &card), !data.isEmpty else { return nil }
-        return try PINMetadata(parsing: data)
+        let metadata = try PINMetadata(parsing: data)
+        if pin != .unblocking { pins.metadata = metadata }
+        return metadata
     }
 
     /// - Returns: nil where the card has no metadata at all, nothing where it has none for this reference.

@@ -110,6 +110,16 @@ struct Travel: Sendable, CustomTestStringConvertible {
         #expect(desk.statusQueries == 0)
     }
 
+    @Test(arguments: [CardProfile.generic, .yubiKey54, .yubiKey57])
+    func toldOfTheTriesBeforeTheSecondQuestionWithoutACommand(profile: CardProfile) throws {
+        let desk = try Desk(IssuedCard(profile: profile))
+        _ = try desk.perform("9C", Travel(.generic, .p256).signature, pin: "123456")
+        desk.forgetCommands()
+        _ = try desk.status()
+        _ = try desk.perform("9C", Travel(.generic, .p256).signature, pin: "123456")
+        #expect(desk.commands == [verify, authenticate], "\(desk.reader.log)")
+    }
+
     /// 256 bytes and ten of template: two short blocks and a GET RESPONSE, or one extended command.
     @Test func continuationsAreThoseOfTheFloor() throws {
         for (profile, count) in [(CardProfile.genericShort, 3), (.genericExtended, 1)] {

@@ -151,6 +151,28 @@ import VirtualCard
         #expect(second.count(0xCB) <= 9, "\(second.reader.log)")
     }
 
+    @Test func metadataOfAllRetiredSlotsIsAskedForOnceForEver() throws {
+        let memory = VolatileMemory()
+        let issued = IssuedCard(profile: .yubiKey54, keys: [0x9A: .p256, 0x83: .p256], keyHistory: nil)
+        let first = try Desk(issued, memory: memory)
+        let found = try first.inventory().objects.map(\.id.rawValue)
+        #expect(found == ["9A", "83", "F9"])
+        #expect(first.count(0xF7) >= 20)
+
+        let second = Desk(card: first.card, memory: memory)
+        #expect(try second.inventory().objects.map(\.id.rawValue) == found)
+        #expect(second.count(0xF7) <= 6, "\(second.reader.log)")
+    }
+
+    @Test func aNewKeyInAPrimarySlotIsAReasonToLookForRetiredKeysAgain() throws {
+        let memory = VolatileMemory()
+        let old = IssuedCard(profile: .yubiKey54, keys: [0x9A: .p256, 0x9D: .p256], keyHistory: nil)
+        _ = try Desk(old, memory: memory).inventory()
+        // The same card, whose key for decryption was retired to 82 and replaced.
+        let new = IssuedCard(profile: .yubiKey54, keys: [0x9A: .p256, 0x9D: .p384, 0x82: .p256], keyHistory: nil)
+        #expect(try Desk(new, memory: memory).inventory().objects.map(\.id.rawValue).contains("82"))
+    }
+
     @Test func withoutAMemoryNothingIsSearched() throws {
         let desk = try Desk(IssuedCard(profile: .yubiKeyNEO, keys: [0x9A: .p256, 0x82: .p256], keyHistory: nil))
         #expect(try desk.inventory().objects.map(\.id.rawValue) == ["9A"])
