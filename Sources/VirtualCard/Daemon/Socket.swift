@@ -48,7 +48,7 @@ final class Socket: Sendable {
         if try connect(path: path) != nil {
             throw VirtualCardError(.refused, "a virtual card runs at \(path) already: stop it, or use another path")
         }
-        _ = unsafe unlink(path)
+        removeSocket(path)
         let length = socklen_t(MemoryLayout<sockaddr_un>.size)
         let bound = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -60,6 +60,13 @@ final class Socket: Sendable {
             throw FileSystem.failure(.unwritable, "cannot listen at \(path)")
         }
         return socket
+    }
+
+    /// Removes a socket that nobody listens at, and no file of another kind.
+    private static func removeSocket(_ path: String) {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+        _ = unsafe unlink(path)
     }
 
     /// The next connection, or nil where it went away again.

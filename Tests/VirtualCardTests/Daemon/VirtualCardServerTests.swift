@@ -113,6 +113,15 @@ private func send(_ order: ControlOrder, to path: String) throws -> [String: Str
         }
     }
 
+    @Test func aFileOfAnotherKindStays() throws {
+        try Data([1, 2, 3]).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(throws: VirtualCardError(.unwritable, "")) {
+            try VirtualCardServer(card: VirtualCard(), controlPath: path, port: reader.port)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data([1, 2, 3]))
+    }
+
     @Test(arguments: ["", "explode", "fault drop", "insert now"])
     func whatIsNoOrderIsRefused(line: String) throws {
         try serving { _ in
