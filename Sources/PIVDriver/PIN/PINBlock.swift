@@ -21,7 +21,8 @@ enum PINBlock {
             if bytes[index] == padding || (kind == .pin && !anyCharacters && !isDigit) { isAllowed = false }
         }
         guard isAllowed else {
-            throw TokenError(.pinFormat, "this card's \(name) has only digits; nothing was sent to the card")
+            let rule = kind == .pin && !anyCharacters ? "has only digits" : "cannot contain the byte FF"
+            throw TokenError(.pinFormat, "this card's \(name) \(rule); nothing was sent to the card")
         }
         return Secret(capacity: length) { output in
             for index in bytes.indices { output.append(bytes[index]) }
