@@ -22,6 +22,12 @@ public enum CardFolders {
         return "\(folder)/\(name)"
     }
 
+    /// The paths of all files whose names end so, the issuers' included where they are at hand, each relative to ``path(_:)``.
+    public static func files(_ suffix: String) -> [String] {
+        let names = (try? FileManager.default.subpathsOfDirectory(atPath: root.get())) ?? []
+        return names.filter { $0.hasSuffix(suffix) }.sorted()
+    }
+
     private static let root = Result { try existingRoot ?? generate() }
 
     /// `shared/cards` beside the package or beside the folder that the package is in.
@@ -37,9 +43,12 @@ public enum CardFolders {
 
     // MARK: - Folders of the same shape
 
+    private static let generatedRoot = FileManager.default.temporaryDirectory.appendingPathComponent(
+        "cards-\(ProcessInfo.processInfo.processIdentifier)")
+
     private static func generate() throws -> String {
-        let root = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "cards-\(ProcessInfo.processInfo.processIdentifier)")
+        let root = generatedRoot
+        atexit { try? FileManager.default.removeItem(at: CardFolders.generatedRoot) }
         let keys = [PrivateKey](repeating: try PrivateKey.generate(.rsa(bits: 2048)), count: 8)
         for name in names {
             let folder = root.appendingPathComponent(name)
@@ -78,7 +87,8 @@ public enum CardFolders {
             commonName: file, publicKey: key.publicKey, notBefore: 1_704_067_200, notAfter: 2_335_219_199)
         let certificate = try builder.selfSigned(by: key)
         let bundle = try PKCS12.create(
-            key: key, certificate: certificate, password: Secret(capacity: 0) { _ in }, iterations: 1)
+            key: key, certificate: certificate, friendlyName: file, password: Secret(capacity: 0) { _ in },
+            iterations: 1)
         try Data(bundle).write(to: folder.appendingPathComponent(file + ".p12"))
         let text = file == "auth-9a" ? Data(certificate.pem.utf8) : Data(certificate.der)
         try text.write(to: folder.appendingPathComponent(file + ".crt"))

@@ -1,25 +1,17 @@
 import Foundation
 import SystemCrypto
+import TestSupport
 import Testing
 import TokenKit
 
-/// The files of the US government's PIV test cards, where they lie beside the package: RC2, an empty password, and
-/// certificates with every flaw an issuer can make. Without them the generated files of `PKCS12Tests` have to do.
+/// The files of the US government's PIV test cards: RC2, an empty password, and certificates with every flaw an issuer can
+/// make; where they are not at hand, files of the same shape.
 @Suite struct GovernmentCardTests {
-    private static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("shared/cards")
-
-    static func files(_ suffix: String) -> [String] {
-        let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
-        return names.filter { $0.hasSuffix(suffix) }.sorted()
-    }
-
     private func read(_ name: String) throws -> [UInt8] {
-        [UInt8](try Data(contentsOf: Self.folder.appendingPathComponent(name)))
+        [UInt8](try Data(contentsOf: URL(filePath: CardFolders.path(name))))
     }
 
-    @Test(arguments: files(".p12"))
+    @Test(arguments: CardFolders.files(".p12"))
     func keysLoadAndSign(name: String) throws {
         let file = try PKCS12.parse(read(name))
         let key = try #require(file.keys.first)
@@ -31,7 +23,7 @@ import TokenKit
         #expect(try key.publicKey.verify(signature, message: utf8(name), using: algorithm))
     }
 
-    @Test(arguments: files(".crt"))
+    @Test(arguments: CardFolders.files(".crt"))
     func certificatesAreReadAsOpenSSLReadsThem(name: String) throws {
         let certificate = try #require(try Certificate.all(in: read(name)).first)
         #expect(certificate.publicKey != nil)
