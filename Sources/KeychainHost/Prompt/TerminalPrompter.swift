@@ -21,11 +21,9 @@ public struct TerminalPrompter: Prompter {
         defer { terminal.close() }
         if let failure = request.failure { terminal.write("\(failure)\n") }
         while true {
-            terminal.write("\(request.sentence): ")
-            let answer = try terminal.readHidden()
+            let answer = try terminal.ask("\(request.sentence): ")
             guard request.wantsRepetition else { return answer }
-            terminal.write("\(request.field) again: ")
-            if answer.equals(try terminal.readHidden()) { return answer }
+            if answer.equals(try terminal.ask("\(request.field) again: ")) { return answer }
             terminal.write("they differ; once more\n")
         }
     }
@@ -69,11 +67,12 @@ private struct Terminal {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Reads a line that is not shown.
+    /// Asks for a line that is not shown.
     ///
+    /// The question comes once nothing typed is shown any more: an answer may follow at once.
     /// Signals that would end the process are held back meanwhile and watched for, so that the terminal never stays
     /// without echo; the interrupt character arrives as a byte.
-    func readHidden() throws(KeychainError) -> Secret {
+    func ask(_ question: String) throws(KeychainError) -> Secret {
         var saved = termios()
         guard unsafe tcgetattr(descriptor, &saved) == 0 else { throw .canceled }
         var ended = sigset_t()
@@ -89,6 +88,7 @@ private struct Terminal {
             write("\n")
             unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
         }
+        write(question)
         return try readSecret()
     }
 
