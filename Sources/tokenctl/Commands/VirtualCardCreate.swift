@@ -1,10 +1,11 @@
 internal import ArgumentParser
+internal import Glibc
 internal import VirtualCard
 
 extension VirtualCardCommand {
     /// The kinds of keys a card is made with.
     enum KeyAlgorithm: String, CaseIterable, ExpressibleByArgument {
-        case rsa1024, rsa2048, rsa3072, rsa4096, p256, p384
+        case rsa1024, rsa2048, rsa3072, rsa4096, p256, p384, ed25519, x25519
 
         var algorithm: CardAlgorithm {
             switch self {
@@ -14,7 +15,24 @@ extension VirtualCardCommand {
             case .rsa4096: .rsa4096
             case .p256: .p256
             case .p384: .p384
+            case .ed25519: .ed25519
+            case .x25519: .x25519
             }
+        }
+    }
+
+    /// A key and where it goes, written `9A=p256`.
+    struct KeySpecification: ExpressibleByArgument {
+        let slot: CardKeyReference
+        let algorithm: KeyAlgorithm
+
+        init?(argument: String) {
+            let parts = argument.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, let number = UInt8(parts[0], radix: 16),
+                let algorithm = KeyAlgorithm(rawValue: parts[1].lowercased())
+            else { return nil }
+            slot = CardKeyReference(rawValue: number)
+            self.algorithm = algorithm
         }
     }
 
@@ -36,6 +54,9 @@ extension VirtualCardCommand {
         @Option(help: "Make keys and certificates for 9A, 9C, 9D and 9E.")
         var algorithm: KeyAlgorithm?
 
+        @Option(help: ArgumentHelp("One key and its certificate, as 9A=p256; for each key.", valueName: "slot=algorithm"))
+        var key: [KeySpecification] = []
+
         @Option(help: "The name of its holder.")
         var holder: String?
 
@@ -46,14 +67,19 @@ extension VirtualCardCommand {
         var serial = VirtualCard.defaultSerialNumber
 
         func validate() throws {
-            guard from == nil || (algorithm == nil && holder == nil) else {
-                throw ValidationError("a copied card has its own keys and holder: leave out --algorithm and --holder")
+            guard from == nil || (algorithm == nil && key.isEmpty && holder == nil) else {
+                throw ValidationError("a copied card has its own keys and holder: leave out those options")
             }
         }
 
         func run() throws {
             guard let profile = CardProfile.named(profile) else {
-                throw ValidationError("there is no profile '\(profile)': 'virtual-card profiles' lists them")
+                throw CommandError(
+                    "there is no profile '\(profile)'", advice: "'tokenctl virtual-card profiles' lists them")
+            }
+            // Its keys may be nowhere else.
+            guard unsafe access(file, F_OK) != 0 else {
+                throw CommandError("cannot make the card", "there is a file '\(file)'", advice: "choose another name")
             }
             try card(profile).save(to: file)
         }
@@ -67,7 +93,8 @@ extension VirtualCardCommand {
                 ?? VirtualCardBuilder(profile: profile)
             builder.serialNumber = serial
             if let holder { builder.holder = holder }
-            guard algorithm != nil else { return try VirtualCard(profile: profile, serialNumber: serial) }
+            for one in key { builder.keys[one.slot] = VirtualCardBuilder.Key(one.algorithm.algorithm) }
+            guard !builder.keys.isEmpty else { return try VirtualCard(profile: profile, serialNumber: serial) }
             return try builder.build()
         }
     }
