@@ -66,11 +66,12 @@ struct ImportedFile {
     init(_ input: Input, _ context: AuthenticationContext) throws {
         var bytes = try input.whole()
         let isPEM = PEM.isPEM(bytes.span)
+        certificates = (try? Certificate.all(in: bytes)) ?? []
+        if !isPEM, !certificates.isEmpty { return }
         if !isPEM, let bag = try ImportedFile.pkcs12(bytes, input.name, context) {
             (certificates, keys, friendlyName) = (bag.certificates, bag.keys, bag.friendlyName)
             return
         }
-        certificates = (try? Certificate.all(in: bytes)) ?? []
         let secret = Secret(consuming: &bytes)
         if let key = try ImportedFile.privateKey(secret, input.name, context) { keys = [key] }
         guard !certificates.isEmpty || !keys.isEmpty else {
