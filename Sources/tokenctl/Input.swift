@@ -57,18 +57,19 @@ struct Output {
     let path: String?
 
     func write(_ bytes: borrowing Secret, mode: mode_t = 0o644) throws {
-        guard let path, path != "-" else { return StandardOutput.write(bytes) }
+        guard let path, path != "-" else { return try StandardOutput.write(bytes) }
         let temporary = "\(path).\(getpid())"
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else {
             throw CommandError("cannot write '\(path)'", unsafe String(cString: strerror(errno)))
         }
-        let isStored = Descriptor.write(bytes.bytes, to: descriptor) && fsync(descriptor) == 0
-        close(descriptor)
-        guard isStored, unsafe rename(temporary, path) == 0 else {
-            let reason = unsafe String(cString: strerror(errno))
+        defer { close(descriptor) }
+        do throws(WriteError) {
+            try Descriptor.write(bytes.bytes, to: descriptor)
+            guard fsync(descriptor) == 0, unsafe rename(temporary, path) == 0 else { throw WriteError(errno) }
+        } catch {
             _ = unsafe unlink(temporary)
-            throw CommandError("cannot write '\(path)'", reason)
+            throw CommandError("cannot write '\(path)'", error.reason)
         }
     }
 

@@ -89,7 +89,7 @@ enum Directories {
 
     /// A name without a slash is a keychain in the folder for them; anything else is a path.
     static func path(ofKeychain name: String) -> String {
-        if name.contains("/") { return name }
+        if name.isEmpty || name.contains("/") { return name }
         return keychains + "/" + (name.hasSuffix(keychainSuffix) ? name : name + keychainSuffix)
     }
 

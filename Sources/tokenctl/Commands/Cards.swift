@@ -32,8 +32,10 @@ struct ListSmartcards: ParsableCommand {
             }
         }
         let rows = session.reporting(result)
-        if rows.isEmpty, !output.json { printError("no card that can be used is inserted") }
+        let isBroken = rows.isEmpty && !(session.failures + result.failures).isEmpty
+        if rows.isEmpty, !isBroken, !output.json { printError("no card that can be used is inserted") }
         try Listing.show(rows, json: output.json)
+        if isBroken { throw ExitCode(1) }
     }
 }
 

@@ -36,7 +36,8 @@ struct FindCertificate: ParsableCommand {
         let query = try Query(
             .certificate, subject: name.map { SubjectMatch(.contains, $0) }, ignoringCase: name != nil, limit: .all)
         let items = session.reporting(try session.searchList.items(matching: query))
-        var found = items.compactMap { FoundCertificate($0, in: session) }
+        let names = KeychainNames(session)
+        var found = items.compactMap { FoundCertificate($0, in: names[$0]) }
         if let email { found = found.filter { $0.has(email: email) } }
         guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
         if !all { found = Array(found.prefix(1)) }
@@ -61,10 +62,10 @@ struct FoundCertificate {
     let certificate: Certificate
     let row: CertificateRow
 
-    init?(_ item: Item, in session: Session) {
+    init?(_ item: Item, in keychain: String) {
         guard let der = item.der, let certificate = try? Certificate(der: der) else { return nil }
         self.certificate = certificate
-        row = CertificateRow(certificate, item: item, keychain: session.name(of: item))
+        row = CertificateRow(certificate, item: item, keychain: keychain)
     }
 
     func has(email: String) -> Bool {
@@ -109,11 +110,19 @@ struct CertificateRow: Row {
     }
 }
 
-extension Session {
-    /// What people know an item's keychain by.
-    func name(of item: Item) -> String {
-        locals.first { $0.identifier == item.keychain }?.name ?? item.keychain.rawValue
+/// What people know the keychains of a listing by: a file's name, a card's label.
+struct KeychainNames {
+    private var names: [String: String] = [:]
+
+    init(_ session: Session) {
+        for keychain in session.locals { names[keychain.identifier.rawValue] = keychain.name }
+        for token in session.tokens {
+            guard let identity = try? token.identity() else { continue }
+            names[identity.id.description] = identity.label
+        }
     }
+
+    subscript(item: Item) -> String { names[item.keychain.rawValue] ?? item.keychain.rawValue }
 }
 
 extension Item {

@@ -81,7 +81,8 @@ struct FindIdentity: ParsableCommand {
         let query = try Query(
             .identity, subject: name.map { SubjectMatch(.contains, $0) }, ignoringCase: name != nil, limit: .all)
         let identities = session.reporting(try session.searchList.identities(matching: query))
-        let matching = identities.compactMap { found($0, in: session) }
+        let names = KeychainNames(session)
+        let matching = identities.compactMap { found($0, names) }
         let valid = matching.filter(\.isValid)
         if output.json { return try Listing.showJSON(validOnly ? valid : matching) }
         if !validOnly {
@@ -97,14 +98,14 @@ struct FindIdentity: ParsableCommand {
         print("     \(found.count) \(noun) found")
     }
 
-    private func found(_ identity: Identity, in session: Session) -> Found? {
+    private func found(_ identity: Identity, _ names: KeychainNames) -> Found? {
         guard let der = identity.certificate.der, let certificate = try? Certificate(der: der),
             policy.accepts(certificate)
         else { return nil }
         return Found(
             sha1: (try? Hex.encode(certificate.fingerprint(.sha1))) ?? "", commonName: certificate.commonName,
-            subject: certificate.subject.description, certificateKeychain: session.name(of: identity.certificate),
-            keyKeychain: session.name(of: identity.key), key: identity.key.objectName,
+            subject: certificate.subject.description, certificateKeychain: names[identity.certificate],
+            keyKeychain: names[identity.key], key: identity.key.objectName,
             notAfter: certificate.notAfterText, isValid: certificate.isValid(at: Clock.now),
             reference: Hex.encode(identity.reference.encoded()))
     }

@@ -124,10 +124,11 @@ struct FindGenericPassword: ParsableCommand {
         guard passwordOnly || showPassword else { return try ItemText.show(item, in: keychain.path, json: output.json) }
         try keychain.unlock(use: "read a password", authentication: authentication.context())
         let secret = try keychain.secret(of: item.reference) ?? Secret(copying: [UInt8]().span)
-        if passwordOnly { return StandardOutput.write(secret, newline: true) }
+        if passwordOnly { return try StandardOutput.write(secret, newline: true) }
         try ItemText.show(item, in: keychain.path, json: output.json)
-        _ = Descriptor.write("password: ", to: STDERR_FILENO)
-        StandardOutput.write(secret, newline: true, to: STDERR_FILENO)
+        StandardError.write("password: \"")
+        try Descriptor.write(secret.bytes, to: STDERR_FILENO)
+        StandardError.write("\"\n")
     }
 }
 

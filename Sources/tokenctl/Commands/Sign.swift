@@ -38,7 +38,7 @@ struct Sign: ParsableCommand {
 
     func run() throws {
         if output == nil, Terminal.isInteractive {
-            throw ValidationError("a signature is binary: give a file for it with -o, or redirect the output")
+            throw CommandError("a signature is binary", advice: "give a file for it with -o, or redirect the output")
         }
         let input = try Input(file)
         let session = try Session(cards)

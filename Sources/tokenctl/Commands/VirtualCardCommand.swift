@@ -91,7 +91,8 @@ struct VirtualCardCommand: ParsableCommand {
         func run() throws {
             if fault == ["clear"] { return try socket.send(.clearFaults) }
             guard let fault = CardFault(parsing: fault) else {
-                throw ValidationError("'\(fault.joined(separator: " "))' is no fault (see --help)")
+                throw CommandError(
+                    "'\(fault.joined(separator: " "))' is no fault", advice: "see 'tokenctl virtual-card fault --help'")
             }
             try socket.send(.fault(fault, at: at))
         }

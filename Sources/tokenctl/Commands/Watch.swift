@@ -24,22 +24,21 @@ struct Watch: ParsableCommand {
         ReaderMonitor().run { event in
             let line = Watch.line(event)
             // A closed pipe ends the watch.
-            guard show(line) else { Glibc.exit(0) }
+            do { try show(line) } catch { Glibc.exit(0) }
         }
     }
 
-    private func show(_ event: Event) -> Bool {
+    private func show(_ event: Event) throws {
         let text: String
         if output.json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            guard let data = try? encoder.encode(event) else { return true }
-            text = String(decoding: data, as: UTF8.self)
+            text = String(decoding: try encoder.encode(event), as: UTF8.self)
         } else {
             let parts = [event.event, event.reader.map { "'\($0)'" }, event.token, event.label, event.reason]
             text = Listing.printable(parts.compactMap { $0 }.joined(separator: "  "))
         }
-        return Descriptor.write(text + "\n", to: STDOUT_FILENO)
+        try Descriptor.write(text + "\n", to: STDOUT_FILENO)
     }
 
     private static func line(_ event: ReaderEvent) -> Event {

@@ -18,32 +18,60 @@ enum StandardInput {
 
 enum StandardOutput {
     /// Writes a secret without a copy of it.
-    static func write(_ secret: borrowing Secret, newline: Bool = false, to descriptor: Int32 = STDOUT_FILENO) {
+    static func write(_ secret: borrowing Secret, newline: Bool = false) throws(WriteError) {
         // Whatever print has buffered comes first.
-        fflush(nil)
-        _ = Descriptor.write(secret.bytes, to: descriptor)
-        if newline { _ = Descriptor.write("\n", to: descriptor) }
+        try finish()
+        try Descriptor.write(secret.bytes, to: STDOUT_FILENO)
+        if newline { try Descriptor.write("\n", to: STDOUT_FILENO) }
+    }
+
+    /// Writes what print has buffered: only now does it show whether anybody got it.
+    static func finish() throws(WriteError) {
+        guard fflush(nil) == 0 else { throw WriteError(errno) }
     }
 }
 
-enum Descriptor {
-    /// - Returns: whether all of it was written.
-    static func write(_ text: String, to descriptor: Int32) -> Bool {
-        write(Array(text.utf8).span, to: descriptor)
+enum StandardError {
+    /// Writes what is not a result, after what is; there is nobody to tell where that fails.
+    static func write(_ text: String) {
+        fflush(nil)
+        try? Descriptor.write(text, to: STDERR_FILENO)
+    }
+}
+
+/// The output did not get to where it should have gone.
+struct WriteError: Error, CustomStringConvertible {
+    private let number: Int32
+
+    init(_ number: Int32) {
+        self.number = number
     }
 
-    /// - Returns: whether all of it was written.
-    static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Bool {
-        unsafe bytes.withUnsafeBytes { buffer in
+    /// Whether the reader has had enough, as in `| head`: nothing that anybody has to be told.
+    var isClosedPipe: Bool { number == EPIPE }
+
+    var reason: String { unsafe String(cString: strerror(number)) }
+
+    var description: String { "cannot write the output: \(reason)" }
+}
+
+enum Descriptor {
+    /// Writes all of it.
+    static func write(_ text: String, to descriptor: Int32) throws(WriteError) {
+        try write(Array(text.utf8).span, to: descriptor)
+    }
+
+    /// Writes all of it.
+    static func write(_ bytes: Span<UInt8>, to descriptor: Int32) throws(WriteError) {
+        try unsafe bytes.withUnsafeBytes { (buffer) throws(WriteError) in
             var offset = 0
             while offset < buffer.count {
                 let count = unsafe Glibc.write(
                     descriptor, buffer.baseAddress?.advanced(by: offset), buffer.count - offset)
                 if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return false }
+                guard count > 0 else { throw WriteError(errno) }
                 offset += count
             }
-            return true
         }
     }
 }

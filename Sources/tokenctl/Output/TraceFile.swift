@@ -16,6 +16,7 @@ final class TraceFile: CardTrace {
     }
 
     func exchanged(command: String, response: String) {
-        descriptor.withLock { _ = Descriptor.write("> \(command)\n< \(response)\n", to: $0) }
+        // A full disk is no reason to leave a card in the middle of something.
+        descriptor.withLock { try? Descriptor.write("> \(command)\n< \(response)\n", to: $0) }
     }
 }
