@@ -74,7 +74,8 @@ let package = Package(
                 "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite", "TestSupport", "KeychainWriter",
             ],
             swiftSettings: test),
-        .testTarget(name: "TokenctlTests", dependencies: ["tokenctl", "TestSupport"], swiftSettings: test),
+        .testTarget(
+            name: "TokenctlTests", dependencies: ["tokenctl", "TestSupport"], exclude: ["Scripts"], swiftSettings: test),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport"],

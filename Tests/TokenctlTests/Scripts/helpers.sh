@@ -1,0 +1,28 @@
+# What every line of a transcript can use.
+
+# Runs a command until it succeeds, for ten seconds at most.
+eventually() {
+    local attempt
+    for attempt in {1..200}; do
+        "$@" >/dev/null 2>&1 && return
+        sleep 0.05
+    done
+    echo "never: $*" >&2
+    return 1
+}
+
+has_card() { tokenctl list-smartcards --json | grep -q '"token"'; }
+has_no_card() { ! has_card; }
+
+# pcscd looks into its readers now and then; these wait until it has noticed.
+await_card() { eventually has_card; }
+await_no_card() { eventually has_no_card; }
+
+# answer ANSWER,… COMMAND…: a person at a terminal, who types the answers when asked.
+answer() { "$ROOT/Scripts/answer" "$@"; }
+
+# What JSON there is on standard input, as one line and in order, and an error where it is none.
+json() { jq --compact-output "${1:-.}"; }
+
+# secrets FILE LINE…: a file for --pin-source.
+secrets() { (umask 077 && printf '%s\n' "${@:2}" >"$1"); }
