@@ -18,6 +18,13 @@ public struct ChildProcess: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
+        // The threads that tests run on hold all signals back; a child that inherits that could not be ended by one.
+        var (attributes, none) = (posix_spawnattr_t(), sigset_t())
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         for (number, descriptor) in streams.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
         }
@@ -26,7 +33,7 @@ public struct ChildProcess: Sendable {
         let variables = CStrings(Self.variables(environment).map { "\($0)=\($1)" })
         var identifier: pid_t = 0
         let result = Self.spawning.withLock {
-            posix_spawn(&identifier, "/usr/bin/setsid", &actions, nil, arguments.pointers, variables.pointers)
+            posix_spawn(&identifier, "/usr/bin/setsid", &actions, &attributes, arguments.pointers, variables.pointers)
         }
         guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: result) ?? .EINVAL) }
         self.identifier = identifier
