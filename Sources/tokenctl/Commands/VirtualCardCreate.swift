@@ -54,7 +54,8 @@ extension VirtualCardCommand {
         @Option(help: "Make keys and certificates for 9A, 9C, 9D and 9E.")
         var algorithm: KeyAlgorithm?
 
-        @Option(help: ArgumentHelp("One key and its certificate, as 9A=p256; for each key.", valueName: "slot=algorithm"))
+        @Option(
+            help: ArgumentHelp("One key and its certificate, as 9A=p256; for each key.", valueName: "slot=algorithm"))
         var key: [KeySpecification] = []
 
         @Option(help: "The name of its holder.")
