@@ -67,6 +67,35 @@ import TokenKit
         #expect(check == .text("ok"))
     }
 
+    @Test func thePasswordChangesWhileOthersWrite() throws {
+        let test = try TestKeychain()
+        let writers = try (0..<2).map { try WriterProcess(["write", test.path, "p\($0)", "60"]) }
+        for writer in writers { #expect(writer.nextLine() == "ready") }
+        for number in 0..<10 {
+            let (old, new) = (number == 0 ? "correct" : "new \(number - 1)", "new \(number)")
+            try test.keychain.changePassword(from: .of(old), to: .of(new), cost: .negligible)
+        }
+        for writer in writers { #expect(writer.remainingLines().count == 60) }
+        let keychain = try test.reopened()
+        try keychain.unlock(password: .of("new 9"))
+        let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).items
+        #expect(items.count == 120)
+        for item in items { #expect(try keychain.secretText(item.reference) != nil) }
+    }
+
+    @Test func whatOneOpeningWritesAnotherSeesAtOnce() throws {
+        let test = try TestKeychain()
+        let other = try test.reopened()
+        try other.unlock(password: .of("correct"))
+        let item = try test.addPassword("a", secret: "1")
+        #expect(try other.secretText(item.reference) == "1")
+        try other.update(matching: Query(item.reference), to: ItemChanges([.label: "x"], secret: .of("2")))
+        #expect(try test.secretText(item) == "2")
+        #expect(try test.passwords().first?.label == "x")
+        try test.keychain.delete(matching: Query(item.reference))
+        #expect(throws: KeychainError(.itemNotFound)) { try other.secretText(item.reference) }
+    }
+
     @Test func aKilledCreatorLeavesAWholeKeychainOrNone() throws {
         let folder = try TemporaryFolder()
         var generator = SystemRandomNumberGenerator()
