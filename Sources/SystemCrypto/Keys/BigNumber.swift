@@ -35,9 +35,12 @@ struct BigNumber: ~Copyable {
 
     var pointer: OpaquePointer { unsafe handle.pointer }
 
+    /// Bytes without leading zeros.
+    var byteCount: Int { unsafe (Int(BN_num_bits(pointer)) + 7) / 8 }
+
     /// The bytes, most significant first, padded with zeros to `length` or without leading zeros.
     func bytes(length: Int? = nil) throws(CryptoError) -> Secret {
-        let count = unsafe length ?? (Int(BN_num_bits(pointer)) + 7) / 8
+        let count = length ?? byteCount
         guard let room = Int32(exactly: count) else { throw CryptoError(.invalidLength, "number") }
         return try unsafe Secret(capacity: count, "number", failing: .invalidLength) { _, start, _ in
             unsafe BN_bn2binpad(pointer, start, room) == room

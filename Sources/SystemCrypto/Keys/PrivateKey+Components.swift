@@ -52,17 +52,28 @@ extension PrivateKey {
         try self.init(handle: handle)
     }
 
-    /// The primes of an RSA key, as a card wants them.
+    /// The primes of an RSA key, as a card wants them: all numbers equally long.
     ///
-    /// - Throws: `unsupported` for another kind of key.
+    /// - Throws: `unsupported` for another kind of key, or one of more than two primes.
     public func rsaPrimes() throws(CryptoError) -> RSAPrimes {
-        guard case .rsa = kind else { throw CryptoError(.unsupported, "primes of \(kind)") }
+        guard case .rsa = kind, !hasThirdPrime else { throw CryptoError(.unsupported, "primes of \(kind)") }
+        let p = try BigNumber(RSAParameter.p, of: handle)
+        let q = try BigNumber(RSAParameter.q, of: handle)
+        let length = max(p.byteCount, q.byteCount)
         return RSAPrimes(
-            p: try BigNumber(RSAParameter.p, of: handle).bytes(),
-            q: try BigNumber(RSAParameter.q, of: handle).bytes(),
-            dP: try BigNumber(RSAParameter.dP, of: handle).bytes(),
-            dQ: try BigNumber(RSAParameter.dQ, of: handle).bytes(),
-            qInv: try BigNumber(RSAParameter.qInv, of: handle).bytes())
+            p: try p.bytes(length: length), q: try q.bytes(length: length),
+            dP: try BigNumber(RSAParameter.dP, of: handle).bytes(length: length),
+            dQ: try BigNumber(RSAParameter.dQ, of: handle).bytes(length: length),
+            qInv: try BigNumber(RSAParameter.qInv, of: handle).bytes(length: length))
+    }
+
+    private var hasThirdPrime: Bool {
+        do {
+            _ = try BigNumber(RSAParameter.third, of: handle)
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// The scalar of a key on a NIST curve, or the seed of an Ed25519 or X25519 key.
@@ -164,6 +175,7 @@ extension KeyKind {
 private enum RSAParameter {
     static let p = OSSL_PKEY_PARAM_RSA_FACTOR + "1"
     static let q = OSSL_PKEY_PARAM_RSA_FACTOR + "2"
+    static let third = OSSL_PKEY_PARAM_RSA_FACTOR + "3"
     static let dP = OSSL_PKEY_PARAM_RSA_EXPONENT + "1"
     static let dQ = OSSL_PKEY_PARAM_RSA_EXPONENT + "2"
     static let qInv = OSSL_PKEY_PARAM_RSA_COEFFICIENT + "1"

@@ -38,8 +38,8 @@ extension PrivateKey {
         let handle: KeyHandle
         switch PrivateKeyFormat(der) {
         case .pkcs8: handle = try KeyHandle(pkcs8: der)
-        case .pkcs1: handle = try KeyHandle(pkcs1: der)
-        case .sec1: handle = try KeyHandle(SEC1PrivateKey(der))
+        case .pkcs1: handle = try KeyHandle(der, type: EVP_PKEY_RSA)
+        case .sec1: handle = try KeyHandle(sec1: der)
         case .encryptedPKCS8:
             switch password {
             case .some(let password): handle = try KeyHandle(encryptedPKCS8: der, password: password)
@@ -140,12 +140,12 @@ extension KeyHandle {
         try unsafe self.init("PKCS#8", failing: .malformed) { context in unsafe EVP_PKCS82PKEY_ex(info, context, nil) }
     }
 
-    /// Wraps `d2i_PrivateKey_ex`.
-    fileprivate convenience init(pkcs1 der: Span<UInt8>) throws(CryptoError) {
-        try unsafe self.init("RSA private key", failing: .malformed) { context in
+    /// A key in the format of its algorithm. Wraps `d2i_PrivateKey_ex`.
+    fileprivate convenience init(_ der: Span<UInt8>, type: Int32) throws(CryptoError) {
+        try unsafe self.init("private key", failing: .malformed) { context in
             unsafe der.withPointer { start, count in
                 var cursor: UnsafePointer<UInt8>? = unsafe start
-                let key = unsafe d2i_PrivateKey_ex(EVP_PKEY_RSA, nil, &cursor, count, context, nil)
+                let key = unsafe d2i_PrivateKey_ex(type, nil, &cursor, count, context, nil)
                 guard unsafe cursor == start + count else {
                     unsafe EVP_PKEY_free(key)
                     return nil
@@ -155,16 +155,17 @@ extension KeyHandle {
         }
     }
 
-    /// - Throws: `unsupported` for a curve that is not NIST's, `invalidKey` for a public key of another scalar.
-    fileprivate convenience init(_ key: consuming SEC1PrivateKey) throws(CryptoError) {
+    /// - Throws: `invalidKey` for a public key of another scalar.
+    fileprivate convenience init(sec1 der: Span<UInt8>) throws(CryptoError) {
+        let key = try SEC1PrivateKey(der)
         let curves: [KeyKind] = [.ecP256, .ecP384, .ecP521]
         let identifier = key.curve
         guard let curve = curves.first(where: { $0.curveIdentifier == identifier }) else {
-            throw CryptoError(.unsupported, "SEC 1 key on another curve")
+            try self.init(der, type: EVP_PKEY_EC)
+            return
         }
-        let point = key.point
         try self.init(ecScalar: key.scalar, curve: curve)
-        guard let point else { return }
+        guard let point = key.point else { return }
         guard try PublicKey(ecPoint: point, curve: curve) == PublicKey(handle: self) else {
             throw CryptoError(.invalidKey, "SEC 1 key")
         }

@@ -6,7 +6,8 @@ internal import TokenKit
 ///         version INTEGER { ecPrivkeyVer1(1) }, privateKey OCTET STRING,
 ///         parameters [0] EXPLICIT ECParameters OPTIONAL, publicKey [1] EXPLICIT BIT STRING OPTIONAL }
 ///
-/// OpenSSL would read it in its default context, and compute a missing public key there.
+/// OpenSSL would read it in its default context, and compute a missing public key there, with random numbers of that
+/// context. For curves that are not NIST's we let it.
 struct SEC1PrivateKey: ~Copyable {
     let scalar: Secret
     /// The named curve.

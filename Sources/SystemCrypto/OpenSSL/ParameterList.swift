@@ -37,7 +37,8 @@ struct ParameterList: ~Copyable {
         _ body: (UnsafePointer<OSSL_PARAM>?) throws(E) -> Result
     ) throws(E) -> Result {
         let closed = unsafe parameters + [OSSL_PARAM()]
-        return try unsafe closed.span.withUnsafeBufferPointer { buffer throws(E) in try unsafe body(buffer.baseAddress)
+        return try unsafe closed.span.withUnsafeBufferPointer { buffer throws(E) in
+            try unsafe body(buffer.baseAddress)
         }
     }
 
@@ -49,8 +50,11 @@ struct ParameterList: ~Copyable {
         unsafe parameters.append(
             OSSL_PARAM(
                 key: key.baseAddress?.assumingMemoryBound(to: CChar.self), data_type: UInt32(type),
-                data: data.baseAddress, data_size: count, return_size: Int.max))
+                data: data.baseAddress, data_size: count, return_size: unmodified))
     }
+
+    /// `OSSL_PARAM_UNMODIFIED`, a macro that Swift does not see.
+    private var unmodified: Int { -1 }
 
     private static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
         unsafe OPENSSL_cleanse(buffer.baseAddress, buffer.count)

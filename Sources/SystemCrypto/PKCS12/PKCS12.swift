@@ -54,7 +54,7 @@ public struct PKCS12: Sendable {
         key: PrivateKey, certificate: Certificate, chain: [Certificate] = [], friendlyName: String? = nil,
         password: borrowing Secret, iterations: Int32 = 100_000
     ) throws(CryptoError) -> [UInt8] {
-        guard certificate.publicKey == key.publicKey else { throw CryptoError(.invalidKey, "PKCS#12") }
+        guard certificate.keyHash == key.publicKey.keyHash else { throw CryptoError(.invalidKey, "PKCS#12") }
         let terminated = try terminate(password)
         let others = try CertificateHandle.stack(of: chain)
         let file = try unsafe terminated.bytes.withPointer { password, _ throws(CryptoError) in

@@ -58,9 +58,11 @@ struct PKCS12Reader: ~Copyable {
         for index in unsafe PKCS12Reader.indices(of: safes.pointer) {
             guard let element = unsafe OPENSSL_sk_value(safes.pointer, index) else { continue }
             let safe = unsafe element.assumingMemoryBound(to: PKCS7.self)
-            let isEncrypted = unsafe OBJ_obj2nid(safe.pointee.type) == NID_pkcs7_encrypted
-            // A safe that is encrypted for a public key has no meaning here, and fails to unpack.
-            let code = isEncrypted ? refusal : .unsupported
+            let type = unsafe OBJ_obj2nid(safe.pointee.type)
+            let isEncrypted = type == NID_pkcs7_encrypted
+            // The third kind is encrypted for a public key.
+            guard isEncrypted || type == NID_pkcs7_data else { throw CryptoError(.unsupported, "PKCS#12") }
+            let code = isEncrypted ? refusal : .malformed
             let bags = try unsafe Handle("PKCS#12", failing: code, release: PKCS12Reader.freeBags) { _ in
                 unsafe isEncrypted
                     ? PKCS12_unpack_p7encdata(safe, password, length) : PKCS12_unpack_p7data(safe)
