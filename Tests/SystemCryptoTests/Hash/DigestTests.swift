@@ -50,3 +50,32 @@ import TokenKit
         }
     }
 }
+
+@Suite struct DigestStreamTests {
+    /// FIPS 180-4's own long example: a million times the letter a.
+    @Test func aMillionLetters() throws {
+        let letters = [UInt8](repeating: 0x61, count: 1000)
+        var context = try DigestContext(.sha256)
+        for _ in 0..<1000 { try context.update(letters.span) }
+        let digest = try context.finalize()
+        #expect(Hex.encode(digest) == "CDC76E5C9914FB9281A1C7E284D73E67F1809A48A497200E046D39CCC7112CD0")
+    }
+
+    @Test func twoContextsDoNotMix() throws {
+        var one = try DigestContext(.sha1)
+        var two = try DigestContext(.sha1)
+        try one.update(Array("a".utf8))
+        try two.update(Array("abc".utf8))
+        try one.update(Array("bc".utf8))
+        let (first, second) = (try one.finalize(), try two.finalize())
+        #expect(first == second)
+    }
+
+    @Test(arguments: DigestAlgorithm.allCases)
+    func contextsKnowTheirAlgorithm(algorithm: DigestAlgorithm) throws {
+        let context = try DigestContext(algorithm)
+        let known = context.algorithm
+        #expect(known == algorithm)
+        #expect(try context.finalize().count == algorithm.byteCount)
+    }
+}

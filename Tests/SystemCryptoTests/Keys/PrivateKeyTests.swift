@@ -109,6 +109,8 @@ import TokenKit
     @Test func rsaKeysAreRebuiltFromTheirPrimes() throws {
         let key = try TestKeys.rsa()
         let primes = try key.rsaPrimes()
+        let lengths = [primes.p.count, primes.q.count, primes.dP.count, primes.dQ.count, primes.qInv.count]
+        #expect(lengths == [128, 128, 128, 128, 128])
         let read = try PrivateKey(primes)
         #expect(read.publicKey == key.publicKey)
         let signature = try read.sign(message: utf8("message"), using: .rsaPKCS1(.sha256))
@@ -129,6 +131,18 @@ import TokenKit
         }
         let other = errorCode { () throws(CryptoError) in _ = try PrivateKey(primes, publicExponent: [3]) }
         #expect(other == .invalidKey)
+    }
+
+    @Test func keysOfThreePrimesWorkAndFitNoCard() throws {
+        let openssl = try OpenSSLCommand()
+        try openssl.succeed(
+            "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-pkeyopt", "rsa_keygen_primes:3",
+            "-out",
+            "key.pem")
+        let key = try PrivateKey(encoded: secret(openssl.read("key.pem")))
+        let signature = try key.sign(message: utf8("m"), using: .rsaPSS(.sha256))
+        #expect(try key.publicKey.verify(signature, message: utf8("m"), using: .rsaPSS(.sha256)))
+        #expect(errorCode { () throws(CryptoError) in _ = try key.rsaPrimes() } == .unsupported)
     }
 
     @Test func emptyPrimesAreRefused() {

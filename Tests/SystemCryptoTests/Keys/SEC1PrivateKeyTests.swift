@@ -35,10 +35,15 @@ import Testing
         for length in 0..<key.count { #expect(code(of: Array(key.prefix(length))) == .malformed) }
     }
 
-    @Test func keysWithoutACurveOrWithAnotherAreUnsupported() {
-        #expect(code(of: encode(scalar)) == .unsupported)
+    @Test func otherCurvesAreLeftToOpenSSL() throws {
         let secp256k1 = DER.element(DER.Tag.context(0), DER.objectIdentifier("1.3.132.0.10"))
-        #expect(code(of: encode(scalar, secp256k1)) == .unsupported)
+        #expect(try PrivateKey(encoded: secret(encode(scalar, secp256k1))).kind == .other("EC secp256k1"))
+    }
+
+    @Test func keysWithoutACurveAreMalformed() {
+        #expect(code(of: encode(scalar)) == .malformed)
+        let unknown = DER.element(DER.Tag.context(0), DER.objectIdentifier("1.2.3.4"))
+        #expect(code(of: encode(scalar, unknown)) == .malformed)
     }
 
     @Test func scalarsThatDoNotFitAreRefused() {

@@ -43,4 +43,45 @@ import TokenKit
                 "notBefore=\(times[0])", "notAfter=\(times[1])",
             ])
     }
+
+    private static let issuers = CardFolders.files(".crt").filter { $0.hasPrefix("ca/") }
+
+    /// The cards that have issuers; those of the same shape sign themselves, and `CertificateChainTests` has chains.
+    private static func cards(_ name: String) -> [String] {
+        issuers.isEmpty ? [] : CardFolders.files("-9a.crt").filter { $0.contains(name) }
+    }
+
+    /// Those that signed themselves are roots. Some have their issuer's name and another's key, where an authority took
+    /// over from its own older generation.
+    private func authorities() throws -> (roots: [Certificate], intermediates: [Certificate]) {
+        let all = try Self.issuers.flatMap { try Certificate.all(in: read($0)) }
+        let roots = try all.filter { try $0.verify(issuedBy: $0) }
+        return (roots, all.filter { !roots.contains($0) })
+    }
+
+    private func verify(_ name: String) throws -> CertificateChain.Outcome {
+        let (roots, intermediates) = try authorities()
+        let certificate = try #require(try Certificate.all(in: read(name)).first)
+        return try CertificateChain.verify(
+            certificate, intermediates: intermediates, roots: roots, at: certificate.notAfter - 86_400)
+    }
+
+    @Test(arguments: cards("Golden"))
+    func goldenCardsLeadToARoot(name: String) throws {
+        guard case .trusted(let chain) = try verify(name) else {
+            Issue.record("\(name): \(try verify(name))")
+            return
+        }
+        #expect(chain.count >= 3 && chain.last?.isSelfIssued == true)
+        for (subject, issuer) in zip(chain, chain.dropFirst()) { #expect(try subject.verify(issuedBy: issuer)) }
+    }
+
+    @Test(arguments: cards("Tampered"))
+    func tamperedCardsDoNot(name: String) throws {
+        guard case .untrusted(_, let depth) = try verify(name) else {
+            Issue.record("\(name) is trusted")
+            return
+        }
+        #expect(depth == 0)
+    }
 }
