@@ -3,6 +3,11 @@ internal import SystemCrypto
 
 // Which card it is. SP 800-73-5 part 1 §3.1.2 says that the GUID tells; where it is missing, what comes next does.
 extension PIVToken {
+    public var knownLabel: String? {
+        guard let id = knowledge.identity, case .known(let serialNumber) = knowledge.serialNumber else { return nil }
+        return label(of: id, serialNumber: serialNumber)
+    }
+
     public mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity {
         let id = try tokenID(&card)
         let serialNumber = try serialNumber(&card)

@@ -14,6 +14,9 @@ public protocol TokenDriver: Sendable {
 /// A token is a value without a connection. It is lent the card for each call, reads what the call needs and remembers
 /// it; where ``CardTransaction/epoch`` has changed it selects its application anew before anything else.
 public protocol Token: Sendable {
+    /// ``TokenIdentity/label``, once it has been read: prompts show it, and do not cost a command for it.
+    var knownLabel: String? { get }
+
     /// Which token it is.
     mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity
 
@@ -60,6 +63,10 @@ public protocol Token: Sendable {
     mutating func perform(
         _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError) -> Secret
+}
+
+extension Token {
+    public var knownLabel: String? { nil }
 }
 
 /// Which of a token's secrets is meant.
