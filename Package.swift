@@ -68,10 +68,14 @@ let package = Package(
         .executableTarget(
             name: "KeychainWriter", dependencies: ["KeychainHost", "TokenKit", "CSQLite"],
             path: "Tests/KeychainWriter", swiftSettings: test),
+        .executableTarget(
+            name: "PromptAsker", dependencies: ["KeychainHost", "TokenKit"], path: "Tests/PromptAsker",
+            swiftSettings: test),
         .testTarget(
             name: "KeychainHostTests",
             dependencies: [
                 "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite", "TestSupport", "KeychainWriter",
+                "PromptAsker",
             ],
             swiftSettings: test),
         .testTarget(

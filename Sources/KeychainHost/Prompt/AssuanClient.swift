@@ -3,150 +3,159 @@ internal import TokenKit
 
 /// A program that speaks the Assuan protocol on its standard input and output: pinentry.
 ///
-/// Every answer is a run of lines `D data`, `S status`, `# comment`, ended by `OK` or `ERR code text`.
+/// Every answer is a run of lines `D data`, `S status`, `# comment`, ended by `OK` or `ERR code text`. A program that
+/// answers nothing is given up after a while, save while a person is asked.
 final class AssuanClient {
     /// Bytes of a line, its line feed included (Assuan manual, "Server responses").
     static let maximumLineLength = 1002
 
-    private let process: pid_t
-    private let input: Int32
-    private let output: Int32
+    /// Bytes that the data of one answer may have, over all its lines.
+    static let maximumDataLength = 4096
+
+    private let child: ProgramOnSocket
+    private let patience: Int32
+
+    /// Whether the last question had its answer typed twice, which the program says when it asked so.
+    private(set) var hasRepeated = false
 
     /// Starts the program and waits for its greeting.
-    init(program: String) throws(KeychainError) {
-        var descriptors: [Int32] = [-1, -1]
-        // One socket pair serves both directions, and closing it ends the program.
-        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard unsafe socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
-            throw KeychainError(.internalComponent, "no socket for \(program): \(systemMessage(errno))")
-        }
-        let (ours, theirs) = (descriptors[0], descriptors[1])
-        var child: pid_t = 0
-        let result = AssuanClient.spawn(&child, program, connectedTo: theirs)
-        close(theirs)
-        guard result == 0 else {
-            close(ours)
-            throw KeychainError(.notAvailable, "cannot start \(program): \(systemMessage(result))")
-        }
-        (process, input, output) = (child, ours, ours)
-        do { _ = try answer() } catch {
+    ///
+    /// - Parameter patience: milliseconds that it may take for an answer that nobody has to think about.
+    init(program: String, patience: Int32) throws(KeychainError) {
+        child = try ProgramOnSocket(program)
+        self.patience = patience
+        do throws(KeychainError) { _ = try answer(within: patience) } catch {
             end()
             throw error
         }
     }
 
-    private static func spawn(_ child: inout pid_t, _ program: String, connectedTo socket: Int32) -> Int32 {
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_adddup2(&actions, socket, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, socket, 1)
-        return unsafe program.withCString { name in
-            var arguments = unsafe [UnsafeMutablePointer(mutating: name), nil]
-            return unsafe posix_spawnp(&child, name, &actions, nil, &arguments, environ)
-        }
-    }
-
     /// Ends the program.
     func end() {
-        try? write(Array("BYE\n".utf8))
-        close(output)
-        var status: Int32 = 0
-        while unsafe waitpid(process, &status, 0) == -1 && errno == EINTR {}
+        try? child.write(Array("BYE\n".utf8))
+        child.end()
     }
 
     /// Sends a command whose answer carries no data.
-    func command(_ name: String, _ argument: String? = nil) throws(KeychainError) {
-        try write(Array(name.utf8) + (argument.map { [0x20] + AssuanClient.escaped($0) } ?? []) + [0x0A])
-        _ = try answer()
+    func command(_ name: String, _ argument: String) throws(KeychainError) {
+        try child.write(AssuanClient.line(name, argument))
+        _ = try answer(within: patience)
     }
 
-    /// Sends a command that is answered with a secret.
+    /// Sends a command that a person answers with yes or no, for however long that takes.
+    func question(_ name: String) throws(KeychainError) {
+        try child.write(Array(name.utf8) + [0x0A])
+        _ = try answer(within: nil)
+    }
+
+    /// Sends a command that a person answers with a secret, for however long that takes.
     func secret(_ name: String) throws(KeychainError) -> Secret {
-        try write(Array(name.utf8) + [0x0A])
-        return try answer()
+        hasRepeated = false
+        try child.write(Array(name.utf8) + [0x0A])
+        return try answer(within: nil)
     }
 
     /// Reads to the end of an answer and returns its data, percent-decoded.
-    private func answer() throws(KeychainError) -> Secret {
-        try Secret(capacity: AssuanClient.maximumLineLength) { (data) throws(KeychainError) in
+    private func answer(within milliseconds: Int32?) throws(KeychainError) -> Secret {
+        try Secret(capacity: AssuanClient.maximumDataLength) { (data) throws(KeychainError) in
             while true {
-                let line = try readLine()
-                let bytes = line.bytes
-                if AssuanClient.starts(bytes, with: "OK") { return }
-                if AssuanClient.starts(bytes, with: "ERR ") { throw AssuanClient.error(bytes) }
-                guard AssuanClient.starts(bytes, with: "D ") else { continue }
-                AssuanClient.decode(bytes, from: 2, into: &data)
-            }
-        }
-    }
-
-    private func readLine() throws(KeychainError) -> Secret {
-        try Secret(capacity: AssuanClient.maximumLineLength) { (line) throws(KeychainError) in
-            while true {
-                var byte: UInt8 = 0
-                let count = unsafe read(output, &byte, 1)
-                if count < 0 && errno == EINTR { continue }
-                guard count == 1 else { throw KeychainError(.notAvailable, "the PIN entry program ended early") }
-                if byte == 0x0A { return }
-                guard line.freeCapacity > 0 else {
-                    throw KeychainError(.notAvailable, "the PIN entry program sent an overlong line")
+                let line = try child.readLine(limit: AssuanClient.maximumLineLength, within: milliseconds)
+                switch AssuanLine(line.bytes) {
+                case .ok: return
+                case .error(let number): throw AssuanClient.error(number)
+                case .data: try AssuanClient.decode(line.bytes, into: &data)
+                // Nothing is known here that a program could ask back for.
+                case .inquiry: try child.write(Array("CAN\n".utf8))
+                case .repeated: hasRepeated = true
+                case .other: continue
                 }
-                line.append(byte)
             }
         }
     }
 
-    private func write(_ bytes: [UInt8]) throws(KeychainError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes {
-                unsafe send(input, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { throw KeychainError(.notAvailable, "the PIN entry program ended early") }
-            rest = rest.dropFirst(count)
-        }
-    }
-
-    private static func starts(_ line: Span<UInt8>, with text: StaticString) -> Bool {
-        let prefix = Array(text.description.utf8)
-        guard line.count >= prefix.count else { return false }
-        return prefix.indices.allSatisfy { line[$0] == prefix[$0] }
-    }
-
-    private static func decode(_ line: Span<UInt8>, from start: Int, into data: inout OutputSpan<UInt8>) {
-        var index = start
-        while index < line.count, data.freeCapacity > 0 {
-            if line[index] == UInt8(ascii: "%"), index + 2 < line.count,
-                let byte = Hex.decode(String(decoding: [line[index + 1], line[index + 2]], as: UTF8.self))?.first
+    /// Decodes what follows `D `. What does not fit is an error: half a PIN would cost a try.
+    private static func decode(_ line: Span<UInt8>, into data: inout OutputSpan<UInt8>) throws(KeychainError) {
+        var index = 2
+        while index < line.count {
+            var byte = line[index]
+            index += 1
+            if byte == UInt8(ascii: "%"), index + 1 < line.count, let high = digit(line[index]),
+                let low = digit(line[index + 1])
             {
-                data.append(byte)
-                index += 3
-            } else {
-                data.append(line[index])
-                index += 1
+                byte = high << 4 | low
+                index += 2
             }
+            guard data.freeCapacity > 0 else {
+                throw KeychainError(.dataTooLarge, "the PIN entry program sent more than \(maximumDataLength) bytes")
+            }
+            data.append(byte)
         }
     }
 
-    static func escaped(_ text: String) -> [UInt8] {
-        text.utf8.flatMap { byte in
-            byte < 0x20 || byte == UInt8(ascii: "%") ? Array("%\(Hex.encode([byte]))".utf8) : [byte]
+    private static func digit(_ character: UInt8) -> UInt8? {
+        switch character {
+        case 0x30...0x39: character - 0x30
+        case 0x41...0x46: character - 0x37
+        case 0x61...0x66: character - 0x57
+        default: nil
         }
     }
 
-    /// The numbers carry GnuPG's error source in their upper half; the code is in the lower 16 bits.
-    private static func error(_ line: Span<UInt8>) -> KeychainError {
-        var digits: [UInt8] = []
-        for index in 4..<line.count {
-            guard (0x30...0x39).contains(line[index]) else { break }
-            digits.append(line[index])
+    /// A command's line, cut at a whole character where it would be longer than a line may be.
+    static func line(_ name: String, _ argument: String) -> [UInt8] {
+        var line = Array(name.utf8) + [0x20]
+        for character in argument {
+            let escaped = character.utf8.flatMap { byte in
+                byte < 0x20 || byte == UInt8(ascii: "%") ? Array("%\(Hex.encode([byte]))".utf8) : [byte]
+            }
+            guard line.count + escaped.count < maximumLineLength - 1 else { break }
+            line += escaped
         }
-        let number = UInt32(String(decoding: digits, as: UTF8.self)) ?? 0
+        return line + [0x0A]
+    }
+
+    /// The code of GnuPG is in the lower 16 bits, its source above.
+    private static func error(_ number: UInt32) -> KeychainError {
         switch number & 0xFFFF {
-        case 99, 114, 62: return .canceled
-        default: return KeychainError(.notAvailable, "the PIN entry program failed with error \(number & 0xFFFF)")
+        // Canceled, fully canceled, not confirmed, and no answer in time.
+        case 99, 198, 114, 62: .canceled
+        default: KeychainError(.notAvailable, "the PIN entry program failed with error \(number & 0xFFFF)")
         }
+    }
+}
+
+/// What a line of an answer is.
+private enum AssuanLine {
+    case ok, data, inquiry, repeated, other
+    case error(UInt32)
+
+    init(_ line: Span<UInt8>) {
+        if AssuanLine.is(line, "OK") {
+            self = .ok
+        } else if AssuanLine.is(line, "ERR") {
+            self = .error(AssuanLine.number(line))
+        } else if AssuanLine.is(line, "D") {
+            self = .data
+        } else if AssuanLine.is(line, "INQUIRE") {
+            self = .inquiry
+        } else {
+            self = AssuanLine.is(line, "S PIN_REPEATED") ? .repeated : .other
+        }
+    }
+
+    /// Whether the line's first words are these.
+    private static func `is`(_ line: Span<UInt8>, _ text: StaticString) -> Bool {
+        let words = Array(text.description.utf8)
+        guard line.count >= words.count, words.indices.allSatisfy({ line[$0] == words[$0] }) else { return false }
+        return line.count == words.count || line[words.count] == 0x20
+    }
+
+    private static func number(_ line: Span<UInt8>) -> UInt32 {
+        var number: UInt32 = 0
+        for index in line.indices.dropFirst(4) {
+            guard (0x30...0x39).contains(line[index]) else { break }
+            number = number &* 10 &+ UInt32(line[index] - 0x30)
+        }
+        return number
     }
 }

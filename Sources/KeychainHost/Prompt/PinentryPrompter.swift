@@ -6,6 +6,9 @@ public struct PinentryPrompter: Prompter {
     private let program: String
     private let terminalName: String?
 
+    /// Milliseconds that the program may take for what needs nobody's thought.
+    var patience: Int32 = 10_000
+
     /// - Parameters:
     ///   - program: a path, or a name to be looked up in `PATH`.
     ///   - terminalName: the terminal to use where there is no desktop.
@@ -22,41 +25,58 @@ public struct PinentryPrompter: Prompter {
 
     public var canAskAgain: Bool { true }
 
+    /// - Throws: `errSecNotAvailable` where the program cannot be used, `errSecUserCanceled`.
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         let assuan = try begin()
         defer { assuan.end() }
         try assuan.command("SETTITLE", "tokenctl")
         try assuan.command("SETDESC", request.sentence)
         try assuan.command("SETPROMPT", "\(request.field):")
-        if let failure = request.failure { try assuan.command("SETERROR", failure) }
-        if request.wantsRepetition {
-            try assuan.command("SETREPEAT", "again:")
-            try assuan.command("SETREPEATERROR", "they differ")
+        if let failure = request.failure { try assuan.command("SETERROR", shown(failure)) }
+        guard request.wantsRepetition else { return try assuan.secret("GETPIN") }
+        // A program without this is asked twice.
+        try? assuan.command("SETREPEAT", "again:")
+        try? assuan.command("SETREPEATERROR", "they differ")
+        while true {
+            let answer = try assuan.secret("GETPIN")
+            if assuan.hasRepeated { return answer }
+            try assuan.command("SETPROMPT", "again:")
+            if answer.equals(try assuan.secret("GETPIN")) { return answer }
+            try assuan.command("SETERROR", "they differ")
+            try assuan.command("SETPROMPT", "\(request.field):")
         }
-        return try assuan.secret("GETPIN")
     }
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool {
         let assuan = try begin()
         defer { assuan.end() }
         try assuan.command("SETTITLE", "tokenctl")
-        try assuan.command("SETDESC", question)
-        do {
-            try assuan.command("CONFIRM")
+        try assuan.command("SETDESC", shown(question))
+        do throws(KeychainError) {
+            try assuan.question("CONFIRM")
             return true
-        } catch  where error.code == .userCanceled {
+        } catch {
+            guard error.code == .userCanceled else { throw error }
             return false
         }
     }
 
     private func begin() throws(KeychainError) -> AssuanClient {
-        let assuan = try AssuanClient(program: program)
+        let assuan = try AssuanClient(program: program, patience: patience)
+        // An option that a program does not know is no reason not to ask.
         if let terminalName { try? assuan.command("OPTION", "ttyname=\(terminalName)") }
-        for (option, variable) in [("ttytype", "TERM"), ("lc-ctype", "LC_CTYPE"), ("display", "DISPLAY")] {
-            guard let value = unsafe getenv(variable) else { continue }
-            // An option that a pinentry does not know is no reason not to ask.
-            try? assuan.command("OPTION", unsafe "\(option)=\(String(cString: value))")
+        let options = [
+            ("ttytype", ["TERM"]), ("lc-ctype", ["LC_ALL", "LC_CTYPE", "LANG"]), ("display", ["DISPLAY"]),
+        ]
+        for (option, variables) in options {
+            guard let value = variables.lazy.compactMap(PinentryPrompter.variable).first else { continue }
+            try? assuan.command("OPTION", "\(option)=\(value)")
         }
         return assuan
+    }
+
+    private static func variable(_ name: String) -> String? {
+        guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
+        return unsafe String(cString: value)
     }
 }

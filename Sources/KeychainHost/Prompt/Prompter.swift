@@ -77,8 +77,20 @@ public struct PromptRequest: Sendable {
     /// The sentence above the field: what for, where, and how many tries are left.
     var sentence: String {
         let tries = triesLeft.map { $0 == 1 ? ", last try" : ", \($0) tries left" } ?? ""
-        return "\(field) for '\(subject)'\(use.map { " to \($0)" } ?? "")\(tries)"
+        return shown("\(field) for '\(subject)'\(use.map { " to \($0)" } ?? "")\(tries)")
     }
+}
+
+/// Text as it may be shown: names of files and cards are not to move a cursor, or to turn round what is said.
+func shown(_ text: String) -> String {
+    String(
+        String.UnicodeScalarView(
+            text.unicodeScalars.map { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+                default: scalar
+                }
+            }))
 }
 
 extension KeychainError {
@@ -105,7 +117,7 @@ public struct NoPrompter: Prompter {
     public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
 }
 
-/// Asks the first of several that can ask.
+/// Asks the first of several that can ask; where that turns out to fail, the next one.
 public struct FirstAvailablePrompter: Prompter {
     private let prompters: [any Prompter]
 
@@ -113,11 +125,24 @@ public struct FirstAvailablePrompter: Prompter {
         self.prompters = prompters
     }
 
-    private var available: any Prompter { prompters.first { $0.canAsk } ?? NoPrompter() }
+    public var canAsk: Bool { prompters.contains(where: \.canAsk) }
+    public var canAskAgain: Bool { prompters.first(where: \.canAsk)?.canAskAgain ?? false }
 
-    public var canAsk: Bool { available.canAsk }
-    public var canAskAgain: Bool { available.canAskAgain }
+    public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        for prompter in prompters where prompter.canAsk {
+            do throws(KeychainError) { return try prompter.ask(request) } catch {
+                guard error.code == .notAvailable else { throw error }
+            }
+        }
+        throw .cannotAsk(request)
+    }
 
-    public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { try available.ask(request) }
-    public func confirm(_ question: String) throws(KeychainError) -> Bool { try available.confirm(question) }
+    public func confirm(_ question: String) throws(KeychainError) -> Bool {
+        for prompter in prompters where prompter.canAsk {
+            do throws(KeychainError) { return try prompter.confirm(question) } catch {
+                guard error.code == .notAvailable else { throw error }
+            }
+        }
+        return false
+    }
 }

@@ -11,11 +11,15 @@ public final class SecretSource: Prompter {
 
     private enum Origin: Sendable {
         case descriptor(Int32)
+        /// A descriptor that was opened here.
+        case file(Int32)
         case environment(String)
     }
 
     private let origin: Origin
-    private let isUsedUp = Mutex(false)
+
+    /// The lines that have been given out. Held while one is read, so that two questions never share a line.
+    private let linesRead = Mutex(0)
 
     /// - Parameter text: `fd:N`, `file:PATH` or `env:NAME`.
     /// - Throws: `errSecParam` for another form, a file that cannot be read, or one that others may read.
@@ -28,7 +32,7 @@ public final class SecretSource: Prompter {
             }
             origin = .descriptor(descriptor)
         case ("file", let path):
-            origin = .descriptor(try SecretSource.open(path))
+            origin = .file(try SecretSource.open(path))
         case ("env", let name):
             guard unsafe getenv(name) != nil else {
                 throw KeychainError(.param, "the environment has no variable '\(name)'", key: "pin-source")
@@ -40,15 +44,24 @@ public final class SecretSource: Prompter {
         }
     }
 
+    deinit {
+        if case .file(let descriptor) = origin { close(descriptor) }
+    }
+
     public var canAsk: Bool { true }
     public var canAskAgain: Bool { false }
 
+    /// The next line.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` when there is none, `errSecParam` for one that is too long.
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        let answer: Secret? =
+        let answer = try linesRead.withLock { (count) throws(KeychainError) -> Secret? in
+            defer { count += 1 }
             switch origin {
-            case .descriptor(let descriptor): SecretSource.line(from: descriptor)
-            case .environment(let name): value(of: name)
+            case .descriptor(let descriptor), .file(let descriptor): return try SecretSource.line(from: descriptor)
+            case .environment(let name): return try SecretSource.line(count, ofVariable: name)
             }
+        }
         guard let answer else { throw .cannotAsk(request, because: "its source has no more lines") }
         return answer
     }
@@ -74,15 +87,17 @@ public final class SecretSource: Prompter {
     }
 
     /// Reads up to a line feed, a byte at a time: what follows belongs to the next question, or to somebody else.
-    private static func line(from descriptor: Int32) -> Secret? {
+    private static func line(from descriptor: Int32) throws(KeychainError) -> Secret? {
         var isAtEnd = false
-        let line = Secret(capacity: maximumLength) { output in
-            while output.count < maximumLength {
+        let line = try Secret(capacity: maximumLength) { (output) throws(KeychainError) in
+            while true {
                 var byte: UInt8 = 0
                 let count = unsafe read(descriptor, &byte, 1)
                 if count < 0 && errno == EINTR { continue }
                 guard count == 1 else { isAtEnd = true; return }
-                if byte == UInt8(ascii: "\n") { return }
+                if byte == lineFeed { return }
+                // Half an answer would only cost a try.
+                guard output.freeCapacity > 0 else { throw overlong }
                 output.append(byte)
             }
         }
@@ -90,16 +105,28 @@ public final class SecretSource: Prompter {
         return line
     }
 
-    private func value(of name: String) -> Secret? {
-        let isFirst = isUsedUp.withLock { used in
-            defer { used = true }
-            return !used
+    /// - Parameter number: 0 for the first line.
+    private static func line(_ number: Int, ofVariable name: String) throws(KeychainError) -> Secret? {
+        guard let text = unsafe getenv(name) else { return nil }
+        var bytes = unsafe UnsafeBufferPointer(start: text, count: strlen(text))[...]
+        for _ in 0..<number {
+            guard let end = unsafe bytes.firstIndex(of: CChar(bitPattern: lineFeed)) else { return nil }
+            unsafe bytes = bytes[(end + 1)...]
         }
-        guard isFirst, let text = unsafe getenv(name) else { return nil }
-        let length = unsafe strlen(text)
-        let bytes = unsafe UnsafeBufferPointer(start: text, count: length)
-        return unsafe bytes.withMemoryRebound(to: UInt8.self) { unsafe Secret(copying: $0.span) }
+        // What ends with a line feed has no line behind it.
+        if unsafe bytes.isEmpty, number > 0 { return nil }
+        let end = unsafe bytes.firstIndex(of: CChar(bitPattern: lineFeed)) ?? bytes.endIndex
+        let count = unsafe end - bytes.startIndex
+        guard count <= maximumLength else { throw overlong }
+        return Secret(capacity: count) { output in
+            for unsafebyte in unsafe bytes.prefix(count) { output.append(UInt8(bitPattern: byte)) }
+        }
     }
+
+    private static let lineFeed = UInt8(ascii: "\n")
+
+    private static let overlong = KeychainError(
+        .param, "the source of the PIN has a line of more than \(maximumLength) bytes", key: "pin-source")
 }
 
 /// What the system says of an error number.

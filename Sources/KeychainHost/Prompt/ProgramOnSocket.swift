@@ -1,0 +1,112 @@
+internal import Glibc
+internal import TokenKit
+
+/// A program whose standard input and output are ours to write and to read.
+///
+/// One socket pair serves both directions; closing it tells the program that it is not needed any more.
+final class ProgramOnSocket {
+    private let name: String
+    private let process: pid_t
+    private let socket: Int32
+
+    /// Starts a program that is looked up in `PATH`.
+    ///
+    /// - Throws: `errSecNotAvailable` where it cannot be started.
+    init(_ program: String) throws(KeychainError) {
+        var descriptors: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
+            throw KeychainError(.notAvailable, "no socket for \(program): \(systemMessage(errno))")
+        }
+        var child: pid_t = 0
+        let result = ProgramOnSocket.spawn(&child, program, connectedTo: descriptors[1])
+        close(descriptors[1])
+        guard result == 0 else {
+            close(descriptors[0])
+            throw KeychainError(.notAvailable, "cannot start \(program): \(systemMessage(result))")
+        }
+        (name, process, socket) = (program, child, descriptors[0])
+    }
+
+    private static func spawn(_ child: inout pid_t, _ program: String, connectedTo socket: Int32) -> Int32 {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_adddup2(&actions, socket, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, socket, 1)
+        return unsafe program.withCString { name in
+            var arguments = unsafe [UnsafeMutablePointer(mutating: name), nil]
+            return unsafe posix_spawnp(&child, name, &actions, nil, &arguments, environ)
+        }
+    }
+
+    /// Closes the socket and waits for the program's end; one that does not mind is killed.
+    func end() {
+        close(socket)
+        for _ in 0..<ProgramOnSocket.looks {
+            if hasEnded(WNOHANG) { return }
+            usleep(ProgramOnSocket.timeBetweenLooks)
+        }
+        kill(process, SIGKILL)
+        _ = hasEnded(0)
+    }
+
+    /// A second in all.
+    private static let looks = 200
+    private static let timeBetweenLooks: UInt32 = 5_000
+
+    private func hasEnded(_ options: Int32) -> Bool {
+        var status: Int32 = 0
+        while true {
+            let result = unsafe waitpid(process, &status, options)
+            if result == -1 && errno == EINTR { continue }
+            return result != 0
+        }
+    }
+
+    func write(_ bytes: [UInt8]) throws(KeychainError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw ended }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Reads up to a line feed.
+    ///
+    /// - Parameters:
+    ///   - limit: bytes that the line may have.
+    ///   - milliseconds: how long the program may say nothing; nil for ever.
+    func readLine(limit: Int, within milliseconds: Int32?) throws(KeychainError) -> Secret {
+        try Secret(capacity: limit) { (line) throws(KeychainError) in
+            while true {
+                try waitForByte(milliseconds ?? -1)
+                var byte: UInt8 = 0
+                let count = unsafe read(socket, &byte, 1)
+                if count < 0 && errno == EINTR { continue }
+                guard count == 1 else { throw ended }
+                if byte == 0x0A { return }
+                guard line.freeCapacity > 0 else {
+                    throw KeychainError(.notAvailable, "\(name) sent an overlong line")
+                }
+                line.append(byte)
+            }
+        }
+    }
+
+    private func waitForByte(_ milliseconds: Int32) throws(KeychainError) {
+        var watched = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        while true {
+            let count = unsafe poll(&watched, 1, milliseconds)
+            if count > 0 { return }
+            if count < 0 && errno == EINTR { continue }
+            throw KeychainError(.notAvailable, "\(name) does not answer")
+        }
+    }
+
+    private var ended: KeychainError { KeychainError(.notAvailable, "\(name) ended early") }
+}

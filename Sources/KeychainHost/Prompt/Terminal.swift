@@ -1,0 +1,127 @@
+internal import Glibc
+internal import TokenKit
+
+/// The controlling terminal, opened for one question.
+final class Terminal {
+    /// Bytes that a line may have.
+    static let maximumLength = 1024
+
+    private let descriptor: Int32
+
+    /// Nil where the process has no terminal.
+    init?() {
+        descriptor = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Reads a line that is shown, without its end.
+    func readLine() -> String {
+        var line: [UInt8] = []
+        while line.count < Terminal.maximumLength, let byte = readByte(), byte != UInt8(ascii: "\n") {
+            line.append(byte)
+        }
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    /// Asks for a line that is not shown. What was typed before the question is there is thrown away.
+    ///
+    /// The terminal is as it was before when this returns, and when a signal ends the process meanwhile. Ctrl-C arrives
+    /// as a character and cancels.
+    func readHidden(asking question: String) throws(KeychainError) -> Secret {
+        var shown = termios()
+        guard unsafe tcgetattr(descriptor, &shown) == 0 else {
+            throw KeychainError(.notAvailable, "cannot hide what is typed: \(systemMessage(errno))")
+        }
+        let signals = HeldSignals()
+        var hidden = shown
+        hidden.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG | IEXTEN)
+        unsafe tcsetattr(descriptor, TCSAFLUSH, &hidden)
+        defer {
+            unsafe tcsetattr(descriptor, TCSAFLUSH, &shown)
+            write("\n")
+            signals.release()
+        }
+        write(question)
+        return try readSecret(unless: signals)
+    }
+
+    private func readSecret(unless signals: HeldSignals) throws(KeychainError) -> Secret {
+        var isOverlong = false
+        let secret = try Secret(capacity: Terminal.maximumLength) { (output) throws(KeychainError) in
+            while true {
+                guard waitForByte(unless: signals), let byte = readByte() else { throw .canceled }
+                switch Keystroke(byte) {
+                case .enter: return
+                case .cancel: throw .canceled
+                case .eraseAll: output.removeAll()
+                case .erase: Terminal.removeCharacter(&output)
+                case .character where output.freeCapacity > 0: output.append(byte)
+                case .character: isOverlong = true
+                case .ignored: break
+                }
+            }
+        }
+        guard !isOverlong else {
+            throw KeychainError(.param, "an answer may have \(Terminal.maximumLength) bytes, and this one has more")
+        }
+        return secret
+    }
+
+    /// Removes the last character, which in UTF-8 may have several bytes.
+    private static func removeCharacter(_ output: inout OutputSpan<UInt8>) {
+        while output.count > 0, output.removeLast() & 0xC0 == 0x80 {}
+    }
+
+    /// - Returns: whether a byte can be read; false when a signal came first, or nobody is there any more.
+    private func waitForByte(unless signals: HeldSignals) -> Bool {
+        var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while !signals.hasCome {
+            let count = unsafe poll(&watched, 1, Terminal.signalCheckInterval)
+            if count > 0 { return watched.revents & Int16(POLLIN) != 0 }
+            guard count == 0 || errno == EINTR else { return false }
+        }
+        return false
+    }
+
+    /// Milliseconds between two looks at the signals; nobody waits for it but a program that is to end.
+    private static let signalCheckInterval: Int32 = 100
+
+    private func readByte() -> UInt8? {
+        var byte: UInt8 = 0
+        while true {
+            let count = unsafe read(descriptor, &byte, 1)
+            if count == 1 { return byte }
+            guard count < 0, errno == EINTR else { return nil }
+        }
+    }
+}
+
+/// What a key does while a secret is typed.
+private enum Keystroke {
+    case enter, cancel, erase, eraseAll, character, ignored
+
+    init(_ byte: UInt8) {
+        switch byte {
+        case 0x0A, 0x0D: self = .enter
+        // Ctrl-C, Ctrl-D, Ctrl-\
+        case 0x03, 0x04, 0x1C: self = .cancel
+        case 0x08, 0x7F: self = .erase
+        // Ctrl-U
+        case 0x15: self = .eraseAll
+        case 0x00..<0x20: self = .ignored
+        default: self = .character
+        }
+    }
+}

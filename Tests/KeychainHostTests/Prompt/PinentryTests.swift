@@ -1,0 +1,175 @@
+import Foundation
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+/// A pinentry of a few lines of shell, which writes down what it is told.
+private struct FakePinentry {
+    private let folder: TemporaryFolder
+
+    /// - Parameters:
+    ///   - answers: what follows a command, as `printf` has it; `OK` for all others.
+    ///   - greeting: what it says first.
+    init(_ answers: [String: String] = [:], greeting: String = "echo OK ready") throws {
+        folder = try TemporaryFolder()
+        let cases = answers.map { "\($0)) \($1) ;;" }.joined(separator: "\n")
+        let script = """
+            #!/bin/sh
+            log='\(folder.path("log"))'
+            \(greeting)
+            while IFS= read -r line; do
+                printf '%s\\n' "$line" >>"$log"
+                case "${line%% *}" in
+                \(cases)
+                BYE) echo OK; exit 0 ;;
+                *) echo OK ;;
+                esac
+            done
+            """
+        // Written by another process: a child of this one, started at the wrong moment, would hold it open for writing.
+        let path = folder.path("pinentry")
+        let result = try Program.run(["sh", "-c", "cat >'\(path)' && chmod 700 '\(path)'"], input: Array(script.utf8))
+        guard result.status == 0 else { throw POSIXError(.EIO) }
+    }
+
+    var prompter: PinentryPrompter { PinentryPrompter(program: folder.path("pinentry")) }
+
+    /// What it was told, `OPTION` and `BYE` aside.
+    var commands: [String] {
+        let text = (try? folder.read("log")).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let lines = text.split(separator: "\n").map(String.init)
+        return lines.filter { !$0.hasPrefix("OPTION") && $0 != "BYE" }
+    }
+}
+
+@Suite struct PinentryTests {
+    private let request = PromptRequest(.pin, subject: "card", use: "sign", triesLeft: 3)
+
+    private func answer(_ fake: FakePinentry, _ request: PromptRequest? = nil) throws -> String {
+        String(decoding: try fake.prompter.ask(request ?? self.request).copiedBytes, as: UTF8.self)
+    }
+
+    @Test(arguments: [
+        ("echo 'D 123456'; echo OK", "123456"), ("echo 'D 12%2534%0Aé'; echo OK", "12%34\né"),
+        ("echo 'D %zz%4'; echo OK", "%zz%4"), ("echo 'D 123'; echo 'D 456'; echo 'OK done'", "123456"),
+        ("echo 'S PASSWORD_FROM_CACHE'; echo '# comment'; echo; echo 'OKAY'; echo 'D 1'; echo OK", "1"),
+        ("echo OK", ""),
+        ("echo 'INQUIRE QUALITY 12'; read -r line; echo \"D $line\"; echo OK", "CAN"), ("echo 'D  1 '; echo OK", " 1 "),
+    ])
+    func theAnswerIsRead(script: String, pin: String) throws {
+        #expect(try answer(FakePinentry(["GETPIN": script])) == pin)
+    }
+
+    @Test func itIsToldWhatToShow() throws {
+        let fake = try FakePinentry(["GETPIN": "echo 'D 1'; echo OK"])
+        let request = PromptRequest(
+            .pin, subject: "100% card", use: "sign a\nb", triesLeft: 2, failure: "wrong\u{1B}[2J")
+        _ = try answer(fake, request)
+        #expect(
+            fake.commands == [
+                "SETTITLE tokenctl", "SETDESC PIN for '100%25 card' to sign a\u{FFFD}b, 2 tries left", "SETPROMPT PIN:",
+                "SETERROR wrong\u{FFFD}[2J", "GETPIN",
+            ])
+    }
+
+    @Test func aLongSentenceIsCutAtACharacter() throws {
+        let fake = try FakePinentry(["GETPIN": "echo 'D 1'; echo OK"])
+        _ = try answer(fake, PromptRequest(.pin, subject: "card", use: "sign " + String(repeating: "é%", count: 1000)))
+        let line = try #require(fake.commands.first { $0.hasPrefix("SETDESC") })
+        #expect((990...1001).contains(line.utf8.count))
+        #expect(line.hasSuffix("é") || line.hasSuffix("%25"))
+    }
+
+    static let failures: [(String, ErrSec)] = [
+        ("echo 'ERR 83886179 Operation cancelled <Pinentry>'", .userCanceled), ("echo 'ERR 83886278'", .userCanceled),
+        ("echo 'ERR 83886142 Timeout'", .userCanceled), ("echo 'ERR 99'", .userCanceled),
+        ("echo 'ERR 83886340 Inappropriate ioctl for device'", .notAvailable), ("echo ERR", .notAvailable),
+        ("echo 'ERR 99999999999999999999'", .notAvailable), ("exit 1", .notAvailable),
+        ("printf 'D 12'; exit 0", .notAvailable),
+        ("head -c 2000 /dev/zero | tr '\\0' 1; echo; echo OK", .notAvailable),
+        (
+            "for i in 1 2 3 4 5 6; do printf 'D '; head -c 900 /dev/zero | tr '\\0' 1; echo; done; echo OK",
+            .dataTooLarge
+        ),
+    ]
+
+    @Test(arguments: failures) func failuresAreToldApart(script: String, code: ErrSec) throws {
+        let fake = try FakePinentry(["GETPIN": script])
+        #expect(throws: KeychainError(code)) { try answer(fake) }
+    }
+
+    @Test func aProgramThatIsNotThereCannotAsk() throws {
+        let prompter = PinentryPrompter(program: "/nowhere/pinentry")
+        #expect(!prompter.canAsk)
+        #expect(throws: KeychainError(.notAvailable)) { _ = try prompter.ask(request).count }
+    }
+
+    @Test(arguments: ["exit 0", "echo 'ERR 1 no display'; exit 1", "echo ready", "echo 'OK'; exit 0"])
+    func aProgramThatEndsEarlyCannotBeUsed(greeting: String) throws {
+        var prompter = try FakePinentry(greeting: greeting).prompter
+        prompter.patience = 300
+        #expect(throws: KeychainError(.notAvailable)) { _ = try prompter.ask(request).count }
+    }
+
+    @Test(arguments: ["exec sleep 600", "trap '' TERM HUP; echo OK; while :; do sleep 600; done"])
+    func aProgramThatHangsIsGivenUp(greeting: String) throws {
+        var prompter = try FakePinentry(greeting: greeting).prompter
+        prompter.patience = 100
+        let start = ContinuousClock.now
+        #expect(throws: KeychainError(.notAvailable)) { _ = try prompter.ask(request).count }
+        #expect(ContinuousClock.now - start < .seconds(60))
+    }
+
+    @Test func optionsThatItDoesNotKnowDoNotMatter() throws {
+        let fake = try FakePinentry(["OPTION": "echo 'ERR 83886254 unknown'", "GETPIN": "echo 'D 1'; echo OK"])
+        #expect(try answer(fake) == "1")
+        #expect(fake.prompter.canAsk)
+    }
+
+    @Test func aNewPINIsAskedForOnceWhereTheProgramRepeats() throws {
+        let fake = try FakePinentry(["GETPIN": "echo 'S PIN_REPEATED'; echo 'D 1'; echo OK"])
+        #expect(try answer(fake, PromptRequest(.newPIN, subject: "card")) == "1")
+        #expect(fake.commands.count { $0 == "GETPIN" } == 1)
+        #expect(fake.commands.contains("SETREPEAT again:"))
+    }
+
+    @Test func aNewPINIsAskedForTwiceWhereItDoesNot() throws {
+        let fake = try FakePinentry([
+            "SETREPEAT": "echo 'ERR 83886355 unknown command'",
+            "GETPIN": "count=$((count + 1)); case $count in 1) echo 'D 1' ;; *) echo 'D 2' ;; esac; echo OK",
+        ])
+        #expect(try answer(fake, PromptRequest(.newPIN, subject: "card")) == "2")
+        #expect(fake.commands.count { $0 == "GETPIN" } == 4)
+        #expect(fake.commands.contains("SETERROR they differ"))
+    }
+
+    @Test(arguments: [
+        ("echo OK", true), ("echo 'ERR 83886194 not confirmed'", false), ("echo 'ERR 83886179 cancelled'", false),
+    ])
+    func aQuestionIsAnsweredWithYesOrNo(script: String, answer: Bool) throws {
+        let fake = try FakePinentry(["CONFIRM": script])
+        #expect(try fake.prompter.confirm("Really?") == answer)
+        #expect(fake.commands == ["SETTITLE tokenctl", "SETDESC Really?", "CONFIRM"])
+    }
+
+    @Test func aQuestionThatCannotBeAskedIsAnError() throws {
+        let fake = try FakePinentry(["CONFIRM": "exit 1"])
+        #expect(throws: KeychainError(.notAvailable)) { try fake.prompter.confirm("Really?") }
+    }
+
+    // MARK: - The one of GnuPG
+
+    @Test func theRealOneAsksOnATerminal() throws {
+        let terminal = try PseudoTerminal()
+        let asker = try AskerProcess(
+            ["pinentry:pinentry-tty", "pin"], on: terminal, environment: ["ASKER_TTY": terminal.path, "TERM": "vt100"])
+        try terminal.wait(for: "PIN for 'test card' to sign, 3 tries left")
+        try terminal.wait(for: "PIN:")
+        terminal.type("12%34\n")
+        #expect(try asker.finish().answers == ["3132253334"])
+        #expect(!terminal.screen.contains("12%34"))
+        #expect(terminal.isOrdinary)
+    }
+}

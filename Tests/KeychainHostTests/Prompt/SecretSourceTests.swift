@@ -1,0 +1,112 @@
+import Foundation
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+@Suite struct SecretSourceTests {
+    private let folder: TemporaryFolder
+    private let request = PromptRequest(.pin, subject: "card")
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func file(_ text: String, mode: Int = 0o600) throws -> String {
+        let path = try folder.write("pin", text)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        return path
+    }
+
+    private func answers(_ source: SecretSource, _ count: Int) throws -> [String] {
+        try (0..<count).map { _ in String(decoding: try source.ask(request).copiedBytes, as: UTF8.self) }
+    }
+
+    @Test(arguments: [
+        ("123456\n654321\n", ["123456", "654321"]), ("123456", ["123456"]), ("123456\n\n7\n", ["123456", "", "7"]),
+        ("\n", [""]), (" a b \n", [" a b "]),
+    ])
+    func aFileAnswersLineByLine(text: String, lines: [String]) throws {
+        let source = try SecretSource("file:\(file(text))")
+        #expect(try answers(source, lines.count) == lines)
+        let error = #expect(throws: KeychainError(.interactionNotAllowed)) { _ = try source.ask(request).count }
+        #expect(error?.reason.contains("no more lines") == true)
+    }
+
+    @Test func aScriptIsAskedButNotAgain() throws {
+        let source = try SecretSource("file:\(file("1\n"))")
+        #expect(source.canAsk)
+        #expect(!source.canAskAgain)
+        // A "y" in the file is a PIN, not leave to spend the last try.
+        #expect(try !source.confirm("Really?"))
+        #expect(try answers(source, 1) == ["1"])
+    }
+
+    @Test(arguments: [0o640, 0o604, 0o660, 0o666, 0o644]) func aFileThatOthersMayReadIsRefused(mode: Int) throws {
+        let path = try file("123456\n", mode: mode)
+        let error = #expect(throws: KeychainError(.param)) { try SecretSource("file:\(path)") }
+        #expect(error?.remedy?.hasPrefix("chmod 600") == true)
+        #expect(error?.reason.contains("123456") == false)
+    }
+
+    @Test(arguments: [
+        "", "123456", "fd", "fd:", "fd:x", "fd:-1", "fd:99999", "file:", "file:/nowhere/pin", "env:", "pass:1",
+        "env:NO_SUCH_VARIABLE",
+    ])
+    func anotherFormIsRefused(text: String) {
+        #expect(throws: KeychainError(.param)) { try SecretSource(text) }
+    }
+
+    @Test func aLineHasALimit() throws {
+        let longest = String(repeating: "1", count: 4096)
+        let source = try SecretSource("file:\(file("\(longest)\n\(longest)2\n3\n"))")
+        #expect(try answers(source, 1) == [longest])
+        #expect(throws: KeychainError(.param)) { _ = try source.ask(request).count }
+    }
+
+    @Test func aDescriptorGivesOneLineAQuestionAndNoByteMore() throws {
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        defer { close(ends[0]) }
+        let text = Array("123456\nrest of the input".utf8)
+        #expect(write(ends[1], text, text.count) == text.count)
+        close(ends[1])
+        let source = try SecretSource("fd:\(ends[0])")
+        #expect(try answers(source, 1) == ["123456"])
+        var rest = [UInt8](repeating: 0, count: 100)
+        let count = read(ends[0], &rest, rest.count)
+        #expect(String(decoding: rest.prefix(count), as: UTF8.self) == "rest of the input")
+        #expect(throws: KeychainError(.interactionNotAllowed)) { _ = try source.ask(request).count }
+    }
+
+    @Test(arguments: [
+        ("123456", ["123456", "error -25308"]), ("1\n22\n", ["1", "22", "error -25308"]),
+        ("1\n\n3", ["1", "", "3", "error -25308"]), ("", ["", "error -25308"]),
+        (String(repeating: "1", count: 4097), ["error -50"]),
+    ])
+    func aVariableAnswersLineByLine(value: String, expected: [String]) throws {
+        let questions = expected.map { _ in "pin" }
+        let asker = try AskerProcess(["source:env:ASKER_PIN"] + questions, environment: ["ASKER_PIN": value])
+        let lines = expected.map { $0.hasPrefix("error") ? $0 : Hex.encode(Array($0.utf8)) }
+        #expect(try asker.finish().answers == lines)
+    }
+
+    @Test func standardInputIsADescriptorToo() throws {
+        let asker = try AskerProcess(["source:fd:0", "pin", "pin", "confirm"], input: file("11\ny\n"))
+        #expect(try asker.finish().answers == ["3131", "79", "no"])
+    }
+
+    @Test func manyQuestionsAtOnceShareNoLine() async throws {
+        let lines = (0..<64).map { "line \($0)" }
+        let source = try SecretSource("file:\(file(lines.joined(separator: "\n")))")
+        let request = request
+        let found = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in lines {
+                group.addTask { String(decoding: try source.ask(request).copiedBytes, as: UTF8.self) }
+            }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(found == Set(lines))
+    }
+}

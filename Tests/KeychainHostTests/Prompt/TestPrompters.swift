@@ -1,0 +1,79 @@
+import KeychainHost
+import Synchronization
+import TokenKit
+
+/// A person who types prepared answers, and gives up when there are no more.
+final class TypesInTurn: Prompter {
+    private struct State {
+        var answers: ArraySlice<String>
+        var requests: [PromptRequest] = []
+        var questions: [String] = []
+    }
+
+    private let state: Mutex<State>
+    private let agrees: Bool
+    private let whileAsked: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - agrees: what is said to yes-or-no questions.
+    ///   - whileAsked: what happens in the world before the answer is there.
+    init(_ answers: String..., agrees: Bool = false, whileAsked: @escaping @Sendable () -> Void = {}) {
+        state = Mutex(State(answers: answers[...]))
+        self.agrees = agrees
+        self.whileAsked = whileAsked
+    }
+
+    var requests: [PromptRequest] { state.withLock { $0.requests } }
+    var questions: [String] { state.withLock { $0.questions } }
+
+    var canAsk: Bool { true }
+    var canAskAgain: Bool { true }
+
+    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        whileAsked()
+        let answer = state.withLock { state in
+            state.requests.append(request)
+            return state.answers.popFirst()
+        }
+        guard let answer else { throw KeychainError(.userCanceled) }
+        return .of(answer)
+    }
+
+    func confirm(_ question: String) throws(KeychainError) -> Bool {
+        state.withLock { $0.questions.append(question) }
+        return agrees
+    }
+}
+
+/// A script that has prepared answers and cannot be asked again.
+final class AnswersByScript: Prompter {
+    private let answers: Mutex<ArraySlice<String>>
+    private let count = Atomic(0)
+
+    init(_ answers: String...) {
+        self.answers = Mutex(answers[...])
+    }
+
+    /// How often it was asked.
+    var timesAsked: Int { count.load(ordering: .relaxed) }
+
+    var canAsk: Bool { true }
+    var canAskAgain: Bool { false }
+
+    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        count.add(1, ordering: .relaxed)
+        guard let answer = answers.withLock({ $0.popFirst() }) else { throw KeychainError(.interactionNotAllowed) }
+        return .of(answer)
+    }
+
+    func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+}
+
+/// A program that starts and then does not work.
+struct BreaksWhenAsked: Prompter {
+    var canAsk: Bool { true }
+    var canAskAgain: Bool { true }
+
+    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { throw KeychainError(.notAvailable) }
+    func confirm(_ question: String) throws(KeychainError) -> Bool { throw KeychainError(.notAvailable) }
+}

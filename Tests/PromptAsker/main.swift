@@ -1,0 +1,43 @@
+// Asks through a prompter and prints what came of it, a line a question: for tests that need a process with a terminal or
+// an environment of its own.
+//
+//     PromptAsker terminal|nobody|pinentry:PROGRAM|source:TEXT pin|newPIN|confirm|canAsk …
+
+import Glibc
+import KeychainHost
+import TokenKit
+
+func prompter(_ text: String) throws -> any Prompter {
+    let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+    switch parts[0] {
+    case "terminal": return TerminalPrompter()
+    case "pinentry":
+        return PinentryPrompter(program: parts[1], terminalName: getenv("ASKER_TTY").map { String(cString: $0) })
+    case "source": return try SecretSource(parts[1])
+    default: return NoPrompter()
+    }
+}
+
+func hex(_ secret: borrowing Secret) -> String {
+    let bytes = secret.bytes
+    return Hex.encode(bytes.indices.map { bytes[$0] })
+}
+
+func answer(_ question: String, _ prompter: any Prompter) throws(KeychainError) -> String {
+    switch question {
+    case "confirm": return try prompter.confirm("Really?") ? "yes" : "no"
+    case "canAsk": return prompter.canAsk ? "yes" : "no"
+    default:
+        let purpose: PromptRequest.Purpose = question == "newPIN" ? .newPIN : .pin
+        return hex(try prompter.ask(PromptRequest(purpose, subject: "test card", use: "sign", triesLeft: 3)))
+    }
+}
+
+let asked = try prompter(CommandLine.arguments[1])
+for question in CommandLine.arguments.dropFirst(2) {
+    do throws(KeychainError) {
+        print(try answer(question, asked))
+    } catch {
+        print("error \(error.code.rawValue)")
+    }
+}
