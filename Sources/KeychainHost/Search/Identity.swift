@@ -10,26 +10,36 @@ public struct Identity: Sendable, Hashable {
 extension SearchList {
     /// The identities whose halves pass the query, in the order of their certificates.
     ///
-    /// A certificate pairs with the private key of the same public-key hash: one in its own keychain if there is one,
-    /// else the first in the list. One key with several certificates makes several identities. An attribute that both
-    /// halves have is the certificate's.
+    /// A certificate pairs with a private key of the same public-key hash that can be used for something: one in its own
+    /// keychain if there is one, else the first in the list. One key with several certificates makes several identities.
+    /// An attribute that both halves have is the certificate's. Keychain semantics 1.9.
     public func identities(matching query: Query) throws(KeychainError) -> Result<Identity> {
         guard query.itemClass == .identity else {
             throw KeychainError(.param, "the query is for items of class \(query.itemClass.rawValue)", key: "class")
         }
         let certificates = try items(matching: query.half(.certificate))
-        let keys = try items(matching: query.half(.key))
         var result = Result<Identity>()
         result.failures = certificates.failures
-        let pairs = Dictionary(grouping: keys.found.filter(\.isPrivateKey)) { $0.publicKeyHash ?? [] }
-        for certificate in certificates.found {
-            guard let hash = certificate.publicKeyHash, let candidates = pairs[hash] else { continue }
-            let own = candidates.first { $0.keychain == certificate.keychain }
-            guard let key = own ?? candidates.first else { continue }
-            result.found.append(Identity(certificate: certificate, key: key))
+        guard !certificates.found.isEmpty else { return result }
+        let keys = try items(matching: query.half(.key))
+        // What fails for certificates mostly fails for keys as well; it is told once.
+        result.failures += keys.failures.filter { !result.failures.contains($0) }
+        let candidates = Dictionary(grouping: keys.found.filter(\.isUsablePrivateKey)) { $0.publicKeyHash ?? [] }
+        result.found = certificates.found.compactMap { certificate in
+            guard let keys = certificate.publicKeyHash.flatMap({ candidates[$0] }) else { return nil }
+            let key = keys.first { $0.keychain == certificate.keychain } ?? keys.first
+            return key.map { Identity(certificate: certificate, key: $0) }
         }
         if let count = query.limit.count { result.found = Array(result.found.prefix(count)) }
         return result
+    }
+}
+
+extension Item {
+    /// Whether it is a private key that does something for its owner; a card's attestation key does not.
+    var isUsablePrivateKey: Bool {
+        let uses: [Attribute] = [.canSign, .canDecrypt, .canUnwrap, .canDerive]
+        return isPrivateKey && uses.contains { self[$0]?.isTrue ?? false }
     }
 }
 
@@ -39,18 +49,18 @@ extension Query {
     /// An attribute that certificates have is matched there, one that only keys have at the key; how many are wanted
     /// counts only once they are paired.
     func half(_ itemClass: ItemClass) throws(KeychainError) -> Query {
-        if let reference {
-            guard itemClass == .certificate else { return try Query(.key, limit: .all) }
+        if let reference, itemClass == .certificate {
             return Query(reference.retyped(as: .certificate), in: keychains, authenticationUI: authenticationUI)
         }
         var attributes = attributes.filter { itemClass.has($0.key) }
         if itemClass == .key {
             attributes = attributes.filter { !ItemClass.certificate.has($0.key) || $0.key == .synchronizable }
-            // A card's key belongs to a certificate elsewhere, whichever keychains the certificate is looked for in.
-            return try Query(.key, attributes, limit: .all, authenticationUI: authenticationUI)
         }
+        // A query keeps no value for "any", and a new one without a value would mean 0.
+        attributes[.synchronizable] = attributes[.synchronizable] ?? Query.anySynchronizable
+        let isCertificate = itemClass == .certificate
         return try Query(
-            itemClass, attributes, subject: subject, ignoringCase: ignoresCase, in: keychains, limit: .all,
-            authenticationUI: authenticationUI)
+            itemClass, attributes, subject: isCertificate ? subject : nil, ignoringCase: isCertificate && ignoresCase,
+            in: keychains, limit: .all, authenticationUI: authenticationUI)
     }
 }

@@ -4,22 +4,26 @@ internal import TokenKit
 extension LocalKeychain: Keychain {
     /// The file's name without folder and ending.
     public var name: String {
-        let file = path.split(separator: "/").last.map(String.init) ?? path
-        return file.split(separator: ".").first.map(String.init) ?? file
+        let file = path.split(separator: "/").last ?? path[...]
+        guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return String(file) }
+        return String(file[..<dot])
     }
 
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
         let query =
             switch selector {
-            case .name(let name):
-                try Query(.key, [.keyClass: KeyClass.private.value, .label: .string(name)], limit: .all)
-            case .publicKeyHash(let hash):
-                try Query(.key, [.keyClass: KeyClass.private.value, .applicationLabel: .data(hash)], limit: .all)
+            case .name(let name): try LocalKeychain.privateKeys([.label: .string(name)])
+            case .publicKeyHash(let hash): try LocalKeychain.privateKeys([.applicationLabel: .data(hash)])
             case .reference(let reference): Query(reference)
             }
-        return try items(matching: query).items.compactMap { item in
+        return try items(matching: query).items.filter(\.isPrivateKey).compactMap { item in
             item.der.map { LocalKeychainKey(keychain: self, item: item, publicKey: $0) }
         }
+    }
+
+    private static func privateKeys(_ attributes: Attributes) throws(KeychainError) -> Query {
+        let fixed: Attributes = [.keyClass: KeyClass.private.value, .synchronizable: Query.anySynchronizable]
+        return try Query(.key, fixed.merging(attributes) { $1 }, limit: .all)
     }
 
     /// Unlocks with what this login session keeps, else with the password, which is asked for.

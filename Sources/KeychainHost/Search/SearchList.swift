@@ -12,7 +12,7 @@ public struct SearchList: Sendable {
     }
 
     /// Why a member of the list gave nothing.
-    public struct Failure: Sendable {
+    public struct Failure: Sendable, Hashable {
         public let keychain: String
         public let error: KeychainError
 
@@ -20,6 +20,13 @@ public struct SearchList: Sendable {
             self.keychain = keychain
             self.error = error
         }
+
+        /// Errors are equal where their codes are; two failures are the same only if they say the same.
+        public static func == (left: Failure, right: Failure) -> Bool {
+            left.keychain == right.keychain && left.error.description == right.error.description
+        }
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(keychain) }
     }
 
     /// What all members together gave.
@@ -34,8 +41,12 @@ public struct SearchList: Sendable {
     ///
     /// The limit counts what passed every filter. The same certificate on a card and in a file is two items.
     ///
-    /// - Throws: where every member failed, what the first of them failed with.
+    /// - Throws: where every member failed, what the first of them failed with; `errSecParam` for a query of identities,
+    ///   which ``identities(matching:)`` finds.
     public func items(matching query: Query) throws(KeychainError) -> Result<Item> {
+        guard query.itemClass != .identity else {
+            throw KeychainError(.param, "an identity is not one item but two", key: "class")
+        }
         var result = Result<Item>()
         try visit(&result) { (member, result) throws(KeychainError) in
             let part = try member.items(matching: query)
@@ -48,7 +59,12 @@ public struct SearchList: Sendable {
     }
 
     /// The private keys that the selector names, in the order of the list.
+    ///
+    /// The reference of a certificate or an identity names the key that ``identities(matching:)`` pairs with it.
     public func keys(_ selector: KeySelector) throws(KeychainError) -> Result<any KeychainKey> {
+        if case .reference(let reference) = selector, reference.itemClass != .key {
+            return try keys(ofIdentity: reference)
+        }
         var result = Result<any KeychainKey>()
         try visit(&result) { (member, result) throws(KeychainError) in
             result.found += try member.keys(selector)
@@ -57,8 +73,18 @@ public struct SearchList: Sendable {
         return result
     }
 
+    private func keys(ofIdentity reference: PersistentReference) throws(KeychainError) -> Result<any KeychainKey> {
+        let identities = try identities(matching: Query(reference.retyped(as: .identity)))
+        guard let identity = identities.found.first else {
+            var result = Result<any KeychainKey>()
+            result.failures = identities.failures
+            return result
+        }
+        return try keys(.reference(identity.key.reference))
+    }
+
     /// - Parameter body: returns whether the next member is to be visited.
-    func visit<Element>(
+    private func visit<Element>(
         _ result: inout Result<Element>,
         _ body: (any Keychain, inout Result<Element>) throws(KeychainError) -> Bool
     ) throws(KeychainError) {

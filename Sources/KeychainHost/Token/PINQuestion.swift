@@ -17,6 +17,9 @@ struct PINQuestion {
     private let authentication: AuthenticationContext
     private var failure: String?
 
+    /// The card by its label and its reader, or the reader alone while no label is known.
+    private(set) var subject: String
+
     /// Whether the answer may spend the last try.
     private(set) var lastTry: LastTry
 
@@ -33,6 +36,7 @@ struct PINQuestion {
         self.insertion = insertion
         self.authentication = authentication
         lastTry = authentication.lastTry
+        subject = slot.name
     }
 
     /// Asks once. Where nobody can be asked, nothing is sent to the card either.
@@ -41,9 +45,9 @@ struct PINQuestion {
         guard authentication.prompter.canAsk else {
             throw .cannotAsk(PromptRequest(purpose, subject: slot.name, use: use))
         }
-        let triesLeft = try triesLeft()
+        let triesLeft = try look()
         try obtainConsent(triesLeft: triesLeft)
-        let request = PromptRequest(purpose, subject: slot.name, use: use, triesLeft: triesLeft, failure: failure)
+        let request = PromptRequest(purpose, subject: subject, use: use, triesLeft: triesLeft, failure: failure)
         return PIN(try authentication.prompter.ask(request))
     }
 
@@ -60,11 +64,13 @@ struct PINQuestion {
         lastTry = authentication.lastTry
     }
 
-    private func triesLeft() throws(KeychainError) -> Int? {
+    /// Looks at the card: which it is, and how many tries are left.
+    private mutating func look() throws(KeychainError) -> Int? {
         do throws(TokenError) {
-            let status = try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                try token.status(of: kind, &card)
+            let (status, label) = try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                (try token.status(of: kind, &card), token.knownLabel)
             }
+            if let label { subject = "\(label) in \(slot.name)" }
             guard !status.isBlocked else { throw TokenError.blocked(kind) }
             return status.triesLeft
         } catch {
@@ -74,7 +80,7 @@ struct PINQuestion {
 
     private mutating func obtainConsent(triesLeft: Int?) throws(KeychainError) {
         guard triesLeft == 1, lastTry == .keep else { return }
-        let question = "Only one try of the \(kind.name) is left on '\(slot.name)'; a wrong one blocks it. Use it?"
+        let question = "Only one try of the \(kind.name) is left on '\(subject)'; a wrong one blocks it. Use it?"
         guard try authentication.prompter.confirm(question) else { throw KeychainError(TokenError.lastTry(kind)) }
         lastTry = .spend
     }

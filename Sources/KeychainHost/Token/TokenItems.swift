@@ -10,25 +10,32 @@ struct TokenItems {
     /// The objects' items that the query finds, and an error for each object that could not be read.
     func result(of query: Query, in inventory: TokenInventory) -> SearchResult {
         var result = SearchResult()
-        result.items = inventory.objects.compactMap { item(query.itemClass, $0) }.filter(query.matches)
+        for object in inventory.objects {
+            do throws(CryptoError) {
+                guard let item = try item(query.itemClass, object), query.matches(item) else { continue }
+                result.items.append(item)
+            } catch {
+                result.damaged.append(KeychainError(.decode, "cannot read \(object.id): \(error)"))
+            }
+        }
         if let count = query.limit.count { result.items = Array(result.items.prefix(count)) }
-        result.damaged = inventory.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { id, error in
+        result.damaged += inventory.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { id, error in
             let reason = "cannot read \(id): \(error)"
             return KeychainError(KeychainError(error).code, reason)
         }
         return result
     }
 
-    private func item(_ itemClass: ItemClass, _ object: TokenObject) -> Item? {
+    private func item(_ itemClass: ItemClass, _ object: TokenObject) throws(CryptoError) -> Item? {
         switch itemClass {
-        case .certificate: object.certificate.flatMap { certificate($0, of: object) }
-        case .key: object.key.flatMap { key($0, of: object) }
+        case .certificate: try object.certificate.map { (der) throws(CryptoError) in try certificate(der, of: object) }
+        case .key: object.key.map { key($0, of: object) }
         case .genericPassword, .identity: nil
         }
     }
 
-    private func certificate(_ der: [UInt8], of object: TokenObject) -> Item? {
-        guard let certificate = try? Certificate(der: der) else { return nil }
+    private func certificate(_ der: [UInt8], of object: TokenObject) throws(CryptoError) -> Item {
+        let certificate = try Certificate(der: der)
         let attributes = InferredAttributes.certificate(certificate).merging(common(object)) { _, new in new }
         return Item(
             .certificate, attributes: attributes, keychain: keychain,
@@ -36,9 +43,15 @@ struct TokenItems {
     }
 
     /// A key on a card never leaves it, and what it can do its driver says (keychain semantics 1.10, "token key").
-    private func key(_ key: TokenKey, of object: TokenObject) -> Item? {
-        guard let publicKey = try? PublicKey(spki: key.publicKey) else { return nil }
-        var attributes = InferredAttributes.key(publicKey, .private).merging(common(object)) { _, new in new }
+    ///
+    /// One of a kind that nobody here knows is listed all the same.
+    private func key(_ key: TokenKey, of object: TokenObject) -> Item {
+        let hash = TokenItems.publicKeyHash(of: object)
+        let inferred: Attributes =
+            (try? PublicKey(spki: key.publicKey)).map { InferredAttributes.key($0, .private) }
+            ?? [.keyClass: KeyClass.private.value, .isPrivate: true, .isPermanent: true]
+        var attributes = inferred.merging(common(object)) { _, new in new }
+        if let hash { attributes[.applicationLabel] = .data(hash) }
         let changes: Attributes = [
             .isModifiable: false, .isExtractable: false, .isSensitive: true, .wasAlwaysSensitive: true,
             .wasNeverExtractable: true, .canSign: .bool(key.usage.contains(.sign)),
@@ -47,8 +60,8 @@ struct TokenItems {
         ]
         attributes.merge(changes) { _, new in new }
         return Item(
-            .key, attributes: attributes, keychain: keychain, reference: reference(.key, object, publicKey.keyHash),
-            der: key.publicKey)
+            .key, attributes: attributes, keychain: keychain, reference: reference(.key, object, hash),
+            der: key.publicKey.isEmpty ? nil : key.publicKey)
     }
 
     private func common(_ object: TokenObject) -> Attributes {
@@ -60,10 +73,14 @@ struct TokenItems {
 
     // MARK: References
 
-    /// The object's name, a zero byte, and the public-key hash: a slot that was given another key is another item.
-    private func reference(_ itemClass: ItemClass, _ object: TokenObject, _ hash: [UInt8]) -> PersistentReference {
-        let name = Array(object.id.rawValue.utf8) + [0] + hash
+    private func reference(_ itemClass: ItemClass, _ object: TokenObject, _ hash: [UInt8]?) -> PersistentReference {
+        let name = TokenItems.name(of: object.id, hash)
         return PersistentReference(itemClass, .token(id: identity.id.description, object: name))
+    }
+
+    /// The object's name, a zero byte, and the public-key hash: a slot that was given another key is another item.
+    static func name(of object: TokenObjectID, _ hash: [UInt8]?) -> [UInt8] {
+        Array(object.rawValue.utf8) + [0] + (hash ?? [])
     }
 
     /// The object that a reference names.
@@ -71,8 +88,12 @@ struct TokenItems {
         TokenObjectID(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
     }
 
-    /// The hash that pairs the object's key with certificates.
+    /// The hash that pairs the object's key with certificates; nil where nobody can tell.
     static func publicKeyHash(of object: TokenObject) -> [UInt8]? {
-        object.key.flatMap { try? PublicKey(spki: $0.publicKey) }?.keyHash
+        guard let key = object.key else { return nil }
+        if let publicKey = try? PublicKey(spki: key.publicKey) { return publicKey.keyHash }
+        // A certificate tells the hash of its key whatever kind that is.
+        guard let certificate = object.certificate.flatMap({ try? Certificate(der: $0) }) else { return nil }
+        return certificate.spki == key.publicKey ? certificate.keyHash : nil
     }
 }

@@ -35,7 +35,7 @@ extension TokenKeychain {
         var question = PINQuestion(
             kind, use: "change it", slot: slot, insertion: insertion, authentication: authentication)
         var old = try question.ask()
-        let new = try askNew(kind, authentication)
+        var new = try askNew(kind, authentication)
         while true {
             do throws(TokenError) {
                 return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
@@ -43,8 +43,10 @@ extension TokenKeychain {
                 }
             } catch {
                 try question.answer(failedWith: error)
+                old = try question.ask()
+                // Which of the two has the wrong form the card does not say.
+                if error.code == .pinFormat { new = try askNew(kind, authentication) }
             }
-            old = try question.ask()
         }
     }
 
@@ -54,7 +56,7 @@ extension TokenKeychain {
         var question = PINQuestion(
             .unblockingKey, use: "unblock the PIN", slot: slot, insertion: insertion, authentication: authentication)
         var unblockingKey = try question.ask()
-        let new = try askNew(.pin, authentication)
+        var new = try askNew(.pin, authentication)
         while true {
             do throws(TokenError) {
                 return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
@@ -62,8 +64,9 @@ extension TokenKeychain {
                 }
             } catch {
                 try question.answer(failedWith: error)
+                unblockingKey = try question.ask()
+                if error.code == .pinFormat { new = try askNew(.pin, authentication) }
             }
-            unblockingKey = try question.ask()
         }
     }
 

@@ -25,17 +25,18 @@ public struct TokenKeychain: Keychain {
     }
 
     public func items(matching query: Query) throws(KeychainError) -> SearchResult {
-        guard query.itemClass == .certificate || query.itemClass == .key else { return SearchResult() }
-        let selection = TokenKeychain.selection(of: query)
-        let content = try reading { (token, card, _) throws(TokenError) in
+        guard query.mayFindTokenItems else { return SearchResult() }
+        let content = try reading { (token, card, _) throws(TokenError) -> (TokenIdentity, TokenInventory)? in
             let identity = try token.identity(&card)
+            guard let selection = query.selection(on: identity.id) else { return nil }
             return (identity, try token.inventory(selection, &card))
         }
-        guard let (identity, inventory) = content else { return SearchResult() }
+        guard case let (identity, inventory)?? = content else { return SearchResult() }
         return TokenItems(identity: identity).result(of: query, in: inventory)
     }
 
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
+        guard selector.mayNameTokenKey else { return [] }
         let found = try reading { (token, card, insertion) throws(TokenError) in
             try TokenKeychain.objects(selector, &token, &card).compactMap { object in
                 object.key.map { TokenKeychainKey(slot: slot, insertion: insertion, object: object, key: $0) }
@@ -48,18 +49,21 @@ public struct TokenKeychain: Keychain {
     func reading<Result: Sendable>(
         _ body: (inout any Token, inout CardTransaction, TokenSlot.Insertion) throws(TokenError) -> Result
     ) throws(KeychainError) -> Result? {
+        var hasBegun = false
         do throws(TokenError) {
-            return try slot.read(body)
+            return try slot.read { (token, card, insertion) throws(TokenError) in
+                hasBegun = true
+                return try body(&token, &card, insertion)
+            }
+        } catch  where error.code == .card(.noCard) && hasBegun {
+            throw KeychainError(
+                .deviceReset, "the card was taken out of '\(name)' while it was read",
+                remedy: "put it back and ask again")
         } catch  where error.code == .card(.noCard) || error.code == .unrecognized {
             return nil
         } catch {
             throw KeychainError(error)
         }
-    }
-
-    private static func selection(of query: Query) -> TokenSelection {
-        guard case .token(_, let object)? = query.reference?.target else { return .all }
-        return .object(TokenItems.objectID(of: object))
     }
 
     private static func objects(
@@ -77,7 +81,56 @@ public struct TokenKeychain: Keychain {
         case .reference(let reference):
             guard case .token(let id, let name) = reference.target else { return [] }
             guard try token.identity(&card).id.description == id else { return [] }
+            // What has another key by now is another object.
             return try token.inventory(.object(TokenItems.objectID(of: name)), &card).objects
+                .filter { TokenItems.name(of: $0.id, TokenItems.publicKeyHash(of: $0)) == name }
         }
+    }
+}
+
+// MARK: Writing
+
+/// What is on a card was put there by its issuer, and stays as it is.
+extension TokenKeychain {
+    public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item { throw refusal }
+
+    public func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+        throw refusal
+    }
+
+    public func delete(matching query: Query) throws(KeychainError) -> Int { throw refusal }
+
+    private var refusal: KeychainError {
+        KeychainError(.readOnly, "the card in '\(name)' is only read", remedy: "use a local keychain")
+    }
+}
+
+// MARK: What a query is about
+
+extension Query {
+    /// Whether there can be an answer on any token; where not, no card is touched.
+    fileprivate var mayFindTokenItems: Bool {
+        guard itemClass == .certificate || itemClass == .key else { return false }
+        if let reference, reference.tokenID == nil { return false }
+        if let keychains, keychains.allSatisfy(\.isLocal) { return false }
+        if let group = attributes[.accessGroup], !group.matches(.string(AccessGroup.token)) { return false }
+        return attributes[.tokenID].map { !$0.isDefault } ?? true
+    }
+
+    /// What there is to read on a token for the answer; nil for nothing, since the query is about other tokens.
+    fileprivate func selection(on token: TokenID) -> TokenSelection? {
+        let id = token.description
+        guard includes(KeychainIdentifier(rawValue: id)) else { return nil }
+        if let wanted = attributes[.tokenID], !wanted.matches(.string(id)) { return nil }
+        guard let reference else { return .all }
+        guard case .token(id, let object) = reference.target else { return nil }
+        return .object(TokenItems.objectID(of: object))
+    }
+}
+
+extension KeySelector {
+    fileprivate var mayNameTokenKey: Bool {
+        guard case .reference(let reference) = self else { return true }
+        return reference.itemClass == .key && reference.tokenID != nil
     }
 }

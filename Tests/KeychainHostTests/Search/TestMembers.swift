@@ -1,0 +1,44 @@
+import KeychainHost
+import SystemCrypto
+import TokenKit
+
+/// A keychain that fails whenever it is searched.
+struct AlwaysFails: Keychain {
+    var name = "broken"
+    var isReadOnly = true
+    var code = ErrSec.deviceFailed
+
+    func items(matching query: Query) throws(KeychainError) -> SearchResult { throw KeychainError(code) }
+    func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] { throw KeychainError(code) }
+    func add(_ item: borrowing NewItem) throws(KeychainError) -> Item { throw KeychainError(code) }
+    func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+        throw KeychainError(code)
+    }
+    func delete(matching query: Query) throws(KeychainError) -> Int { throw KeychainError(code) }
+}
+
+extension TestKeychain {
+    @discardableResult
+    func add(_ certificate: Certificate, _ attributes: Attributes = [:]) throws -> Item {
+        try keychain.add(.certificate(certificate, attributes))
+    }
+
+    @discardableResult
+    func add(_ key: PrivateKey, _ attributes: Attributes = [:]) throws -> Item {
+        try keychain.add(.privateKey(key, attributes))
+    }
+
+    func count(_ itemClass: ItemClass) throws -> Int {
+        try keychain.items(matching: Query(itemClass, limit: .all)).items.count
+    }
+}
+
+extension SearchList {
+    func certificates(_ attributes: Attributes = [:], limit: Query.Limit = .all) throws -> [Item] {
+        try items(matching: Query(.certificate, attributes, limit: limit)).found
+    }
+
+    func identities(_ attributes: Attributes = [:], limit: Query.Limit = .all) throws -> [Identity] {
+        try identities(matching: Query(.identity, attributes, limit: limit)).found
+    }
+}

@@ -1,0 +1,114 @@
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import KeychainHost
+
+@Suite struct PINChangeTests {
+    private func context(_ prompter: any Prompter) -> AuthenticationContext {
+        AuthenticationContext(prompter: prompter)
+    }
+
+    private func verifies(_ desk: Desk, _ pin: String) -> Bool {
+        (try? Desk(desk.reader).token.verifyPIN(authentication: context(AnswersByScript(pin)))) != nil
+    }
+
+    @Test func thePINIsVerified() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("000000", "123456")
+        try desk.token.verifyPIN(authentication: context(person))
+        #expect(person.requests.map(\.purpose) == [.pin, .pin])
+        #expect(try desk.token.status(of: .pin).isVerified)
+        _ = try desk.key("9A").sign(.nobody)
+    }
+
+    @Test func thePINIsChanged() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("123456", "654321")
+        try desk.token.change(.pin, authentication: context(person))
+        #expect(person.requests.map(\.purpose) == [.pin, .newPIN])
+        #expect(person.requests.map(\.wantsRepetition) == [false, true])
+        #expect(!verifies(desk, "123456"))
+        #expect(verifies(desk, "654321"))
+    }
+
+    @Test func aWrongOldPINIsAskedForAgainAndTheNewOneKept() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("000000", "654321", "123456")
+        try desk.token.change(.pin, authentication: context(person))
+        #expect(person.requests.map(\.purpose) == [.pin, .newPIN, .pin])
+        #expect(verifies(desk, "654321"))
+    }
+
+    @Test func aNewPINOfTheWrongFormIsAskedForAgain() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("123456", "12", "123456", "654321")
+        try desk.token.change(.pin, authentication: context(person))
+        #expect(person.requests.map(\.purpose) == [.pin, .newPIN, .pin, .newPIN])
+        #expect(desk.pinsSent == 1)
+        #expect(verifies(desk, "654321"))
+    }
+
+    @Test func theUnblockingKeyIsChanged() throws {
+        let desk = try Desk(TestCard(pinTries: 0))
+        try desk.token.change(.unblockingKey, authentication: context(TypesInTurn("12345678", "87654321")))
+        let person = TypesInTurn("87654321", "654321")
+        try desk.token.unblock(authentication: context(person))
+        #expect(person.requests.map(\.purpose) == [.unblockingKey, .newPIN])
+        #expect(verifies(desk, "654321"))
+    }
+
+    @Test func unblockingAsksForBothAgainWhereTheFormIsWrong() throws {
+        let desk = try Desk(TestCard(pinTries: 0))
+        let person = TypesInTurn("12345678", "1", "12345678", "654321")
+        try desk.token.unblock(authentication: context(person))
+        #expect(person.requests.count == 4)
+        #expect(desk.pinsSent == 1)
+    }
+
+    @Test func aWrongUnblockingKeyCostsOneTryOfAScript() throws {
+        let desk = try Desk(TestCard(pinTries: 0))
+        let script = AnswersByScript("00000000", "654321", "12345678")
+        #expect(throws: KeychainError(.authFailed)) { try desk.token.unblock(authentication: context(script)) }
+        #expect(script.timesAsked == 2)
+        #expect(desk.pinsSent == 1)
+    }
+
+    @Test func whereNobodyCanBeAskedNothingIsSent() throws {
+        let desk = try Desk()
+        _ = try desk.token.identity()
+        desk.reader.clearLog()
+        let denied = KeychainError(.interactionNotAllowed)
+        #expect(throws: denied) { try desk.token.verifyPIN(authentication: .nobody) }
+        #expect(throws: denied) { try desk.token.change(.pin, authentication: .nobody) }
+        #expect(throws: denied) { try desk.token.change(.unblockingKey, authentication: .nobody) }
+        #expect(throws: denied) { try desk.token.unblock(authentication: .nobody) }
+        #expect(desk.reader.log.isEmpty)
+    }
+
+    @Test func aBlockedPINIsNotChanged() throws {
+        let desk = try Desk(TestCard(pinTries: 0))
+        let person = TypesInTurn("123456", "654321", agrees: true)
+        #expect(throws: KeychainError(.authFailed)) { try desk.token.change(.pin, authentication: context(person)) }
+        #expect(person.requests.isEmpty)
+        #expect(desk.pinsSent == 0)
+    }
+
+    @Test func loggingOutTakesThePINBack() throws {
+        let desk = try Desk()
+        _ = try desk.key("9A").sign(.owner)
+        try desk.token.logOut()
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try desk.key("9A").sign(.nobody) }
+        #expect(try !desk.token.status(of: .pin).isVerified)
+    }
+
+    @Test func theStatusTellsWithoutSpendingATry() throws {
+        let desk = try Desk(TestCard(profile: .yubiKey57, pinTries: 2))
+        let status = try desk.token.status(of: .pin)
+        #expect(status.triesLeft == 2)
+        #expect(try desk.token.status(of: .unblockingKey).triesLeft == 3)
+        #expect(desk.pinsSent == 0)
+        #expect(try !desk.token.facts().isEmpty)
+    }
+}

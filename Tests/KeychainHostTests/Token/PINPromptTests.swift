@@ -1,0 +1,176 @@
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import KeychainHost
+
+/// When a person is asked for a PIN, what for, and what it costs. Keychain semantics 4.4.
+@Suite struct PINPromptTests {
+    private func context(_ prompter: any Prompter, _ lastTry: LastTry = .keep) -> AuthenticationContext {
+        AuthenticationContext(prompter: prompter, lastTry: lastTry)
+    }
+
+    @Test func aSessionKeyAsksOnce() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("123456")
+        for _ in 0..<3 { _ = try desk.key("9A").sign(context(person)) }
+        #expect(person.requests.count == 1)
+        #expect(desk.pinsSent == 1)
+        // The same PIN does for the key management key.
+        let peer = try PrivateKey.generate(.ecP256).publicKey.rawRepresentation
+        _ = try desk.key("9D").perform(.agree(peer), use: "agree", authentication: context(person))
+        #expect(person.requests.count == 1)
+    }
+
+    @Test func theSignatureKeyAsksEachTime() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("123456", "123456", "123456")
+        _ = try desk.key("9A").sign(context(person))
+        for _ in 0..<2 { _ = try desk.key("9C").sign(context(person)) }
+        #expect(person.requests.count == 3)
+        #expect(throws: KeychainError(.userCanceled)) { try desk.key("9C").sign(context(person)) }
+    }
+
+    @Test func theCardAuthenticationKeyNeverAsks() throws {
+        let desk = try Desk()
+        _ = try desk.key("9E").sign(.nobody)
+        #expect(desk.pinsSent == 0)
+        #expect(desk.statusQueries == 0)
+    }
+
+    @Test(arguments: ["9A", "9C", "9D"]) func whereNobodyCanBeAskedNothingIsSent(name: String) throws {
+        for profile in [CardProfile.generic, .yubiKey57] {
+            let desk = try Desk(TestCard(profile: profile))
+            let key = try desk.key(name)
+            desk.reader.clearLog()
+            #expect(throws: KeychainError(.interactionNotAllowed)) { try key.sign(.nobody) }
+            #expect(desk.reader.log.isEmpty)
+        }
+    }
+
+    @Test func aWrongPINCostsOneTryAndAScriptIsNotAskedAgain() throws {
+        let card = try TestCard().make()
+        let desk = Desk(VirtualReader(card: card))
+        let script = AnswersByScript("000000", "123456")
+        let error = #expect(throws: KeychainError(.authFailed)) { try desk.key("9A").sign(context(script)) }
+        #expect(error?.triesLeft == 2)
+        #expect(card.triesLeft == 2)
+        #expect(desk.pinsSent == 1)
+        #expect(script.timesAsked == 1)
+        #expect(desk.keyUses == 0)
+    }
+
+    @Test func aPersonIsAskedAgainAndToldWhy() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("000000", "12", "000000", "123456")
+        _ = try desk.key("9A").sign(context(person))
+        #expect(person.requests.map(\.triesLeft) == [3, 2, 2, 2])
+        #expect(person.requests.map { $0.failure != nil } == [false, true, true, true])
+        #expect(person.requests[2].failure?.contains("six to eight") == true)
+        #expect(person.requests[3].failure?.contains("before") == true)
+        // The one of the wrong form was not sent, nor was the one that was refused before.
+        #expect(desk.pinsSent == 2)
+    }
+
+    @Test func theQuestionSaysWhatForAndWhere() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("123456", "123456")
+        _ = try desk.key("9A").sign(context(person))
+        #expect(person.requests[0].sentence == "PIN for 'Desk Reader' to sign it with key 9A, 3 tries left")
+        // The label costs commands, so it is shown only where it is known anyway.
+        let label = try #require(try desk.token.identity()).label
+        _ = try desk.key("9C").sign(context(person))
+        #expect(person.requests[1].subject == "\(label) in Desk Reader")
+    }
+
+    @Test(arguments: [CardProfile.generic, .genericT0, .yubiKey57, .yubiKey43])
+    func theSecondSignatureTakesTwoCommandsAtMost(profile: CardProfile) throws {
+        let desk = try Desk(TestCard(profile: profile))
+        for (name, commands) in [("9A", [0x87]), ("9C", [0x20, 0x87] as [UInt8])] {
+            let key = try desk.key(name)
+            _ = try key.sign(.owner)
+            desk.reader.clearLog()
+            _ = try key.sign(.owner)
+            #expect(desk.commands == commands, "\(profile.name) \(name): \(desk.reader.log)")
+        }
+    }
+
+    @Test func theCardIsFreeWhileAPersonIsAsked() throws {
+        let desk = try Desk()
+        let other = Desk(desk.reader)
+        let person = TypesInTurn("123456") { _ = try? other.items(.certificate) }
+        _ = try desk.key("9A").sign(context(person))
+        #expect(try other.items(.certificate).count == 4)
+    }
+
+    @Test func whoGivesUpSendsNothing() throws {
+        let desk = try Desk()
+        #expect(throws: KeychainError(.userCanceled)) { try desk.key("9A").sign(context(TypesInTurn())) }
+        #expect(desk.pinsSent == 0)
+    }
+
+    @Test func aResetTakesThePINBack() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("123456", "123456")
+        let key = try desk.key("9A")
+        _ = try key.sign(context(person))
+        desk.reader.resetByAnotherClient()
+        _ = try key.sign(context(person))
+        #expect(person.requests.count == 2)
+    }
+
+    // MARK: - The last try
+
+    @Test func aScriptNeverSpendsTheLastTry() throws {
+        let desk = try Desk(TestCard(pinTries: 1))
+        let script = AnswersByScript("123456")
+        let error = #expect(throws: KeychainError(.authFailed)) { try desk.key("9A").sign(context(script)) }
+        #expect(error?.triesLeft == 1)
+        #expect(script.timesAsked == 0)
+        #expect(desk.pinsSent == 0)
+    }
+
+    @Test func aScriptSpendsItWhenItsOwnerSaidSo() throws {
+        let desk = try Desk(TestCard(pinTries: 1))
+        _ = try desk.key("9A").sign(context(AnswersByScript("123456"), .spend))
+        #expect(desk.pinsSent == 1)
+    }
+
+    @Test func aPersonIsAskedWhetherToSpendIt() throws {
+        let desk = try Desk(TestCard(pinTries: 1))
+        let careful = TypesInTurn("123456", agrees: false)
+        #expect(throws: KeychainError(.authFailed)) { try desk.key("9A").sign(context(careful)) }
+        #expect(careful.requests.isEmpty)
+        #expect(desk.pinsSent == 0)
+        let bold = TypesInTurn("123456", agrees: true)
+        _ = try desk.key("9A").sign(context(bold))
+        #expect(bold.questions.count == 1)
+        #expect(bold.requests.first?.sentence.hasSuffix(", last try") == true)
+    }
+
+    @Test func whoAgreedOnceHasAgreedToOneTry() throws {
+        let card = try TestCard(pinTries: 2).make()
+        let desk = Desk(VirtualReader(card: card))
+        let person = TypesInTurn("000000", "000001", "000002", "123456", agrees: true)
+        let error = #expect(throws: KeychainError(.authFailed)) { try desk.key("9A").sign(context(person)) }
+        #expect(person.questions.count == 1)
+        #expect(person.requests.count == 2)
+        #expect(error?.triesLeft == 0)
+        #expect(card.triesLeft == 0)
+    }
+
+    @Test func aBlockedCardSaysWhatToDoAndIsStillReadable() throws {
+        let desk = try Desk(TestCard(pinTries: 0))
+        let person = TypesInTurn("123456", agrees: true)
+        let error = #expect(throws: KeychainError(.authFailed)) { try desk.key("9A").sign(context(person, .spend)) }
+        #expect(error?.reason.contains("blocked") == true)
+        #expect(error?.reason.contains("unblock") == true)
+        #expect(error?.triesLeft == 0)
+        #expect(person.requests.isEmpty)
+        #expect(desk.pinsSent == 0)
+        #expect(try desk.items(.certificate).count == 4)
+        _ = try desk.key("9E").sign(.nobody)
+    }
+}
