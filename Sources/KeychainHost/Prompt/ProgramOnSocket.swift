@@ -34,9 +34,17 @@ final class ProgramOnSocket {
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_adddup2(&actions, socket, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, socket, 1)
+        // A thread that holds signals back would hand that on, and nothing could end the program from outside.
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         return unsafe program.withCString { name in
             var arguments = unsafe [UnsafeMutablePointer(mutating: name), nil]
-            return unsafe posix_spawnp(&child, name, &actions, nil, &arguments, environ)
+            return unsafe posix_spawnp(&child, name, &actions, &attributes, &arguments, environ)
         }
     }
 

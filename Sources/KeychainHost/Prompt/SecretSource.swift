@@ -119,7 +119,7 @@ public final class SecretSource: Prompter {
         let count = unsafe end - bytes.startIndex
         guard count <= maximumLength else { throw overlong }
         return Secret(capacity: count) { output in
-            for unsafebyte in unsafe bytes.prefix(count) { output.append(UInt8(bitPattern: byte)) }
+            for index in unsafe bytes.indices.prefix(count) { unsafe output.append(UInt8(bitPattern: bytes[index])) }
         }
     }
 
