@@ -69,7 +69,7 @@ sanitize:
 	ASAN_OPTIONS=detect_leaks=0 swift test --skip-build --sanitize=address --scratch-path .build-address
 	# Swift's mutex is taught to the sanitizer; and a test forks, and lets the child start a thread, as hosts of modules do.
 	mkdir -p .build-thread
-	clang -shared -fPIC -O1 -Wall -Wextra -Werror -o .build-thread/mutex.so Scripts/thread-sanitizer-mutex.c
+	clang -shared -fPIC -O1 -Wall -Wextra -Werror -o .build-thread/mutex.so Tests/Sanitizers/mutex.c
 	swift build --build-tests --sanitize=thread --scratch-path .build-thread
 	TSAN_OPTIONS=die_after_fork=0 LD_PRELOAD="$$PWD/.build-thread/mutex.so" \
 	    swift test --skip-build --sanitize=thread --scratch-path .build-thread
