@@ -38,10 +38,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
     /// Moves an array's bytes into a secret, and overwrites the array.
     public init(consuming bytes: inout [UInt8]) {
         self.init(copying: bytes.span)
-        unsafe bytes.withUnsafeMutableBytes { buffer in
-            if let start = buffer.baseAddress { unsafe explicit_bzero(start, buffer.count) }
-        }
-        bytes = []
+        bytes.wipe()
     }
 
     deinit {
@@ -99,5 +96,15 @@ public struct Secret: ~Copyable, @unchecked Sendable {
         guard let start = pages.baseAddress else { return }
         unsafe explicit_bzero(start, pages.count)
         _ = unsafe munmap(start, pages.count)
+    }
+}
+
+extension [UInt8] {
+    /// Overwrites the bytes with zeros and leaves none. Another array that shares them keeps a copy.
+    package mutating func wipe() {
+        unsafe withUnsafeMutableBytes { buffer in
+            if let start = buffer.baseAddress { unsafe explicit_bzero(start, buffer.count) }
+        }
+        self = []
     }
 }

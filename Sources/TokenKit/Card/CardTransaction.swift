@@ -30,13 +30,14 @@ public struct CardTransaction: ~Copyable {
     public mutating func send(_ command: CommandAPDU, limit: Int = CommandAPDU.anyLength) throws(CardError)
         -> ResponseAPDU
     {
-        let first: ResponseAPDU
+        var response: ResponseAPDU
         if needsExtendedForm(command), link.usesExtendedLength, command.data.count + 9 <= link.commandLimit {
-            first = try sendExtended(command)
+            response = try sendExtended(command)
         } else {
-            first = try sendShort(command)
+            response = try sendShort(command)
         }
-        return try collect(first, after: command, limit: limit)
+        try collect(&response, after: command, limit: limit)
+        return response
     }
 
     /// Sends a command in short form and takes the first part of its answer alone.
@@ -129,26 +130,23 @@ public struct CardTransaction: ~Copyable {
 
     /// Follows 61xx with GET RESPONSE until the card has no more.
     private mutating func collect(
-        _ first: ResponseAPDU, after command: CommandAPDU, limit: Int
-    ) throws(CardError) -> ResponseAPDU {
-        var data = first.data
-        var status = first.status
-        guard data.count <= limit else { throw CardTransaction.tooLarge(limit) }
-        while let remaining = status.remainingResponseLength {
+        _ response: inout ResponseAPDU, after command: CommandAPDU, limit: Int
+    ) throws(CardError) {
+        guard response.data.count <= limit else { throw CardTransaction.tooLarge(limit) }
+        let isConfidential = command.confidentiality.contains(.response)
+        while let remaining = response.status.remainingResponseLength {
             let next = CommandAPDU(
                 cla: command.cla, ins: 0xC0, p1: 0, p2: 0, expectedLength: remaining,
                 confidentiality: command.confidentiality.intersection(.response))
-            let response = try sendShort(next)
+            var part = try sendShort(next)
             // Some cards announce more than they have and then know nothing of it.
-            if response.status == .incorrectData, !data.isEmpty, response.data.isEmpty { status = .success; break }
-            guard !response.data.isEmpty || response.status.remainingResponseLength == nil else {
+            if part.status == .incorrectData, !response.data.isEmpty, part.data.isEmpty { part.status = .success }
+            guard !part.data.isEmpty || part.status.remainingResponseLength == nil else {
                 throw CardError(.malformed, "the card announces more data and sends none")
             }
-            data += response.data
-            status = response.status
-            guard data.count <= limit else { throw CardTransaction.tooLarge(limit) }
+            guard response.data.count + part.data.count <= limit else { throw CardTransaction.tooLarge(limit) }
+            response.append(&part, wiping: isConfidential)
         }
-        return ResponseAPDU(data: data, status: status)
     }
 
     private mutating func transmit(_ command: CommandAPDU, _ form: CommandAPDU.Form) throws(CardError) -> ResponseAPDU {

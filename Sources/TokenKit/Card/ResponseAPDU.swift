@@ -11,22 +11,38 @@ public struct ResponseAPDU: Hashable, Sendable {
         self.status = status
     }
 
-    /// Reads an answer as it came from the card.
+    /// Reads an answer as it came from the card. The data stay in the memory of `bytes`, which may be a secret's.
     ///
     /// - Throws: ``CardError`` `.malformed` for fewer than two bytes or more than an answer can have.
-    public init(parsing bytes: [UInt8]) throws(CardError) {
+    public init(parsing bytes: consuming [UInt8]) throws(CardError) {
         guard let sw2 = bytes.last, bytes.count >= 2 else {
             throw CardError(.malformed, "the card answered \(bytes.count) bytes, fewer than a status word")
         }
         guard bytes.count <= ResponseAPDU.maximumLength else {
             throw CardError(.malformed, "the card answered \(bytes.count) bytes, more than an answer can have")
         }
-        data = Array(bytes.dropLast(2))
         status = StatusWord(bytes[bytes.count - 2], sw2)
+        bytes.removeLast(2)
+        data = bytes
     }
 
     /// The bytes as the card sends them.
     public func encoded() -> [UInt8] {
         data + [status.sw1, status.sw2]
+    }
+
+    /// Adds the next part of an answer and takes its status word.
+    ///
+    /// - Parameter wiping: whether no copy of either may be left behind, as an array that grows does.
+    mutating func append(_ part: inout ResponseAPDU, wiping: Bool) {
+        status = part.status
+        guard wiping else { return data += part.data }
+        var whole: [UInt8] = []
+        whole.reserveCapacity(data.count + part.data.count)
+        whole += data
+        whole += part.data
+        data.wipe()
+        part.data.wipe()
+        data = whole
     }
 }
