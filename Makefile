@@ -5,6 +5,7 @@
 # make bench      commands, bytes and time, beside OpenSC, yubico-piv-tool and sqlite3
 # make lint       swift-format and the rules of this repository
 # make format     lets swift-format rewrite what it can
+# make reference  writes Documentation/attributes.md anew, from the table of attributes
 # make sanitize   the tests under the address and the thread sanitizer
 # make fuzz       every fuzz target for FUZZ_SECONDS (600) each
 
@@ -20,7 +21,7 @@ FUZZ_SECONDS ?= 600
 tokenctl := .build/release/tokenctl
 sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
-.PHONY: all demo test install uninstall bench lint format sanitize fuzz clean
+.PHONY: all demo test install uninstall bench lint format reference sanitize fuzz clean
 
 all: .build/install/tokenctl
 
@@ -61,6 +62,9 @@ lint:
 
 format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests
+
+reference:
+	TOKENKIT_WRITE_REFERENCE=1 swift test --filter AttributeReferenceTests
 
 sanitize:
 	Scripts/prerequisites build test

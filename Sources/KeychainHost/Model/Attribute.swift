@@ -19,6 +19,7 @@ public struct Attribute: RawRepresentable, Hashable, Sendable {
     public static let label = Attribute("labl")
     public static let accessGroup = Attribute("agrp")
     public static let accessible = Attribute("pdmn")
+    public static let accessControl = Attribute("accc")
     public static let synchronizable = Attribute("sync")
     public static let tokenID = Attribute("tkid")
     public static let alias = Attribute("alis")
@@ -37,6 +38,12 @@ public struct Attribute: RawRepresentable, Hashable, Sendable {
     public static let hasCustomIcon = Attribute("cusi")
     public static let isProtected = Attribute("prot")
     public static let generic = Attribute("gena")
+    public static let securityDomain = Attribute("sdmn")
+    public static let server = Attribute("srvr")
+    public static let `protocol` = Attribute("ptcl")
+    public static let authenticationType = Attribute("atyp")
+    public static let port = Attribute("port")
+    public static let path = Attribute("path")
 
     // MARK: Certificates
 

@@ -1,6 +1,23 @@
 /// What kind of value an attribute holds.
-public enum AttributeType: Sendable, Hashable {
+public enum AttributeType: String, Sendable, Hashable, CaseIterable {
     case string, data, number, boolean, date
+    /// Four characters, or none.
+    case code
+    /// Bytes that nothing else passes for, and that nothing is found by.
+    case opaque
+
+    /// With its article, for a sentence.
+    var noun: String {
+        switch self {
+        case .string, .number, .boolean, .date: "a \(rawValue)"
+        case .data: "data"
+        case .code: "a code of four characters"
+        case .opaque: "an encoded access control"
+        }
+    }
+
+    /// Whether values are text or bytes, and so compared by their bytes.
+    var isText: Bool { self == .string || self == .data || self == .code }
 }
 
 /// The value of an attribute.
@@ -41,7 +58,7 @@ public enum AttributeValue: Sendable, Hashable {
     /// The value as an attribute of `type` holds it, or nil if it cannot be one.
     ///
     /// Strings and data pass for each other and keep the kind they came in; numbers are also read from decimal text,
-    /// booleans also from 0 and 1 (keychain semantics 1.4).
+    /// booleans also from 0 and 1, codes also from the number they are in C (keychain semantics 1.4).
     public func converted(to type: AttributeType) -> AttributeValue? {
         switch (type, self) {
         case (.string, .string), (.string, .data), (.data, .data), (.data, .string): self
@@ -50,8 +67,24 @@ public enum AttributeValue: Sendable, Hashable {
         case (.number, .string(let text)): Int64(text).map { .number($0) }
         case (.boolean, .number(0)): .bool(false)
         case (.boolean, .number(1)): .bool(true)
+        case (.opaque, .data): self
+        case (.code, .number(let code)): Self.code(of: code).map { .string($0) }
+        case (.code, .string), (.code, .data): bytes.flatMap { Self.code(of: $0) }.map { .string($0) }
         default: nil
         }
+    }
+
+    /// Four printable characters, or none at all, which says that there is no code.
+    private static func code(of bytes: [UInt8]) -> String? {
+        guard bytes.isEmpty || bytes.count == 4, bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The code that the bytes of a 32-bit number spell, as C programs write it.
+    private static func code(of number: Int64) -> String? {
+        guard number != 0 else { return "" }
+        guard let number = UInt32(exactly: number) else { return nil }
+        return code(of: (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32($0))) })
     }
 
     /// Whether both are the same for a search: the same bytes, be they string or data, or the same integer.

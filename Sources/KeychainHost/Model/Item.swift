@@ -38,7 +38,7 @@ public struct Item: Sendable, Hashable {
         switch itemClass {
         case .certificate: attributes[.publicKeyHash]?.bytes
         case .key: attributes[.applicationLabel]?.bytes
-        case .genericPassword, .identity: nil
+        case .genericPassword, .internetPassword, .identity: nil
         }
     }
 

@@ -2,6 +2,8 @@
 public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable {
     /// A password or other small secret of a program.
     case genericPassword = "genp"
+    /// A password for a server.
+    case internetPassword = "inet"
     /// An X.509 certificate.
     case certificate = "cert"
     /// A public, private or symmetric key.
@@ -13,15 +15,20 @@ public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable
     public init(code: String) throws(KeychainError) {
         guard let known = ItemClass(rawValue: code) else {
             throw KeychainError(
-                .noSuchClass, "there is no item class \(code)", remedy: "use genp, cert, keys or idnt", key: "class")
+                .noSuchClass, "there is no item class \(code)", remedy: "use genp, inet, cert, keys or idnt",
+                key: "class")
         }
         self = known
     }
+
+    /// Whether items of the class are passwords, whose secret can be changed.
+    public var isPassword: Bool { self == .genericPassword || self == .internetPassword }
 
     /// What a person calls an item of the class.
     public var noun: String {
         switch self {
         case .genericPassword: "generic password"
+        case .internetPassword: "internet password"
         case .certificate: "certificate"
         case .key: "key"
         case .identity: "identity"

@@ -14,7 +14,7 @@ public struct NewItem: ~Copyable, Sendable {
     init(
         _ itemClass: ItemClass, _ attributes: Attributes, der: [UInt8]? = nil, secret: consuming Secret? = nil
     ) throws(KeychainError) {
-        let checked = try itemClass.checkedForStorage(attributes)
+        let checked = try itemClass.checkedForStorage(attributes, for: .add)
         try Limits.check(secret)
         if let der, der.count > Limits.der {
             throw KeychainError(.dataTooLarge, "an item may have \(Limits.der) bytes, and this one has \(der.count)")
@@ -30,6 +30,13 @@ public struct NewItem: ~Copyable, Sendable {
         _ attributes: Attributes, secret: consuming Secret?
     ) throws(KeychainError) -> NewItem {
         try NewItem(.genericPassword, attributes, secret: secret)
+    }
+
+    /// A password for a server. One without a secret is an item too.
+    public static func internetPassword(
+        _ attributes: Attributes, secret: consuming Secret?
+    ) throws(KeychainError) -> NewItem {
+        try NewItem(.internetPassword, attributes, secret: secret)
     }
 
     /// A certificate; attributes that are not given follow from it.
@@ -85,17 +92,13 @@ public struct ItemChanges: ~Copyable, Sendable {
     /// - Throws: `errSecParam` if there is nothing to change, or for an attribute that stays as it was added.
     func checked(for itemClass: ItemClass) throws(KeychainError) -> Attributes {
         guard secret != nil || !attributes.isEmpty else { throw KeychainError(.param, "there is nothing to change") }
-        if attributes[.tokenID] != nil {
-            throw KeychainError(
-                .param, "an item stays in the keychain it was added to", key: Attribute.tokenID.rawValue)
-        }
-        guard secret == nil || itemClass == .genericPassword else {
+        guard secret == nil || itemClass.isPassword else {
             throw KeychainError(
                 .dataNotModifiable, "the data of a \(itemClass.noun) cannot be changed",
                 remedy: "delete it and add another")
         }
         try Limits.check(secret)
-        return try itemClass.checkedForStorage(attributes)
+        return try itemClass.checkedForStorage(attributes, for: .change)
     }
 }
 
@@ -123,10 +126,12 @@ public enum Limits {
 extension ItemClass {
     /// The attributes as a local keychain stores them.
     ///
-    /// - Throws: beyond ``checked(_:)``, `errSecDataTooLarge`, `errSecReadOnly` for a token's id,
+    /// - Throws: beyond ``checked(_:for:)``, `errSecDataTooLarge`, `errSecReadOnly` for a token's id,
     ///   `errSecMissingEntitlement` for the tokens' access group, `errSecParam` for a wrong accessibility.
-    func checkedForStorage(_ attributes: Attributes) throws(KeychainError) -> Attributes {
-        var checked = try checked(attributes)
+    func checkedForStorage(
+        _ attributes: Attributes, for use: AttributeDefinition.Uses
+    ) throws(KeychainError) -> Attributes {
+        var checked = try checked(attributes, for: use)
         for (attribute, value) in checked {
             guard let count = value.bytes?.count, count > Limits.attribute else { continue }
             throw KeychainError(

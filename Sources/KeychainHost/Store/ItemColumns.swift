@@ -77,7 +77,7 @@ struct ItemColumns {
 
     /// What of a column is compared, as the indexes have it.
     private func comparand(_ attribute: Attribute) -> String {
-        let isText = attribute.type == .string || attribute.type == .data
+        let isText = attribute.type?.isText ?? false
         let value = isText ? "CAST(\(quoted(attribute)) AS BLOB)" : quoted(attribute)
         guard itemClass.countsAbsentAsDefault(attribute) else { return value }
         return "ifnull(\(value), \(isText ? "x''" : "0"))"

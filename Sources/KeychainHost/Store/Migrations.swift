@@ -67,7 +67,32 @@ enum Migrations {
             ifnull(CAST(agrp AS BLOB), x''), ifnull(sync, 0));
         CREATE INDEX keys_klbl ON keys (ifnull(CAST(klbl AS BLOB), x''));
         CREATE INDEX keys_labl ON keys (CAST(labl AS BLOB));
+        """,
         """
+        ALTER TABLE genp ADD COLUMN accc BLOB;
+        ALTER TABLE cert ADD COLUMN accc BLOB;
+        ALTER TABLE keys ADD COLUMN accc BLOB;
+
+        CREATE TABLE inet (
+            id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE,
+            cdat INTEGER NOT NULL, mdat INTEGER NOT NULL, labl ANY, agrp ANY NOT NULL, pdmn ANY NOT NULL,
+            sync INTEGER NOT NULL, alis ANY, accc BLOB,
+            acct ANY, sdmn ANY, srvr ANY, ptcl ANY, atyp ANY, port INTEGER, path ANY,
+            "desc" ANY, icmt ANY, crtr INTEGER, type INTEGER, scrp INTEGER, invi INTEGER, nega INTEGER, cusi INTEGER,
+            prot ANY,
+            der BLOB, sealed BLOB
+        ) STRICT;
+        CREATE UNIQUE INDEX inet_unique ON inet (
+            ifnull(CAST(acct AS BLOB), x''), ifnull(CAST(srvr AS BLOB), x''), ifnull(CAST(sdmn AS BLOB), x''),
+            ifnull(CAST(ptcl AS BLOB), x''), ifnull(CAST(atyp AS BLOB), x''), ifnull(port, 0),
+            ifnull(CAST(path AS BLOB), x''), ifnull(CAST(agrp AS BLOB), x''), ifnull(sync, 0));
+        CREATE INDEX inet_srvr ON inet (ifnull(CAST(srvr AS BLOB), x''), ifnull(CAST(acct AS BLOB), x''));
+        CREATE INDEX inet_labl ON inet (CAST(labl AS BLOB));
+        -- SQLite prefers the shorter index, so that one has to lead all the way: a service may have any number of accounts.
+        DROP INDEX genp_svce;
+        CREATE INDEX genp_svce ON genp (ifnull(CAST(svce AS BLOB), x''), ifnull(CAST(acct AS BLOB), x''));
+        CREATE INDEX keys_atag ON keys (ifnull(CAST(atag AS BLOB), x''));
+        """,
     ]
 
     /// Brings the file to the present layout, whichever process gets there first.

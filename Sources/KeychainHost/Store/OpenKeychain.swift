@@ -116,10 +116,11 @@ struct OpenKeychain: ~Copyable {
     private func initialAttributes(of new: borrowing NewItem) -> Attributes {
         let now = clock()
         let defaults: Attributes = [
-            .creationDate: .date(now), .accessGroup: .string(AccessGroup.standard), .synchronizable: 0,
+            .creationDate: .date(now), .modificationDate: .date(now), .accessGroup: .string(AccessGroup.standard),
+            .synchronizable: 0,
             .accessible: new.itemClass == .certificate ? Accessibility.always : Accessibility.whenUnlocked,
         ]
-        return defaults.merging(new.attributes) { _, given in given }.merging([.modificationDate: .date(now)]) { $1 }
+        return defaults.merging(new.attributes) { _, given in given }
     }
 
     private func changed(

@@ -35,8 +35,8 @@ extension SQLValue {
     /// The value as an attribute of `type`; nil if it cannot be one.
     func attributeValue(of type: AttributeType) -> AttributeValue? {
         switch (type, self) {
-        case (.string, .text(let text)), (.data, .text(let text)): .string(text)
-        case (.string, .blob(let bytes)), (.data, .blob(let bytes)): .data(bytes)
+        case (.string, .text(let text)), (.data, .text(let text)), (.code, .text(let text)): .string(text)
+        case (.string, .blob(let bytes)), (.data, .blob(let bytes)), (.opaque, .blob(let bytes)): .data(bytes)
         case (.number, .integer(let number)): .number(number)
         case (.date, .integer(let seconds)): .date(seconds)
         case (.boolean, .integer(0)): .bool(false)

@@ -30,7 +30,7 @@ struct TokenItems {
         switch itemClass {
         case .certificate: try object.certificate.map { (der) throws(CryptoError) in try certificate(der, of: object) }
         case .key: object.key.map { key($0, of: object) }
-        case .genericPassword, .identity: nil
+        case .genericPassword, .internetPassword, .identity: nil
         }
     }
 

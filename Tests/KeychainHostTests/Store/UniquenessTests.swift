@@ -17,10 +17,18 @@ import TokenKit
     ]
     static let bases: [(ItemClass, Attributes)] = [
         (.genericPassword, [.account: "a", .service: "s"]),
+        (
+            .internetPassword,
+            [
+                .account: "a", .securityDomain: "d", .server: "s", .protocol: "http", .authenticationType: "form",
+                .port: 80, .path: "/",
+            ]
+        ),
         (.certificate, [.certificateType: 3, .issuer: .data([1]), .serialNumber: .data([2])]),
         (.key, keyBase),
     ]
 
+    // Case 23
     @Test(arguments: bases)
     func anEqualItemIsADuplicateAndChangesNothing(itemClass: ItemClass, base: Attributes) throws {
         let test = try TestKeychain()
@@ -35,7 +43,11 @@ import TokenKit
 
     static let differences: [(ItemClass, Attribute, AttributeValue)] = [
         (.genericPassword, .account, "b"), (.genericPassword, .service, "b"), (.genericPassword, .accessGroup, "g"),
-        (.genericPassword, .synchronizable, 1), (.certificate, .certificateType, 1),
+        (.genericPassword, .synchronizable, 1), (.internetPassword, .account, "b"),
+        (.internetPassword, .securityDomain, "b"), (.internetPassword, .server, "b"),
+        (.internetPassword, .protocol, "htps"), (.internetPassword, .authenticationType, "httd"),
+        (.internetPassword, .port, 81), (.internetPassword, .path, "/a"), (.internetPassword, .accessGroup, "g"),
+        (.internetPassword, .synchronizable, 1), (.certificate, .certificateType, 1),
         (.certificate, .issuer, .data([9])), (.certificate, .serialNumber, .data([9])),
         (.certificate, .accessGroup, "g"), (.certificate, .synchronizable, 1), (.key, .keyClass, 2),
         (.key, .applicationLabel, .data([9])), (.key, .applicationTag, "u"), (.key, .creator, 2), (.key, .keyType, 73),
@@ -43,6 +55,7 @@ import TokenKit
         (.key, .endDate, .date(9)), (.key, .accessGroup, "g"), (.key, .synchronizable, 1),
     ]
 
+    // Case 21
     @Test(arguments: differences)
     func anItemThatDiffersInOneUniqueAttributeIsAnother(
         itemClass: ItemClass, attribute: Attribute, value: AttributeValue

@@ -1,0 +1,138 @@
+extension AttributeDefinition {
+    /// Every attribute, in the order of keychain semantics 1.2.
+    public static let all =
+        everyClass + passwords + genericPasswords + internetPasswords + certificates + keys + keyFlags
+
+    /// Columns that the keychain keeps for itself, or that only Apple's has: nobody may name them.
+    static let bookkeeping = Set(
+        [
+            "sha1", "vwht", "musr", "ggrp", "tomb", "UUID", "sysb", "clip", "pcss", "pcsk", "pcsi", "binn", "bini",
+            "bin0", "bin1", "bin2", "bin3",
+        ].map(Attribute.init(rawValue:)))
+
+    private static let everyClass =
+        rows(
+            of: [.genericPassword, .internetPassword, .certificate, .key],
+            [
+                ("CreationDate", .creationDate, .date, .all, "when the item was added"),
+                ("ModificationDate", .modificationDate, .date, [.add, .find], "when it was last changed"),
+                ("Label", .label, .string, .all, "what people call it"),
+                (
+                    "Accessible", .accessible, .string, .all,
+                    "when its secret can be read, and whether it may leave this machine"
+                ),
+                ("AccessControl", .accessControl, .opaque, .add, "what has to be shown before its secret is used"),
+                ("TokenID", .tokenID, .string, [.add, .find], "the token it is on; empty for a local item"),
+                ("Alias", .alias, .data, .all, "another name, kept for programs that use it"),
+            ])
+        + rows(
+            of: [.genericPassword, .internetPassword, .certificate, .key], unique: true,
+            [
+                ("AccessGroup", .accessGroup, .string, .all, "the programs it is for"),
+                ("Synchronizable", .synchronizable, .number, .all, "1 for an item that other devices may have, else 0"),
+            ])
+
+    private static let passwords =
+        rows(
+            of: [.genericPassword, .internetPassword], unique: true,
+            [("Account", .account, .string, .all, "the account name")])
+        + rows(
+            of: [.genericPassword, .internetPassword],
+            [
+                ("Description", .itemDescription, .string, .all, "the kind of password"),
+                ("Comment", .comment, .string, .all, "a comment"),
+                ("Creator", .creator, .number, .all, "the program that made it, as a number of its choice"),
+                ("Type", .type, .number, .all, "the type, as a number of the program's choice"),
+                ("ScriptCode", .scriptCode, .number, .all, "the character set of its texts in old items"),
+                ("IsInvisible", .isInvisible, .boolean, .all, "whether lists leave it out"),
+                ("IsNegative", .isNegative, .boolean, .all, "whether it says that there is no password"),
+                ("HasCustomIcon", .hasCustomIcon, .boolean, .all, "whether it has an icon of its own"),
+                ("Protected", .isProtected, .data, .all, "whether it is protected, in old items"),
+            ])
+
+    private static let genericPasswords =
+        rows(of: [.genericPassword], unique: true, [("Service", .service, .string, .all, "the service name")])
+        + rows(of: [.genericPassword], [("Generic", .generic, .data, .all, "data of the program's choice")])
+
+    private static let internetPasswords = rows(
+        of: [.internetPassword], unique: true,
+        [
+            ("SecurityDomain", .securityDomain, .string, .all, "the realm of the login"),
+            ("Server", .server, .string, .all, "the server's name or address"),
+            ("Protocol", .protocol, .code, .all, "the protocol; see below"),
+            ("AuthenticationType", .authenticationType, .code, .all, "the way to log in; see below"),
+            ("Port", .port, .number, .all, "the port"),
+            ("Path", .path, .string, .all, "the path on the server"),
+        ])
+
+    private static let certificates =
+        rows(
+            of: [.certificate], unique: true,
+            [
+                ("CertificateType", .certificateType, .number, .all, "the X.509 version, 1 to 3"),
+                ("Issuer", .issuer, .data, .all, "the issuer's name, normalised"),
+                ("SerialNumber", .serialNumber, .data, .all, "the content octets of the serial number"),
+            ])
+        + rows(
+            of: [.certificate],
+            [
+                ("CertificateEncoding", .certificateEncoding, .number, .all, "3, for DER"),
+                ("Subject", .subject, .data, .all, "the subject's name, normalised"),
+                ("SubjectKeyID", .subjectKeyID, .data, .all, "the subject key identifier"),
+                (
+                    "PublicKeyHash", .publicKeyHash, .data, .all,
+                    "the SHA-1 of the public key, which pairs it with its key"
+                ),
+            ])
+
+    private static let keys = rows(
+        of: [.key], unique: true,
+        [
+            ("KeyClass", .keyClass, .number, .all, "0 public, 1 private, 2 symmetric"),
+            (
+                "ApplicationLabel", .applicationLabel, .data, .all,
+                "the SHA-1 of the public key; of a symmetric key any name"
+            ),
+            ("ApplicationTag", .applicationTag, .data, .all, "data of the program's choice to find it by"),
+            ("Creator", .creator, .number, .all, "the program that made it, as a number of its choice"),
+            ("KeyType", .keyType, .number, .all, "42 RSA, 73 EC, 105 Ed25519, 106 X25519, 107 Ed448, 108 X448"),
+            ("KeySizeInBits", .keySizeInBits, .number, .all, "the size in bits"),
+            ("EffectiveKeySize", .effectiveKeySize, .number, .all, "the size that counts for its strength, in bits"),
+            ("StartDate", .startDate, .date, .all, "when it becomes valid"),
+            ("EndDate", .endDate, .date, .all, "when it ends to be valid"),
+        ])
+
+    private static let keyFlags = rows(
+        of: [.key],
+        [
+            ("IsPermanent", .isPermanent, .boolean, .all, "whether it is stored"),
+            ("IsPrivate", .isPrivate, .boolean, .all, "whether it is the private half"),
+            ("IsModifiable", .isModifiable, .boolean, .all, "whether it can be changed"),
+            ("IsSensitive", .isSensitive, .boolean, .all, "whether it leaves the keychain only encrypted"),
+            ("WasAlwaysSensitive", .wasAlwaysSensitive, .boolean, .all, "whether it never was anything but sensitive"),
+            ("IsExtractable", .isExtractable, .boolean, .all, "whether it can be read out"),
+            ("WasNeverExtractable", .wasNeverExtractable, .boolean, .all, "whether it never could be read out"),
+            ("CanEncrypt", .canEncrypt, .boolean, .all, "whether it encrypts"),
+            ("CanDecrypt", .canDecrypt, .boolean, .all, "whether it decrypts"),
+            ("CanDerive", .canDerive, .boolean, .all, "whether it agrees on other keys"),
+            ("CanSign", .canSign, .boolean, .all, "whether it signs"),
+            ("CanVerify", .canVerify, .boolean, .all, "whether it verifies signatures"),
+            (
+                "CanSignRecover", .canSignRecover, .boolean, .all,
+                "whether it signs so that the message can be recovered"
+            ),
+            ("CanVerifyRecover", .canVerifyRecover, .boolean, .all, "whether it recovers messages from signatures"),
+            ("CanWrap", .canWrap, .boolean, .all, "whether it encrypts other keys"),
+            ("CanUnwrap", .canUnwrap, .boolean, .all, "whether it decrypts other keys"),
+        ])
+
+    private typealias Row = (String, Attribute, AttributeType, Uses, String)
+
+    private static func rows(of classes: [ItemClass], unique: Bool = false, _ rows: [Row]) -> [AttributeDefinition] {
+        rows.map { name, attribute, type, uses, summary in
+            AttributeDefinition(
+                attribute: attribute, name: name, type: type, classes: classes, isUnique: unique, uses: uses,
+                summary: summary)
+        }
+    }
+}

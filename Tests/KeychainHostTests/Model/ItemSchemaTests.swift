@@ -1,0 +1,105 @@
+import TestSupport
+import Testing
+
+@testable import KeychainHost
+
+/// The table against itself, against the constants, and against what Apple's headers say.
+@Suite struct ItemSchemaTests {
+    @Test func everyConstantHasItsRowAndEveryRowItsConstant() throws {
+        let source = try Repository.text("Sources/KeychainHost/Model/Attribute.swift")
+        let constants = source.split(separator: "\n").compactMap { line in
+            line.contains("static let") ? line.split(separator: "\"").dropFirst().first.map(String.init) : nil
+        }
+        #expect(constants.count > 50)
+        #expect(Set(constants) == Set(AttributeDefinition.all.map(\.attribute.rawValue)))
+    }
+
+    @Test(arguments: ItemClass.allCases)
+    func codesAndNamesAreUniqueWithinAClass(itemClass: ItemClass) {
+        #expect(Set(itemClass.definitions.map(\.attribute)).count == itemClass.definitions.count)
+        #expect(Set(itemClass.definitions.map(\.name)).count == itemClass.definitions.count)
+    }
+
+    @Test func oneCodeHasOneType() {
+        for row in AttributeDefinition.all { #expect(row.attribute.type == row.type, "\(row.attribute)") }
+    }
+
+    @Test func whatMakesItemsUniqueCanBeFound() {
+        for row in AttributeDefinition.all where row.isUnique { #expect(row.uses == .all, "\(row.attribute)") }
+    }
+
+    @Test func noBookkeepingColumnIsAnAttribute() {
+        for row in AttributeDefinition.all { #expect(!AttributeDefinition.bookkeeping.contains(row.attribute)) }
+    }
+
+    /// Keychain semantics 1.2, the line "public name → column".
+    @Test(arguments: [
+        ("Label", "labl"), ("Description", "desc"), ("Comment", "icmt"), ("Creator", "crtr"), ("Type", "type"),
+        ("IsInvisible", "invi"), ("IsNegative", "nega"), ("Account", "acct"), ("Service", "svce"),
+        ("Generic", "gena"), ("SecurityDomain", "sdmn"), ("Server", "srvr"), ("Protocol", "ptcl"),
+        ("AuthenticationType", "atyp"), ("Port", "port"), ("Path", "path"), ("CertificateType", "ctyp"),
+        ("CertificateEncoding", "cenc"), ("Subject", "subj"), ("Issuer", "issr"), ("SerialNumber", "slnr"),
+        ("SubjectKeyID", "skid"), ("PublicKeyHash", "pkhh"), ("KeyClass", "kcls"), ("ApplicationLabel", "klbl"),
+        ("IsPermanent", "perm"), ("ApplicationTag", "atag"), ("KeyType", "type"), ("KeySizeInBits", "bsiz"),
+        ("EffectiveKeySize", "esiz"), ("CanEncrypt", "encr"), ("CanDecrypt", "decr"), ("CanDerive", "drve"),
+        ("CanSign", "sign"), ("CanVerify", "vrfy"), ("CanWrap", "wrap"), ("CanUnwrap", "unwp"),
+        ("IsSensitive", "sens"), ("IsExtractable", "extr"), ("TokenID", "tkid"), ("AccessGroup", "agrp"),
+        ("Accessible", "pdmn"), ("CreationDate", "cdat"), ("ModificationDate", "mdat"), ("Synchronizable", "sync"),
+        ("AccessControl", "accc"),
+    ])
+    func namesAreApples(name: String, code: String) {
+        let rows = AttributeDefinition.all.filter { $0.name == name }
+        #expect(!rows.isEmpty)
+        #expect(Set(rows.map(\.attribute.rawValue)) == [code])
+    }
+
+    // Case 13, where no attribute may be named
+    @Test(arguments: Array(AttributeDefinition.bookkeeping), [AttributeDefinition.Uses.add, .find, .change])
+    func bookkeepingColumnsAreRefusedByName(attribute: Attribute, use: AttributeDefinition.Uses) throws {
+        let error = try #require(throws: KeychainError.self) {
+            try ItemClass.internetPassword.checked([attribute: .data([1])], for: use)
+        }
+        #expect(error.code == .param)
+        #expect(error.key == attribute.rawValue)
+    }
+
+    @Test(arguments: [
+        (Attribute.accessControl, AttributeDefinition.Uses.find), (.accessControl, .change), (.tokenID, .change),
+        (.modificationDate, .change),
+    ])
+    func whatIsNotForAUseIsRefusedByName(attribute: Attribute, use: AttributeDefinition.Uses) throws {
+        let value: AttributeValue = attribute == .modificationDate ? .date(1) : .data([1])
+        let error = try #require(throws: KeychainError.self) {
+            try ItemClass.genericPassword.checked([attribute: value], for: use)
+        }
+        #expect(error.code == .param)
+        #expect(error.key == attribute.rawValue)
+        #expect(try ItemClass.genericPassword.checked([attribute: value], for: .add)[attribute] == value)
+    }
+
+    // Case 11: on add its type is wrong, elsewhere it has no place
+    @Test(arguments: [AttributeDefinition.Uses.add, .find])
+    func accessControlIsNeverText(use: AttributeDefinition.Uses) throws {
+        let error = try #require(throws: KeychainError.self) {
+            try ItemClass.genericPassword.checked([.accessControl: "ak"], for: use)
+        }
+        #expect(error.code == .param)
+        #expect(error.key == "accc")
+    }
+
+    @Test func anEmptyPortIsNoNumber() {
+        #expect(throws: KeychainError(.param)) { try ItemClass.internetPassword.checked([.port: ""]) }
+        #expect(throws: Never.self) { try ItemClass.internetPassword.checked([.port: "443"]) }
+    }
+
+    @Test func protocolsAndAuthenticationsAreCodesOfFourCharacters() throws {
+        #expect(InternetProtocol.named.count == 31)
+        #expect(InternetAuthentication.named.count == 8)
+        let values = InternetProtocol.named.map(\.value.value) + InternetAuthentication.named.map(\.value.value)
+        for value in values { #expect(value.converted(to: .code) == value) }
+        #expect(Set(InternetProtocol.named.map(\.value)).count == 31)
+        #expect(Set(InternetAuthentication.named.map(\.value)).count == 8)
+        // Nobody's list of protocols is complete: macOS has 'cifs' and 'svn ' in another header.
+        #expect(try ItemClass.internetPassword.checked([.protocol: "svn "]) == [.protocol: "svn "])
+    }
+}

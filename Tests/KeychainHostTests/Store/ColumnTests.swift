@@ -1,0 +1,92 @@
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+/// The tables and indexes of the file against the table of attributes.
+@Suite struct ColumnTests {
+    static let classes: [ItemClass] = [.genericPassword, .internetPassword, .certificate, .key]
+
+    private let test: TestKeychain
+
+    init() throws { test = try TestKeychain() }
+
+    private func rows(_ sql: String, column: Int32, _ values: [SQLValue] = []) throws -> [String] {
+        let database = try test.database()
+        let statement = try database.prepare(sql, values)
+        var found: [String] = []
+        while try statement.step() { if case .text(let text) = statement[column] { found.append(text) } }
+        return found
+    }
+
+    @Test(arguments: classes)
+    func everyAttributeHasItsColumnAndEveryColumnItsAttribute(itemClass: ItemClass) throws {
+        let columns = try rows("SELECT name FROM pragma_table_info('\(itemClass.rawValue)')", column: 0)
+        let attributes = ItemColumns(itemClass: itemClass).attributes.map(\.rawValue)
+        #expect(Set(columns) == Set(attributes + ["id", "uuid", "der", "sealed"]))
+        #expect(columns.count == attributes.count + 4)
+    }
+
+    @Test(arguments: classes)
+    func columnsHoldWhatTheirAttributesAre(itemClass: ItemClass) throws {
+        for row in itemClass.definitions where row.attribute != .tokenID {
+            let type = try rows(
+                "SELECT type FROM pragma_table_info('\(itemClass.rawValue)') WHERE name = ?", column: 0,
+                [.text(row.attribute.rawValue)])
+            #expect(type == [row.type == .opaque ? "BLOB" : row.type.isText ? "ANY" : "INTEGER"], "\(row.attribute)")
+        }
+    }
+
+    @Test(arguments: classes)
+    func theUniqueIndexHasTheUniqueAttributes(itemClass: ItemClass) throws {
+        let name = "\(itemClass.rawValue)_unique"
+        let sql = try #require(try rows("SELECT sql FROM sqlite_schema WHERE name = ?", column: 0, [.text(name)]).first)
+        #expect(sql.hasPrefix("CREATE UNIQUE INDEX"))
+        let words = sql.split { !$0.isLetter && !$0.isNumber }.map(String.init)
+        let codes = Set(itemClass.attributes.map(\.rawValue))
+        #expect(words.filter(codes.contains).sorted() == itemClass.uniqueAttributes.map(\.rawValue).sorted())
+    }
+
+    @Test(
+        arguments: [
+            (.genericPassword, [.account: "a", .service: "s"], "genp_svce"),
+            (.genericPassword, [.service: "s"], "genp_svce"),
+            (.genericPassword, [.label: "l"], "genp_labl"), (.internetPassword, [.server: "s"], "inet_srvr"),
+            (.internetPassword, [.account: "a", .server: "s"], "inet_srvr"),
+            (.internetPassword, [.label: "l"], "inet_labl"),
+            (.certificate, [.publicKeyHash: .data([1])], "cert_pkhh"),
+            (.certificate, [.subject: .data([1])], "cert_subj"),
+            (.certificate, [.label: "l"], "cert_labl"), (.key, [.applicationLabel: .data([1])], "keys_klbl"),
+            (.key, [.applicationTag: "t"], "keys_atag"), (.key, [.label: "l"], "keys_labl"),
+        ] as [(ItemClass, Attributes, String)])
+    func exactMatchesUseAnIndex(itemClass: ItemClass, attributes: Attributes, index: String) throws {
+        let (sql, values) = ItemColumns(itemClass: itemClass).select(try Query(itemClass, attributes))
+        let plan = try rows("EXPLAIN QUERY PLAN " + sql, column: 3, values)
+        #expect(plan.contains { $0.hasPrefix("SEARCH") && $0.contains("USING INDEX \(index) ") }, "\(plan)")
+        #expect(!plan.contains { $0.hasPrefix("SCAN") }, "\(plan)")
+        let expressions = plan.joined().split { !"<>=?".contains($0) && !$0.isLetter }.filter { $0.hasSuffix("=?") }
+        #expect(expressions.count == attributes.count, "each of the attributes narrows the search: \(plan)")
+    }
+}
+
+/// A file of an older layout is brought to the present one, and its items stay.
+@Suite struct LayoutTests {
+    @Test func aFileOfTheFirstLayoutKeepsItsItems() throws {
+        let test = try TestKeychain()
+        let item = try test.addPassword("anna", secret: "s3cret", [.label: "L"])
+        try test.database().execute(
+            """
+            DROP TABLE inet; DROP INDEX keys_atag; DROP INDEX genp_svce;
+            CREATE INDEX genp_svce ON genp (ifnull(CAST(svce AS BLOB), x''));
+            ALTER TABLE genp DROP COLUMN accc; ALTER TABLE cert DROP COLUMN accc; ALTER TABLE keys DROP COLUMN accc;
+            PRAGMA user_version = 1;
+            """)
+        let reopened = try test.reopened()
+        try reopened.unlock(password: .of("correct"))
+        #expect(try reopened.items(matching: Query(.genericPassword)).items == [item])
+        #expect(try reopened.secretText(item.reference) == "s3cret")
+        try reopened.add(.internetPassword([.server: "example.org"], secret: .of("new")))
+        #expect(try reopened.items(matching: Query(.internetPassword)).items.count == 1)
+        #expect(try test.database().value("PRAGMA user_version").integer == Migrations.currentVersion)
+    }
+}
