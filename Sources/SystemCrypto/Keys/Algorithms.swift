@@ -4,8 +4,9 @@ public import TokenKit
 public enum SignatureAlgorithm: Sendable, Hashable {
     /// RSASSA-PKCS1-v1_5, RFC 8017 §8.2. Without a digest algorithm the input itself is padded, as TLS 1.1 does.
     case rsaPKCS1(DigestAlgorithm?)
-    /// RSASSA-PSS, RFC 8017 §8.1; the salt's length is in bytes.
-    case rsaPSS(DigestAlgorithm, mgf1: DigestAlgorithm, saltLength: Int)
+    /// RSASSA-PSS, RFC 8017 §8.1; the salt's length is in bytes. Nil stands for the length that a signature has, and so
+    /// serves to verify only.
+    case rsaPSS(DigestAlgorithm, mgf1: DigestAlgorithm, saltLength: Int?)
     /// ECDSA, FIPS 186-5 §6; the signature is the DER of an `ECDSA-Sig-Value`. The digest algorithm serves to sign a
     /// message; a digest may come from any.
     case ecdsa(DigestAlgorithm?)

@@ -50,7 +50,8 @@ extension SignatureAlgorithm {
             list.add(OSSL_SIGNATURE_PARAM_PAD_MODE, text: OSSL_PKEY_RSA_PAD_MODE_PSS)
             list.add(OSSL_SIGNATURE_PARAM_DIGEST, text: digest.openSSLName)
             list.add(OSSL_SIGNATURE_PARAM_MGF1_DIGEST, text: mgf1.openSSLName)
-            list.add(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, text: String(saltLength))
+            let length = saltLength.map { String($0) } ?? OSSL_PKEY_RSA_PSS_SALT_LEN_AUTO
+            list.add(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, text: length)
         case .ecdsa, .ed25519: break
         }
         return list
@@ -59,7 +60,7 @@ extension SignatureAlgorithm {
     /// - Throws: `unsupported` for an algorithm that is not this key's, `invalidLength` for a digest of another length.
     func check(kind: KeyKind, digestCount: Int) throws(CryptoError) {
         switch (self, kind) {
-        case (.rsaPSS(_, _, let saltLength), .rsa) where !(0...PublicKey.maximumModulusLength ~= saltLength):
+        case (.rsaPSS(_, _, let saltLength?), .rsa) where !(0...PublicKey.maximumModulusLength ~= saltLength):
             throw CryptoError(.invalidLength, "PSS salt")
         case (.rsaPKCS1, .rsa), (.rsaPSS, .rsa):
             if let digestAlgorithm, digestCount != digestAlgorithm.byteCount {

@@ -5,9 +5,10 @@ extension PrivateKey {
     /// Signs a digest.
     ///
     /// - Throws: `unsupported` for an algorithm that is not this key's or signs no digests, `invalidLength` for a digest
-    ///   of another length than the algorithm's or one that does not fit the key.
+    ///   of another length than the algorithm's or one that does not fit the key, and for a PSS salt without a length.
     public func sign(digest: [UInt8], using algorithm: SignatureAlgorithm) throws(CryptoError) -> [UInt8] {
         try algorithm.check(kind: kind, digestCount: digest.count)
+        if case .rsaPSS(_, _, nil) = algorithm { throw CryptoError(.invalidLength, "PSS salt") }
         let operation = try handle.makeContext("sign")
         let parameters = algorithm.parameters()
         try unsafe parameters.withPointer { list throws(CryptoError) in

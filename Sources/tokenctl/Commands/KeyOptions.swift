@@ -79,10 +79,11 @@ struct SignatureScheme {
         }
     }
 
+    /// Other programs choose other lengths of the salt in PSS, so any will do.
     var verification: SystemCrypto.SignatureAlgorithm {
         switch (kind, padding) {
         case (.rsa, .pkcs1): .rsaPKCS1(digest)
-        case (.rsa, .pss): .rsaPSS(digest)
+        case (.rsa, .pss): .rsaPSS(digest, mgf1: digest, saltLength: nil)
         case (.ed25519, _): .ed25519
         default: .ecdsa(digest)
         }

@@ -101,6 +101,18 @@ import TokenKit
         #expect(throws: CryptoError.self) { try key.sign(message: [], using: huge) }
     }
 
+    @Test func aSaltOfAnyLengthIsVerifiedAndNoneIsSigned() throws {
+        let key = try TestKeys.rsa()
+        let anyLength = SignatureAlgorithm.rsaPSS(.sha256, mgf1: .sha256, saltLength: nil)
+        for length in [0, 20, 32, 222] {
+            let signature = try key.sign(
+                message: utf8("m"), using: .rsaPSS(.sha256, mgf1: .sha256, saltLength: length))
+            #expect(try key.publicKey.verify(signature, message: utf8("m"), using: anyLength), "\(length)")
+            #expect(try !key.publicKey.verify(signature, message: utf8("n"), using: anyLength), "\(length)")
+        }
+        #expect(throws: CryptoError(.invalidLength, "")) { try key.sign(message: utf8("m"), using: anyLength) }
+    }
+
     @Test(arguments: [
         (SignatureAlgorithm.rsaPKCS1(.sha384), ["-sha384"]),
         (.rsaPSS(.sha256), ["-sha256", "-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:digest"]),
