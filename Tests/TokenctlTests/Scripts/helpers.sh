@@ -18,6 +18,24 @@ has_no_card() { ! has_card; }
 await_card() { eventually has_card; }
 await_no_card() { eventually has_no_card; }
 
+# peak COMMAND…: runs it, and prints how many KiB of memory it held at the most. Seen from outside until it ends, as a
+# limit on memory would also count the terabytes that a sanitizer reserves and never touches.
+peak() {
+    local pid name value most seen
+    "$@" &
+    pid=$!
+    while
+        seen=
+        while read -r name value _; do
+            if [ "$name" = VmHWM: ]; then seen=$value; fi
+        done 2>/dev/null <"/proc/$pid/status"
+        [ -n "$seen" ]
+    do
+        most=$seen
+    done
+    wait "$pid" && echo "$most"
+}
+
 # answer ANSWER,… COMMAND…: a person at a terminal, who types the answers when asked.
 answer() { "$ROOT/Scripts/answer" "$@"; }
 
