@@ -85,6 +85,23 @@ import VirtualCard
         #expect(person.requests[1].subject == "\(label) in Desk Reader")
     }
 
+    @Test func aCertificateThatTellsTheCardsNumberNamesItWithoutACommand() throws {
+        let pair = try TestCard().key(.authentication)
+        var builder = try CertificateBuilder(
+            commonName: "holder", publicKey: pair.publicKey, notBefore: 1_600_000_000, notAfter: 1_900_000_000)
+        builder.subjectAlternativeNames = [.uri("urn:uuid:7B13D0E6-1f6e-478e-a0aa-be0f9ad64a6c")]
+        let certificate = try builder.selfSigned(by: pair.privateKey)
+        let desk = try Desk(TestCard(certificates: [.authentication: certificate.der]))
+        let person = TypesInTurn("123456")
+        _ = try desk.key("9A").sign(context(person))
+        let commands = desk.commands
+        #expect(person.requests[0].subject == "PIV card 7b13d0e6 in Desk Reader")
+        let plain = try Desk()
+        _ = try plain.key("9A").sign(context(TypesInTurn("123456")))
+        #expect(commands == plain.commands)
+        #expect(try desk.token.identity()?.label == "PIV card 7b13d0e6")
+    }
+
     @Test(arguments: [CardProfile.generic, .genericT0, .yubiKey57, .yubiKey43])
     func theSecondSignatureTakesTwoCommandsAtMost(profile: CardProfile) throws {
         let desk = try Desk(TestCard(profile: profile))
