@@ -43,3 +43,24 @@ struct AuthenticationOptions: ParsableArguments {
         return noPrompt ? NoPrompter() : Terminal.prompter()
     }
 }
+
+/// Where a search looks.
+struct SearchOptions: ParsableArguments {
+    @Argument(help: "The local keychains to search, instead of all keychains and cards.")
+    var keychains: [String] = []
+
+    @OptionGroup var cards: CardOptions
+
+    func session() throws -> Session {
+        try Session(cards, keychains: keychains, cards: keychains.isEmpty)
+    }
+}
+
+extension Query {
+    /// All of a class, or those whose certificate has a common name that contains a text, be it upper or lower case.
+    static func all(_ itemClass: ItemClass, commonName: String?) throws(KeychainError) -> Query {
+        try Query(
+            itemClass, subject: commonName.map { SubjectMatch(.contains, $0) }, ignoringCase: commonName != nil,
+            limit: .all)
+    }
+}

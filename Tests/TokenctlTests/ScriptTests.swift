@@ -3,7 +3,8 @@ import Testing
 /// Sessions at the terminal, with the command that was built. Each is a file in Scripts.
 @Suite struct ScriptTests {
     @Test(arguments: [
-        "bad-input", "cards", "completions", "decrypt", "export", "files", "identities", "import", "keychains",
+        "bad-input", "cards", "completions", "data-objects", "decrypt", "export", "files", "identities", "import",
+        "keychains",
         "no-daemon", "passwords", "prompts", "removal", "sign-card", "sign-local", "stream", "test-cards", "trace",
         "usage", "virtual-card", "watch",
     ])

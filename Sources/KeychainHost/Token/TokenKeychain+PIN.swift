@@ -13,10 +13,14 @@ extension TokenKeychain {
     }
 
     /// Asks for the PIN and presents it.
-    public func verifyPIN(authentication: AuthenticationContext) throws(KeychainError) {
+    ///
+    /// - Parameter use: completes "PIN to …".
+    public func verifyPIN(
+        use: String = "verify it", authentication: AuthenticationContext
+    ) throws(KeychainError) {
         let insertion = try insertion()
         var question = PINQuestion(
-            .pin, use: "verify it", slot: slot, insertion: insertion, authentication: authentication)
+            .pin, use: use, slot: slot, insertion: insertion, authentication: authentication)
         while true {
             let pin = try question.ask()
             do throws(TokenError) {

@@ -22,15 +22,7 @@ struct ListSmartcards: ParsableCommand {
 
     func run() throws {
         let session = try Session(cards, locals: false)
-        var result = SearchList.Result<CardRow>()
-        for token in session.tokens {
-            do throws(KeychainError) {
-                guard let identity = try token.identity() else { continue }
-                result.found.append(CardRow(identity, reader: token.name))
-            } catch {
-                result.failures.append(SearchList.Failure(keychain: token.name, error: error))
-            }
-        }
+        let result = session.eachCard { token, identity in CardRow(identity, reader: token.name) }
         let rows = session.reporting(result)
         let isBroken = rows.isEmpty && !(session.failures + result.failures).isEmpty
         if rows.isEmpty, !isBroken, !output.json { printError("no card that can be used is inserted") }
@@ -49,7 +41,8 @@ extension ListSmartcards.CardRow {
 
 struct Card: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show a card, and manage its PIN.", subcommands: [Info.self, Pin.self])
+        abstract: "Show a card, read its data objects, and manage its PIN.",
+        subcommands: [Info.self, Read.self, Pin.self])
 
     struct Info: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show what a card tells of itself.")
@@ -60,19 +53,28 @@ struct Card: ParsableCommand {
         func run() throws {
             let token = try Session(cards, locals: false).onlyCard()
             let facts = try token.facts()
-            guard !output.json else {
-                return try Listing.showJSON(Dictionary(facts.map { ($0.name, $0.value) }) { first, _ in first })
-            }
-            let width = facts.map(\.name.count).max() ?? 0
-            for fact in facts {
-                let padding = String(repeating: " ", count: width - fact.name.count)
-                print("\(Terminal.emphasized(fact.name + ":"))\(padding)  \(Listing.printable(fact.value))")
-            }
+            guard !output.json else { return try Listing.showJSON(Listing.dictionary(facts)) }
+            Listing.show(facts)
         }
     }
 }
 
 extension Session {
+    /// What `body` makes of each card that is inserted; one that cannot be read hides no other.
+    func eachCard<Element>(
+        _ body: (TokenKeychain, TokenIdentity) -> Element
+    ) -> SearchList.Result<Element> {
+        var result = SearchList.Result<Element>()
+        for token in tokens {
+            do throws(KeychainError) {
+                if let identity = try token.identity() { result.found.append(body(token, identity)) }
+            } catch {
+                result.failures.append(SearchList.Failure(keychain: token.name, error: error))
+            }
+        }
+        return result
+    }
+
     /// The one card that is meant.
     func onlyCard() throws -> TokenKeychain {
         if let failure = failures.first { throw failure.error }

@@ -47,8 +47,7 @@ struct Export: ParsableCommand {
     }
 
     private func exportCertificates(_ session: Session) throws {
-        let query = try Query(
-            .certificate, subject: name.map { SubjectMatch(.contains, $0) }, ignoringCase: name != nil, limit: .all)
+        let query = try Query.all(.certificate, commonName: name)
         let items = session.reporting(try session.searchList.items(matching: query))
         let texts = items.compactMap { $0.der.map { PEM.encode($0, label: "CERTIFICATE") } }
         guard !texts.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
@@ -71,8 +70,7 @@ struct Export: ParsableCommand {
     }
 
     private func exportIdentity(_ session: Session) throws {
-        let query = try Query(
-            .identity, subject: name.map { SubjectMatch(.contains, $0) }, ignoringCase: name != nil, limit: .all)
+        let query = try Query.all(.identity, commonName: name)
         let identities = session.reporting(try session.searchList.identities(matching: query))
         guard let identity = identities.first, let der = identity.certificate.der else {
             throw KeychainError(.itemNotFound, "no identity matches")

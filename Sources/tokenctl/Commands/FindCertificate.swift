@@ -25,16 +25,12 @@ struct FindCertificate: ParsableCommand {
     @Flag(name: .customShort("Z"), help: "Print SHA-256 and SHA-1 hashes of the certificates.")
     var hashes = false
 
-    @Argument(help: "The local keychains to search instead of all.")
-    var keychains: [String] = []
-
-    @OptionGroup var cards: CardOptions
+    @OptionGroup var search: SearchOptions
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let session = try Session(cards, keychains: keychains, cards: keychains.isEmpty)
-        let query = try Query(
-            .certificate, subject: name.map { SubjectMatch(.contains, $0) }, ignoringCase: name != nil, limit: .all)
+        let session = try search.session()
+        let query = try Query.all(.certificate, commonName: name)
         let items = session.reporting(try session.searchList.items(matching: query))
         let names = KeychainNames(session)
         var found = items.compactMap { FoundCertificate($0, in: names[$0]) }
@@ -116,10 +112,7 @@ struct KeychainNames {
 
     init(_ session: Session) {
         for keychain in session.locals { names[keychain.identifier.rawValue] = keychain.name }
-        for token in session.tokens {
-            guard let identity = try? token.identity() else { continue }
-            names[identity.id.description] = identity.label
-        }
+        for identity in session.eachCard({ $1 }).found { names[identity.id.description] = identity.label }
     }
 
     subscript(item: Item) -> String { names[item.keychain.rawValue] ?? item.keychain.rawValue }

@@ -53,10 +53,7 @@ struct FindIdentity: ParsableCommand {
     @Flag(name: .customShort("v"), help: "Valid identities only.")
     var validOnly = false
 
-    @Argument(help: "The local keychains to search instead of all.")
-    var keychains: [String] = []
-
-    @OptionGroup var cards: CardOptions
+    @OptionGroup var search: SearchOptions
     @OptionGroup var output: OutputOptions
 
     private struct Found: Encodable {
@@ -77,9 +74,8 @@ struct FindIdentity: ParsableCommand {
     }
 
     func run() throws {
-        let session = try Session(cards, keychains: keychains, cards: keychains.isEmpty)
-        let query = try Query(
-            .identity, subject: name.map { SubjectMatch(.contains, $0) }, ignoringCase: name != nil, limit: .all)
+        let session = try search.session()
+        let query = try Query.all(.identity, commonName: name)
         let identities = session.reporting(try session.searchList.identities(matching: query))
         let names = KeychainNames(session)
         let matching = identities.compactMap { found($0, names) }

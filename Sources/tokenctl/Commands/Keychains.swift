@@ -20,16 +20,8 @@ struct ListKeychains: ParsableCommand {
 
     func run() throws {
         let session = try Session(cards)
-        var result = SearchList.Result<KeychainRow>()
-        for token in session.tokens {
-            do throws(KeychainError) {
-                guard let identity = try token.identity() else { continue }
-                result.found.append(
-                    KeychainRow(
-                        name: identity.label, kind: "card", state: "read-only", location: identity.id.description))
-            } catch {
-                result.failures.append(SearchList.Failure(keychain: token.name, error: error))
-            }
+        var result = session.eachCard { _, identity in
+            KeychainRow(name: identity.label, kind: "card", state: "read-only", location: identity.id.description)
         }
         result.found += session.locals.map { keychain in
             KeychainRow(

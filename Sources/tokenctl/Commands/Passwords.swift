@@ -33,8 +33,16 @@ struct PasswordAttributes: ParsableArguments {
         return attributes
     }
 
-    func query(limit: Query.Limit = .one) throws(KeychainError) -> Query {
-        try Query(.genericPassword, attributes, limit: limit)
+    /// The first password that has these attributes, and where it is.
+    func first(in keychains: [String]) throws -> (Item, LocalKeychain) {
+        let session = try Session(keychains: keychains, cards: false)
+        let query = try Query(.genericPassword, attributes)
+        let found = session.reporting(try session.searchList.items(matching: query))
+        guard let item = found.first, let keychain = session.locals.first(where: { $0.identifier == item.keychain })
+        else {
+            throw KeychainError(.itemNotFound, "no generic password matches")
+        }
+        return (item, keychain)
     }
 }
 
@@ -115,12 +123,7 @@ struct FindGenericPassword: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        let session = try Session(keychains: keychains, cards: false)
-        let found = session.reporting(try session.searchList.items(matching: item.query()))
-        guard let item = found.first, let keychain = session.locals.first(where: { $0.identifier == item.keychain })
-        else {
-            throw KeychainError(.itemNotFound, "no generic password matches")
-        }
+        let (item, keychain) = try item.first(in: keychains)
         guard passwordOnly || showPassword else { return try ItemText.show(item, in: keychain.path, json: output.json) }
         try keychain.unlock(use: "read a password", authentication: authentication.context())
         let secret = try keychain.secret(of: item.reference) ?? Secret(copying: [UInt8]().span)
@@ -142,12 +145,7 @@ struct DeleteGenericPassword: ParsableCommand {
     var keychains: [String] = []
 
     func run() throws {
-        let session = try Session(keychains: keychains, cards: false)
-        let found = session.reporting(try session.searchList.items(matching: item.query()))
-        guard let item = found.first, let keychain = session.locals.first(where: { $0.identifier == item.keychain })
-        else {
-            throw KeychainError(.itemNotFound, "no generic password matches")
-        }
+        let (item, keychain) = try item.first(in: keychains)
         _ = try keychain.delete(matching: Query(item.reference))
         print("password has been deleted.")
     }

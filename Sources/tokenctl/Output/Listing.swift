@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import TokenKit
 
 /// A line of a listing: cells for people, keys for programs.
 protocol Row: Encodable {
@@ -17,6 +18,20 @@ enum Listing {
         }
         print(Terminal.emphasized(line(R.columns, widths)))
         for row in cells { print(line(row, widths)) }
+    }
+
+    /// Prints what a card tells, a line each.
+    static func show(_ facts: [TokenFact]) {
+        let width = facts.map(\.name.count).max() ?? 0
+        for fact in facts {
+            let padding = String(repeating: " ", count: width - fact.name.count)
+            print("\(Terminal.emphasized(fact.name + ":"))\(padding)  \(printable(fact.value))")
+        }
+    }
+
+    /// The same by name, the first of each.
+    static func dictionary(_ facts: [TokenFact]) -> [String: String] {
+        Dictionary(facts.map { ($0.name, $0.value) }) { first, _ in first }
     }
 
     /// Prints a value as JSON, its keys in alphabetical order.

@@ -1,0 +1,108 @@
+internal import SystemCrypto
+public import TokenKit
+
+// What data objects say, line by line, for people to read.
+
+extension PIVContainer {
+    /// What an object's content, without its outer tag, says; nothing for objects that are not taken apart here.
+    ///
+    /// - Throws: ``TokenError`` `.malformed` for content that is not what the container's is.
+    public func facts(of content: [UInt8]) throws(TokenError) -> [TokenFact] {
+        switch self {
+        case .chuid: try CardholderIdentifier(parsing: content).facts
+        case .cardCapability: try CardCapability(parsing: content).facts
+        case .discovery: try DiscoveryObject(parsing: content).facts
+        case .keyHistory: try KeyHistory(parsing: content).facts
+        case .printedInformation: try PrintedInformation(parsing: content).facts
+        case .securityObject: try SecurityObject(parsing: content).facts
+        case _ where holdsCertificate: try certificateFacts(content)
+        default: []
+        }
+    }
+
+    /// Whether it holds a certificate and nothing else of interest.
+    public var holdsCertificate: Bool {
+        self == .secureMessagingSigner || PIVSlot.allCases.contains { $0.container == self }
+    }
+
+    private func certificateFacts(_ content: [UInt8]) throws(TokenError) -> [TokenFact] {
+        guard let object = try CertificateObject.parse(content) else { return [] }
+        do {
+            let certificate = try Certificate(der: object.certificate)
+            return [
+                TokenFact("Subject", certificate.subject.description),
+                TokenFact("Issuer", certificate.issuer.description),
+                TokenFact("Serial number", Hex.encode(certificate.serialNumber)),
+                TokenFact("Valid from", certificate.notBeforeText),
+                TokenFact("Valid until", certificate.notAfterText),
+                TokenFact("Key", certificate.publicKey?.kind.description ?? "unknown"),
+                TokenFact("SHA-256", Hex.encode(try certificate.fingerprint(.sha256))),
+            ]
+        } catch {
+            throw PIVFormat.malformed(title, error.description)
+        }
+    }
+}
+
+extension CardholderIdentifier {
+    var facts: [TokenFact] {
+        var facts: [TokenFact] = []
+        if let guid { facts.append(TokenFact("GUID", UUIDText.encode(guid))) }
+        if let fascn {
+            let number = try? FASCN(parsing: fascn)
+            facts.append(TokenFact("FASC-N", number?.description ?? Hex.encode(fascn)))
+        }
+        if let cardholderUUID { facts.append(TokenFact("Cardholder UUID", UUIDText.encode(cardholderUUID))) }
+        if let expiry { facts.append(TokenFact("Expires", CardholderIdentifier.date(expiry))) }
+        return facts
+    }
+
+    /// `YYYYMMDD` with hyphens, as ISO 8601 has it.
+    private static func date(_ text: String) -> String {
+        guard text.utf8.count == 8, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return text }
+        return "\(text.prefix(4))-\(text.dropFirst(4).prefix(2))-\(text.suffix(2))"
+    }
+}
+
+extension CardCapability {
+    var facts: [TokenFact] { [TokenFact("Card capability identifier", Hex.encode(identifier))] }
+}
+
+extension DiscoveryObject {
+    var facts: [TokenFact] {
+        let names: [(Policy, String)] = [
+            (.applicationPIN, "PIV PIN"), (.globalPIN, "global PIN"), (.biometric, "fingerprint on the card"),
+        ]
+        let satisfying = names.filter { policy.contains($0.0) }.map(\.1).joined(separator: ", ")
+        let primary = prefersGlobalPIN ? "global PIN" : "PIV PIN"
+        return [TokenFact("PIN policy", "\(satisfying); primary \(primary)")]
+    }
+}
+
+extension KeyHistory {
+    var facts: [TokenFact] {
+        let fact = TokenFact("Retired keys", "\(onCard) on the card, \(offCard) elsewhere")
+        return [fact] + (url.map { [TokenFact("Retired keys elsewhere", $0)] } ?? [])
+    }
+}
+
+extension PrintedInformation {
+    var facts: [TokenFact] {
+        let lines: [(String, String?)] = [
+            ("Name", name), ("Affiliation", affiliation), ("Printed expiry", expiry),
+            ("Printed serial number", serialNumber), ("Issuer", issuer),
+        ]
+        return lines.compactMap { name, value in value.map { TokenFact(name, $0) } }
+            + organizationLines.map { TokenFact("Organization", $0) }
+    }
+}
+
+extension SecurityObject {
+    var facts: [TokenFact] {
+        let containers = entries.map { Hex.encode([UInt8($0.containerID >> 8), UInt8($0.containerID & 0xFF)]) }
+        return [
+            TokenFact("Signed containers", containers.joined(separator: " ")),
+            TokenFact("Signed data", "\(signedData.count) bytes"),
+        ]
+    }
+}

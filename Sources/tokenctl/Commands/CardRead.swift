@@ -1,0 +1,115 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import PIVDriver
+internal import TokenKit
+
+extension Card {
+    struct Read: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Read a data object of a card.",
+            discussion: """
+                What the object says is printed line by line, or in hexadecimal digits where nothing here takes it apart. \
+                Objects that want the PIN ask for it.
+                """)
+
+        @Argument(help: "The object's name, as --list has it.")
+        var name: String?
+
+        @Flag(help: "List the objects there can be; no card is needed for it.")
+        var list = false
+
+        @Flag(help: "Print the object in hexadecimal digits.")
+        var hex = false
+
+        @Option(
+            name: [.customShort("o"), .customLong("output")],
+            help: ArgumentHelp("Write the object's bytes to a file; - for standard output.", valueName: "file"))
+        var file: String?
+
+        @OptionGroup var cards: CardOptions
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var authentication: AuthenticationOptions
+
+        struct ContainerRow: Row {
+            static let columns = ["NAME", "TAG", "PIN", "OBJECT"]
+            let name: String
+            let tag: String
+            let needsPIN: Bool
+            let title: String
+            var cells: [String] { [name, tag, needsPIN ? "yes" : "no", title] }
+
+            init(_ container: PIVContainer) {
+                name = container.name
+                tag = container.tag.description
+                needsPIN = container.readRule == .pin
+                title = container.title
+            }
+        }
+
+        private struct Content: Encodable {
+            let name: String
+            let title: String
+            let tag: String
+            let content: String
+            let facts: [String: String]
+        }
+
+        func validate() throws {
+            guard list != (name != nil) else {
+                throw ValidationError("give the name of a data object, or --list for the names")
+            }
+        }
+
+        func run() throws {
+            guard let name else { return try Listing.show(PIVContainer.all.map(ContainerRow.init), json: output.json) }
+            guard let container = PIVContainer.named(name.lowercased()) else {
+                throw CommandError(
+                    "there is no data object '\(name)'", advice: "'tokenctl card read --list' names them")
+            }
+            let token = try Session(cards, locals: false).onlyCard()
+            guard let content = try content(of: container, on: token) else {
+                throw KeychainError(.itemNotFound, "the card has no \(container.title)")
+            }
+            try show(content, container)
+        }
+
+        private func content(of container: PIVContainer, on token: TokenKeychain) throws -> [UInt8]? {
+            do throws(TokenError) {
+                // Some cards deny before the PIN that they have an object which wants it.
+                if let content = try token.read(container) { return content }
+                guard container.readRule == .pin else { return nil }
+            } catch  where error.code == .pinRequired {
+            } catch {
+                throw KeychainError(error)
+            }
+            try token.verifyPIN(use: "read the \(container.title)", authentication: authentication.context())
+            do throws(TokenError) { return try token.read(container) } catch { throw KeychainError(error) }
+        }
+
+        private func show(_ content: [UInt8], _ container: PIVContainer) throws {
+            if let file { return try Output(path: file).write(content, mode: 0o600) }
+            if hex { return print(Hex.encode(content)) }
+            let facts = try container.facts(of: content)
+            if output.json {
+                return try Listing.showJSON(
+                    Content(
+                        name: container.name, title: container.title, tag: container.tag.description,
+                        content: Hex.encode(content), facts: Listing.dictionary(facts)))
+            }
+            facts.isEmpty ? print(Hex.encode(content)) : Listing.show(facts)
+        }
+    }
+}
+
+extension TokenKeychain {
+    /// Reads a data object of the PIV card in the reader.
+    fileprivate func read(_ container: PIVContainer) throws(TokenError) -> [UInt8]? {
+        try slot.read { (token, card, _) throws(TokenError) in
+            guard var piv = token as? PIVToken else {
+                throw TokenError(.unsupported, "the card in '\(name)' is no PIV card")
+            }
+            defer { token = piv }
+            return try piv.read(container, &card)
+        }
+    }
+}
