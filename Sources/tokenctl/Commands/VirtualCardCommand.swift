@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import TokenKit
 internal import VirtualCard
 
 struct VirtualCardCommand: ParsableCommand {
@@ -19,10 +20,41 @@ struct VirtualCardCommand: ParsableCommand {
     }
 
     struct Profiles: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the kinds of card there are.")
+        static let configuration = CommandConfiguration(
+            abstract: "List the kinds of card there are, and in what they differ.")
+
+        @OptionGroup var output: OutputOptions
+
+        struct ProfileRow: Row {
+            static let columns = ["PROFILE", "FIRMWARE", "PROTOCOL", "QUIRKS"]
+            let name: String
+            let answerToReset: String
+            let applicationLabel: String?
+            let firmware: String?
+            let transmissionProtocol: String
+            let takesExtendedLength: Bool
+            let algorithms: [String]
+            let quirks: [String]
+
+            var cells: [String] {
+                let length = takesExtendedLength ? "extended" : "short"
+                return [name, firmware ?? "", "\(transmissionProtocol) \(length)", quirks.joined(separator: " ")]
+            }
+
+            init(_ profile: CardProfile) {
+                name = profile.name
+                answerToReset = Hex.encode(profile.atr)
+                applicationLabel = profile.label
+                firmware = profile.firmware?.description
+                transmissionProtocol = profile.transport.transmissionProtocol == .t0 ? "T=0" : "T=1"
+                takesExtendedLength = profile.transport.takesExtendedLength
+                algorithms = profile.algorithms.sorted { $0.rawValue < $1.rawValue }.map { "\($0)" }
+                quirks = profile.quirks.map(\.rawValue).sorted()
+            }
+        }
 
         func run() throws {
-            CardProfile.all.forEach { print($0.name) }
+            try Listing.show(CardProfile.all.map(ProfileRow.init), json: output.json)
         }
     }
 
