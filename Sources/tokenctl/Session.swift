@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-internal import Glibc
 internal import KeychainHost
 internal import PIVDriver
 internal import TokenKit
@@ -30,11 +28,12 @@ struct Session {
 
     var tokens: [TokenKeychain] { slots.map { TokenKeychain($0) } }
 
-    var searchList: SearchList { SearchList(tokens: tokens, locals: locals) }
+    var searchList: SearchList { SearchList(tokens: tokens, locals: locals, failures: failures) }
 
     /// The items or keys of a search, its failures reported on standard error.
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
-        for failure in failures + result.failures { printError("\(failure.keychain): \(failure.error)") }
+        let others = failures.filter { !result.failures.contains($0) }
+        for failure in others + result.failures { printError("\(failure.keychain): \(failure.error)") }
         return result.found
     }
 
@@ -44,7 +43,7 @@ struct Session {
         do throws(CardError) {
             let readers = try PCSCReader.all()
             let driver = PIVDriver(
-                memory: FileTokenMemory(directory: Directories.cache + "/tokens", recalls: options?.rescan != true))
+                memory: FileTokenMemory(directory: Directories.own.cache + "/tokens", recalls: options?.rescan != true))
             return readers.filter { reader in options?.reader.map { reader.name.contains($0) } ?? true }
                 .map { TokenSlot(reader: $0, drivers: [driver], trace: trace) }
         } catch {
@@ -60,62 +59,24 @@ struct Session {
     ) throws(KeychainError) -> [LocalKeychain] {
         guard names.isEmpty else {
             var opened: [LocalKeychain] = []
-            for name in names { opened.append(try LocalKeychain.open(Directories.path(ofKeychain: name))) }
+            for name in names { opened.append(try LocalKeychain.open(Directories.own.path(ofKeychain: name))) }
             return opened
         }
-        return Directories.keychainFiles().compactMap { path in
-            do throws(KeychainError) {
-                return try LocalKeychain.open(path)
-            } catch {
-                failures.append(SearchList.Failure(keychain: path, error: error))
-                return nil
-            }
-        }
+        let opened = try KeychainPreferences.own.open()
+        failures += opened.failures
+        return opened.keychains
     }
 }
 
-/// Where things are kept, by the XDG Base Directory Specification.
-enum Directories {
-    static var data: String { base("XDG_DATA_HOME", ".local/share") + "/tokenkit" }
-    static var cache: String { base("XDG_CACHE_HOME", ".cache") + "/tokenkit" }
-    static var keychains: String { data + "/keychains" }
-    static let keychainSuffix = ".keychain"
+extension Directories {
+    /// Those of whoever runs the command.
+    static var own: Directories { KeychainPreferences.own.directories }
 
     /// The socket over which a virtual card takes its orders.
-    static var virtualCardSocket: String {
-        let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? data
-        return runtime + "/tokenkit-virtual-card.sock"
-    }
+    var virtualCardSocket: String { runtime + "/tokenkit-virtual-card.sock" }
+}
 
-    /// A name without a slash is a keychain in the folder for them; anything else is a path.
-    static func path(ofKeychain name: String) -> String {
-        if name.isEmpty || name.contains("/") { return name }
-        return keychains + "/" + (name.hasSuffix(keychainSuffix) ? name : name + keychainSuffix)
-    }
-
-    /// The local keychains, `login` first, then by name.
-    static func keychainFiles() -> [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: keychains)) ?? []
-        let login = "login" + keychainSuffix
-        return names.filter { $0.hasSuffix(keychainSuffix) }
-            .sorted { ($0 == login ? 0 : 1, $0) < ($1 == login ? 0 : 1, $1) }
-            .map { keychains + "/" + $0 }
-    }
-
-    /// A path as people read it, with `~` for their home.
-    static func abbreviated(_ path: String) -> String {
-        path.hasPrefix(home + "/") ? "~" + path.dropFirst(home.count) : path
-    }
-
-    private static var home: String {
-        if let path = ProcessInfo.processInfo.environment["HOME"], path.hasPrefix("/") { return path }
-        guard let entry = unsafe getpwuid(getuid()) else { return "/" }
-        return unsafe String(cString: entry.pointee.pw_dir)
-    }
-
-    private static func base(_ variable: String, _ standard: String) -> String {
-        // A relative path in the variable is to be ignored, says the specification.
-        if let path = ProcessInfo.processInfo.environment[variable], path.hasPrefix("/") { return path }
-        return home + "/" + standard
-    }
+extension KeychainPreferences {
+    /// Those of whoever runs the command.
+    static let own = KeychainPreferences()
 }

@@ -1,10 +1,15 @@
-// The key retention service of the Linux kernel, keyrings(7). libc has no functions for it, and syscall(2) takes a
-// variable number of arguments, which Swift cannot call. Each function returns -errno where the system call failed, so
-// that nothing can come between the failure and its number.
 #pragma once
 #include <linux/keyctl.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// secure_getenv(3), which Swift's import of libc lacks: an environment variable, unless the program has more rights than
+// who started it.
+const char *clinux_getenv(const char *name);
+
+// The key retention service of the Linux kernel, keyrings(7). libc has no functions for it, and syscall(2) takes a
+// variable number of arguments, which Swift cannot call. Each function returns -errno where the system call failed, so
+// that nothing can come between the failure and its number.
 
 // The permissions of a key's possessor; the kernel's own header for them is not for programs.
 #define CLINUX_KEY_POSSESSOR_VIEW 0x01000000u

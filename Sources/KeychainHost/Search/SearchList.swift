@@ -4,11 +4,16 @@
 public struct SearchList: Sendable {
     public let members: [any Keychain]
 
+    /// Why keychains that belong into the list are not among its members; part of every result.
+    public let failures: [Failure]
+
     /// - Parameters:
     ///   - tokens: cards, in the order of their readers.
     ///   - locals: files, in the order that the user gave them.
-    public init(tokens: [any Keychain] = [], locals: [any Keychain] = []) {
+    ///   - failures: what came of the others.
+    public init(tokens: [any Keychain] = [], locals: [any Keychain] = [], failures: [Failure] = []) {
         members = tokens + locals
+        self.failures = failures
     }
 
     /// Why a member of the list gave nothing.
@@ -88,8 +93,9 @@ public struct SearchList: Sendable {
         _ result: inout Result<Element>,
         _ body: (any Keychain, inout Result<Element>) throws(KeychainError) -> Bool
     ) throws(KeychainError) {
-        var failed = 0
-        var first: KeychainError?
+        var failed = failures.count
+        var first = failures.first?.error
+        result.failures += failures
         for member in members {
             do throws(KeychainError) {
                 guard try body(member, &result) else { return }
@@ -99,6 +105,6 @@ public struct SearchList: Sendable {
                 result.failures.append(Failure(keychain: member.name, error: error))
             }
         }
-        if let first, failed == members.count { throw first }
+        if let first, failed == members.count + failures.count { throw first }
     }
 }

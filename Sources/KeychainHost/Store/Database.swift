@@ -33,6 +33,13 @@ struct Database: ~Copyable {
     /// Whether the file can only be read. Wraps `sqlite3_db_readonly`.
     var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
 
+    /// Whether the file still is where it was opened. Wraps `SQLITE_FCNTL_HAS_MOVED`.
+    var isPresent: Bool {
+        var hasMoved: Int32 = 0
+        return unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) != SQLITE_OK
+            || hasMoved == 0
+    }
+
     /// How many rows the last statement changed. Wraps `sqlite3_changes64`.
     var changes: Int64 { unsafe sqlite3_changes64(handle) }
 

@@ -10,7 +10,6 @@ struct KeychainFile {
     var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
 
     static let fileMode: mode_t = 0o600
-    static let folderMode: mode_t = 0o700
 
     /// The place of an existing keychain; symbolic links on the way are followed.
     ///
@@ -19,7 +18,8 @@ struct KeychainFile {
     init(existing path: String) throws(KeychainError) {
         guard let resolved = Self.resolve(path) else {
             throw KeychainError(
-                .noSuchKeychain, "there is no keychain at \(path)\(Self.cause)", remedy: "create it first")
+                .noSuchKeychain, "there is no keychain at \(path): \(KeychainError.systemReason)",
+                remedy: "create it first")
         }
         try self.init(splitting: resolved)
         let status = try Self.status(of: resolved)
@@ -36,8 +36,10 @@ struct KeychainFile {
     /// The place of a keychain to be created; folders that are missing are made.
     init(new path: String) throws(KeychainError) {
         try self.init(splitting: path)
-        try Self.makeFolder(folder)
-        guard let resolved = Self.resolve(folder) else { throw Self.failure("the folder \(folder) cannot be used") }
+        try Folder(path: folder).make()
+        guard let resolved = Self.resolve(folder) else {
+            throw KeychainError(system: "the folder \(folder) cannot be used")
+        }
         self.init(folder: resolved, name: name)
         try checkFolder()
     }
@@ -69,18 +71,28 @@ struct KeychainFile {
     func create(_ body: (_ path: String) throws(KeychainError) -> Void) throws(KeychainError) {
         let draft = KeychainFile(folder: folder, name: ".\(name).\(UniqueID())").path
         let file = unsafe open(draft, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_RDWR, Self.fileMode)
-        guard file >= 0 else { throw Self.failure("no file can be made in \(folder)") }
-        defer { for suffix in ["", "-wal", "-shm", "-journal"] { unsafe unlink(draft + suffix) } }
+        guard file >= 0 else { throw KeychainError(system: "no file can be made in \(folder)") }
+        defer { for suffix in [""] + Self.companions { unsafe unlink(draft + suffix) } }
         // The mode given to open is narrowed by the umask, which may even leave the owner without access.
         let restricted = fchmod(file, Self.fileMode)
         close(file)
-        guard restricted == 0 else { throw Self.failure("the mode of \(draft) cannot be set") }
+        guard restricted == 0 else { throw KeychainError(system: "the mode of \(draft) cannot be set") }
         try body(draft)
         guard unsafe link(draft, path) == 0 else {
-            throw errno == EEXIST ? duplicate : Self.failure("\(path) cannot be made")
+            throw errno == EEXIST ? duplicate : KeychainError(system: "\(path) cannot be made")
         }
-        try syncFolder()
+        try Folder(path: folder).sync()
     }
+
+    /// Takes the file away, and what SQLite keeps beside it.
+    func remove() throws(KeychainError) {
+        guard unsafe unlink(path) == 0 else { throw KeychainError(system: "\(path) cannot be deleted") }
+        for suffix in Self.companions { unsafe unlink(path + suffix) }
+        try Folder(path: folder).sync()
+    }
+
+    /// What SQLite adds to the name of a database for files of its own.
+    private static let companions = ["-wal", "-shm", "-journal"]
 
     /// - Throws: `errSecDuplicateKeychain` if the name is taken, be it by a link that leads nowhere.
     func checkAbsent() throws(KeychainError) {
@@ -99,66 +111,26 @@ struct KeychainFile {
                 remedy: "chmod 700 it, or keep the keychain elsewhere")
         }
     }
-
-    private func syncFolder() throws(KeychainError) {
-        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.failure("the folder \(folder) cannot be opened") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw Self.failure("the folder \(folder) cannot be written") }
-    }
 }
 
 extension KeychainFile {
-    /// Makes what is missing of a path, each folder for the owner alone.
-    private static func makeFolder(_ path: String) throws(KeychainError) {
-        var folder = ""
-        for (depth, part) in path.split(separator: "/").enumerated() {
-            folder += (depth > 0 || path.hasPrefix("/") ? "/" : "") + part
-            guard !isFolder(folder) else { continue }
-            // Another process may be making the same one.
-            guard unsafe mkdir(folder, folderMode) == 0 || (errno == EEXIST && isFolder(folder)) else {
-                throw failure("the folder \(folder) cannot be made")
-            }
-            guard unsafe chmod(folder, folderMode) == 0 else {
-                throw failure("the mode of \(folder) cannot be set")
-            }
-        }
-    }
-
-    private static func isFolder(_ path: String) -> Bool {
-        let code = errno
-        defer { errno = code }
-        var status = stat()
-        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
-
-    /// Wraps `realpath`.
-    private static func resolve(_ path: String) -> String? {
+    /// The path without symbolic links; nil if nothing is there. Wraps `realpath`.
+    static func resolve(_ path: String) -> String? {
         guard let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }
         return unsafe String(validatingCString: resolved)
     }
 
+    /// The path from the root, for one that may lead nowhere.
+    static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/"), !path.isEmpty, let folder = resolve(".") else { return path }
+        return "\(folder == "/" ? "" : folder)/\(path.hasPrefix("./") ? String(path.dropFirst(2)) : path)"
+    }
+
     /// Wraps `lstat`. The file is not opened: closing it would drop the locks SQLite holds on it in this process.
     private static func status(of path: String) throws(KeychainError) -> stat {
         var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { throw failure("\(path) cannot be examined") }
+        guard unsafe lstat(path, &status) == 0 else { throw KeychainError(system: "\(path) cannot be examined") }
         return status
-    }
-
-    private static func failure(_ what: String) -> KeychainError {
-        let code: ErrSec =
-            switch errno {
-            case ENOSPC, EDQUOT: .diskFull
-            case EACCES, EPERM, EROFS: .writePermission
-            default: .io
-            }
-        return KeychainError(code, what + cause)
-    }
-
-    /// The system's words for the last failure.
-    private static var cause: String {
-        let text = unsafe strerror(errno).map { unsafe String(cString: $0) }
-        return text.map { ": \($0.lowercased())" } ?? ""
     }
 }

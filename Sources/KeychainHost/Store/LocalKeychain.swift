@@ -62,6 +62,31 @@ public final class LocalKeychain: Sendable {
         let file = try KeychainFile(existing: path)
         return LocalKeychain(try OpenKeychain(file, clock: clock), path: file.path)
     }
+
+    /// Deletes the file. The key goes with it; every later call fails with `errSecInvalidKeychain`.
+    ///
+    /// - Throws: `errSecWrPerm` where the folder cannot be written to.
+    public func delete() throws(KeychainError) {
+        try use { opened throws(KeychainError) in
+            try KeychainFile(existing: path).remove()
+            opened.key = nil
+            // Where the kernel keeps no keys there is none to take away.
+            _ = try? opened.withdrawKey()
+        }
+    }
+
+    /// The one way to the file: what is no longer there is not used any more.
+    private func use<Result: Sendable & ~Copyable>(
+        _ body: (inout OpenKeychain) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        try state.withLock { opened throws(KeychainError) in
+            guard opened.database.isPresent else {
+                opened.key = nil
+                throw KeychainError(.invalidKeychain, "the keychain at \(path) has been deleted or moved")
+            }
+            return try body(&opened)
+        }
+    }
 }
 
 // MARK: Items
@@ -73,12 +98,12 @@ extension LocalKeychain {
     ///   `errSecInteractionNotAllowed` if it has a secret and the keychain is locked, `errSecReadOnly`.
     @discardableResult
     public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item {
-        try state.withLock { opened throws(KeychainError) in try opened.add(item) }
+        try use { opened throws(KeychainError) in try opened.add(item) }
     }
 
     /// The items a query finds, at most as many as its limit, in the order they were added. No secret is needed for it.
     public func items(matching query: Query) throws(KeychainError) -> SearchResult {
-        try state.withLock { opened throws(KeychainError) in try opened.search(query) }
+        try use { opened throws(KeychainError) in try opened.search(query) }
     }
 
     /// The secret of an item, or nil if it was stored without one.
@@ -86,7 +111,7 @@ extension LocalKeychain {
     /// - Throws: `errSecItemNotFound`, `errSecInteractionNotAllowed` if the keychain is locked, `errSecDecode` if the
     ///   item was altered by other means than this type.
     public func secret(of reference: PersistentReference) throws(KeychainError) -> Secret? {
-        try state.withLock { opened throws(KeychainError) in try opened.secret(of: reference) }
+        try use { opened throws(KeychainError) in try opened.secret(of: reference) }
     }
 
     /// Changes all items a query finds, or none of them. Their references stay.
@@ -96,7 +121,7 @@ extension LocalKeychain {
     ///   has a secret and the keychain is locked, `errSecReadOnly`.
     @discardableResult
     public func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
-        try state.withLock { opened throws(KeychainError) in try opened.update(query, changes) }
+        try use { opened throws(KeychainError) in try opened.update(query, changes) }
     }
 
     /// Deletes all items a query finds, locked or not.
@@ -104,7 +129,7 @@ extension LocalKeychain {
     /// - Returns: how many there were; 0 is no error here.
     @discardableResult
     public func delete(matching query: Query) throws(KeychainError) -> Int {
-        try state.withLock { opened throws(KeychainError) in try opened.delete(query) }
+        try use { opened throws(KeychainError) in try opened.delete(query) }
     }
 }
 
@@ -138,13 +163,13 @@ extension LocalKeychain {
         let current = try wrappedKey()
         let key = try current.unwrap(password: old)
         let replacement = try WrappedKey(wrapping: key, of: current.keychain, password: new, cost: cost)
-        let replaced = try state.withLock { opened throws(KeychainError) in try opened.replace(current, by: replacement)
+        let replaced = try use { opened throws(KeychainError) in try opened.replace(current, by: replacement)
         }
         guard replaced else { throw KeychainError(.authFailed, "the password was changed by another program") }
     }
 
     private func wrappedKey() throws(KeychainError) -> WrappedKey {
-        try state.withLock { opened throws(KeychainError) in try WrappedKey(readingFrom: opened.database) }
+        try use { opened throws(KeychainError) in try WrappedKey(readingFrom: opened.database) }
     }
 
     private func setKey(_ key: consuming Secret) {
@@ -161,7 +186,7 @@ extension LocalKeychain {
     /// - Throws: `errSecInteractionNotAllowed` if the keychain is locked, `errSecNotAvailable` where the kernel keeps no
     ///   keys; the keychain stays unlocked in this process all the same.
     public func shareKeyWithSession(seconds: UInt32) throws(KeychainError) {
-        try state.withLock { opened throws(KeychainError) in try opened.shareKey(seconds: seconds) }
+        try use { opened throws(KeychainError) in try opened.shareKey(seconds: seconds) }
     }
 
     /// Unlocks with the key an earlier process of the login session left.
@@ -169,7 +194,7 @@ extension LocalKeychain {
     /// - Returns: false if there is none, or it is not this keychain's.
     /// - Throws: `errSecNotAvailable` where the kernel keeps no keys.
     public func unlockFromSession() throws(KeychainError) -> Bool {
-        try state.withLock { opened throws(KeychainError) in try opened.takeSharedKey() }
+        try use { opened throws(KeychainError) in try opened.takeSharedKey() }
     }
 
     /// Takes the key away from the login session, and forgets it here.
@@ -178,6 +203,6 @@ extension LocalKeychain {
     @discardableResult
     public func lockSession() throws(KeychainError) -> Bool {
         lock()
-        return try state.withLock { opened throws(KeychainError) in try opened.withdrawKey() }
+        return try use { opened throws(KeychainError) in try opened.withdrawKey() }
     }
 }

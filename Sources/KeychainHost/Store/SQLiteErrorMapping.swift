@@ -3,7 +3,7 @@ extension KeychainError {
     init(_ error: SQLiteError) {
         switch error.code {
         case .databaseMoved:
-            self.init(.noSuchKeychain, "the keychain file was moved or deleted", remedy: "open it again")
+            self.init(.invalidKeychain, "the keychain file was moved or deleted", remedy: "open it again")
         case .uniqueConstraint: self.init(.duplicateItem)
         default: self.init(primary: error)
         }

@@ -25,7 +25,7 @@ struct Import: ParsableCommand {
     func run() throws {
         let context = try authentication.context()
         let content = try ImportedFile(Input(file), context)
-        let opened = try LocalKeychain.open(Directories.path(ofKeychain: keychain))
+        let opened = try LocalKeychain.open(Directories.own.path(ofKeychain: keychain))
         if !content.keys.isEmpty { try opened.unlock(use: "import a key", authentication: context) }
         var counts = Counts()
         for certificate in content.certificates {

@@ -15,7 +15,7 @@ struct ListKeychains: ParsableCommand {
         let kind: String
         let state: String
         let location: String
-        var cells: [String] { [name, kind, state, Directories.abbreviated(location)] }
+        var cells: [String] { [name, kind, state, Directories.own.abbreviated(location)] }
     }
 
     func run() throws {
@@ -49,7 +49,7 @@ struct CreateKeychain: ParsableCommand {
         let context = try authentication.context()
         for keychain in keychains {
             let password = try context.prompter.ask(PromptRequest(.newPassword, subject: keychain))
-            let created = try LocalKeychain.create(at: Directories.path(ofKeychain: keychain), password: password)
+            let created = try KeychainPreferences.own.create(keychain, password: password)
             print(created.path)
         }
     }
@@ -73,7 +73,7 @@ struct UnlockKeychain: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        let opened = try LocalKeychain.open(Directories.path(ofKeychain: keychain))
+        let opened = try LocalKeychain.open(Directories.own.path(ofKeychain: keychain))
         try opened.unlock(use: "unlock it", authentication: authentication.context())
         try opened.shareKeyWithSession(seconds: timeout)
     }
@@ -95,7 +95,7 @@ struct LockKeychain: ParsableCommand {
 
     func run() throws {
         guard all else {
-            try LocalKeychain.open(Directories.path(ofKeychain: keychain)).lockSession()
+            try LocalKeychain.open(Directories.own.path(ofKeychain: keychain)).lockSession()
             return
         }
         let session = try Session(cards)
@@ -123,7 +123,7 @@ struct SetKeychainPassword: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        let opened = try LocalKeychain.open(Directories.path(ofKeychain: keychain))
+        let opened = try LocalKeychain.open(Directories.own.path(ofKeychain: keychain))
         let prompter = try authentication.context().prompter
         let old = try prompter.ask(PromptRequest(.password, subject: opened.name, use: "change it"))
         let new = try prompter.ask(PromptRequest(.newPassword, subject: opened.name))

@@ -74,7 +74,7 @@ struct AddGenericPassword: ParsableCommand {
     }
 
     func run() throws {
-        let opened = try LocalKeychain.open(Directories.path(ofKeychain: keychain))
+        let opened = try LocalKeychain.open(Directories.own.path(ofKeychain: keychain))
         let context = try authentication.context()
         try opened.unlock(use: "store a password", authentication: context)
         var attributes = item.attributes

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import KeychainHost
 internal import TokenKit
 internal import VirtualCard
 
@@ -14,7 +15,7 @@ struct VirtualCardCommand: ParsableCommand {
         @Option(help: ArgumentHelp("The socket over which the card takes orders.", valueName: "path"))
         var socket: String?
 
-        var path: String { socket ?? Directories.virtualCardSocket }
+        var path: String { socket ?? Directories.own.virtualCardSocket }
 
         func send(_ order: ControlOrder) throws { try VirtualCardControl.send(order, to: path) }
     }

@@ -102,9 +102,9 @@ import VirtualCard
     }
 
     @Test func aCardThatAnotherProgramHoldsIsReported() throws {
-        let desk = try Desk()
+        let (local, desk) = (try TestKeychain(), try Desk())
         desk.reader.isHeldExclusively = true
-        let list = SearchList(tokens: [desk.token], locals: [try TestKeychain().keychain])
+        let list = SearchList(tokens: [desk.token], locals: [local.keychain])
         let failures = try list.items(matching: Query(.certificate, limit: .all)).failures
         #expect(failures.map(\.error.code) == [.notAvailable])
         #expect(failures.map(\.keychain) == ["Desk Reader"])

@@ -47,7 +47,8 @@ import VirtualCard
     }
 
     @Test func whatIsNowhereIsNoError() throws {
-        let list = SearchList(tokens: [try Desk().token], locals: [try TestKeychain().keychain])
+        let local = try TestKeychain()
+        let list = SearchList(tokens: [try Desk().token], locals: [local.keychain])
         let query = try Query(.certificate, [.label: "nowhere"])
         #expect(try list.delete(matching: query) == 0)
         #expect(try list.update(matching: query, to: ItemChanges([.label: "x"])) == 0)

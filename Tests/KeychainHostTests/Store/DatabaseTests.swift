@@ -80,7 +80,7 @@ import Testing
 
     @Test(arguments: [
         (SQLiteCode.uniqueConstraint, ErrSec.duplicateItem), (SQLiteCode(rawValue: 1299), .param),
-        (.readOnly, .readOnly), (.databaseMoved, .noSuchKeychain), (.full, .diskFull), (.io, .io),
+        (.readOnly, .readOnly), (.databaseMoved, .invalidKeychain), (.full, .diskFull), (.io, .io),
         (SQLiteCode(rawValue: 10 | 3 << 8), .io), (.permission, .writePermission), (.authorization, .writePermission),
         (.noMemory, .allocate), (.tooBig, .dataTooLarge), (.cannotOpen, .notAvailable), (.busy, .notAvailable),
         (.locked, .notAvailable), (.corrupt, .invalidKeychain), (.notADatabase, .invalidKeychain),

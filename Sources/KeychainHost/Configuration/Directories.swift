@@ -1,0 +1,75 @@
+internal import CLinux
+internal import Glibc
+
+/// Where things are kept, by the XDG Base Directory Specification.
+public struct Directories: Sendable, Hashable {
+    /// The user's home.
+    public let home: String
+    /// Where keychains and what belongs to them are: `$XDG_DATA_HOME/tokenkit`.
+    public let data: String
+    /// Where the user's settings are: `$XDG_CONFIG_HOME/tokenkit`.
+    public let configuration: String
+    /// Where what can be found out again is: `$XDG_CACHE_HOME/tokenkit`.
+    public let cache: String
+    /// Where sockets are: `$XDG_RUNTIME_DIR`, or the folder for data where the session has none.
+    public let runtime: String
+    /// Where the settings of the whole system are.
+    public let system: String
+
+    /// The last part of a keychain's name.
+    public static let keychainSuffix = ".keychain"
+
+    /// - Parameters:
+    ///   - system: where the settings of the whole system are.
+    ///   - variable: the value of an environment variable; a program that has more rights than its user sees none.
+    public init(
+        system: String = "/etc/tokenkit", variable: (String) -> String? = { Directories.environmentVariable($0) }
+    ) {
+        // A relative path in a variable is to be ignored, says the specification.
+        func path(_ name: String) -> String? { variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        let home = path("HOME") ?? Self.recordedHome
+        func base(_ name: String, _ standard: String) -> String { (path(name) ?? "\(home)/\(standard)") + "/tokenkit" }
+        self.home = home
+        data = base("XDG_DATA_HOME", ".local/share")
+        configuration = base("XDG_CONFIG_HOME", ".config")
+        cache = base("XDG_CACHE_HOME", ".cache")
+        runtime = path("XDG_RUNTIME_DIR") ?? data
+        self.system = system
+    }
+
+    /// The folder for keychains.
+    public var keychains: String { data + "/keychains" }
+
+    /// The keychain that is there for the user from the first, unless settings name another.
+    public var loginKeychain: String { path(ofKeychain: "login") }
+
+    /// A name without a slash is a keychain in the folder for them, one with `~/` at its start a file below the home;
+    /// anything else is a path.
+    public func path(ofKeychain name: String) -> String {
+        if name.hasPrefix("~/") { return home + name.dropFirst() }
+        if name.isEmpty || name.contains("/") { return name }
+        return keychains + "/" + (name.hasSuffix(Self.keychainSuffix) ? name : name + Self.keychainSuffix)
+    }
+
+    /// The files in the folder for keychains, `login` first, then by name.
+    public func keychainFiles() -> [String] {
+        Folder(path: keychains).names.filter { $0.hasSuffix(Self.keychainSuffix) && !$0.hasPrefix(".") }
+            .map { path(ofKeychain: $0) }
+            .sorted { ($0 == loginKeychain ? 0 : 1, $0) < ($1 == loginKeychain ? 0 : 1, $1) }
+    }
+
+    /// A path as people read it, with `~` for their home.
+    public func abbreviated(_ path: String) -> String {
+        path.hasPrefix(home + "/") ? "~" + path.dropFirst(home.count) : path
+    }
+
+    /// Wraps `secure_getenv`.
+    public static func environmentVariable(_ name: String) -> String? {
+        unsafe clinux_getenv(name).flatMap { unsafe String(validatingCString: $0) }
+    }
+
+    private static var recordedHome: String {
+        guard let entry = unsafe getpwuid(getuid()), let home = unsafe entry.pointee.pw_dir else { return "/" }
+        return unsafe String(cString: home)
+    }
+}

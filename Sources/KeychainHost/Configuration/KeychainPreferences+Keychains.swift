@@ -1,0 +1,92 @@
+public import TokenKit
+
+// Keychains come and go together with their places in the settings. Keychain semantics 2.1.
+extension KeychainPreferences {
+    /// Creates a keychain, unlocked. It joins the user's search list, and becomes the default where there is none.
+    ///
+    /// - Parameters:
+    ///   - name: as ``Directories/path(ofKeychain:)`` takes it.
+    ///   - cost: what one guess at the password is to cost.
+    /// - Throws: as ``LocalKeychain/create(at:password:cost:)``.
+    public func create(
+        _ name: String, password: borrowing Secret, cost: ScryptCost = .standard
+    ) throws(KeychainError) -> LocalKeychain {
+        let keychain = try LocalKeychain.create(
+            at: directories.path(ofKeychain: name), password: password, cost: cost)
+        try enlist(keychain.path)
+        return keychain
+    }
+
+    /// Deletes a keychain, and what the user's settings say of it.
+    ///
+    /// - Throws: `errSecInvalidKeychain` for a file that is no keychain, which stays. Where there is no file, the
+    ///   settings still forget it; `errSecNoSuchKeychain` if they did not know it either.
+    public func delete(_ name: String) throws(KeychainError) {
+        let path = absolutePath(name)
+        // Names of the file that settings have; once it is gone, nobody can tell that they meant it.
+        let names = try file(of: .user).read()?.paths.filter {
+            [path].contains(sameAs: directories.path(ofKeychain: $0))
+        }
+        do throws(KeychainError) {
+            try LocalKeychain.open(path).delete()
+        } catch {
+            guard error.code == .noSuchKeychain, names?.isEmpty == false else { throw error }
+        }
+        try forget(names ?? [])
+    }
+
+    /// The keychains of the search list, locked, and why those are missing that cannot be opened.
+    ///
+    /// - Throws: `errSecDecode` for settings of the user that cannot be read; the system's are part of the failures.
+    public func open() throws(KeychainError) -> OpenedKeychains {
+        var opened = OpenedKeychains()
+        let own = try searchList(in: .user)
+        var paths = own
+        do throws(KeychainError) {
+            paths += try searchList(in: .system).filter { !own.contains(sameAs: $0) }
+        } catch {
+            opened.failures.append(SearchList.Failure(keychain: directories.system, error: error))
+        }
+        for path in paths {
+            do throws(KeychainError) {
+                opened.keychains.append(try LocalKeychain.open(path))
+            } catch {
+                opened.failures.append(SearchList.Failure(keychain: path, error: error))
+            }
+        }
+        return opened
+    }
+
+    /// Opens the keychain that gets new items, locked.
+    public func openDefault() throws(KeychainError) -> LocalKeychain {
+        try LocalKeychain.open(try defaultKeychain())
+    }
+
+    func enlist(_ path: String) throws(KeychainError) {
+        try file(of: .user).change { text throws(KeychainError) in
+            let list = searchList(text, in: .user)
+            if !list.contains(sameAs: path) { try text.set(.keychain, to: list.map(absolutePath) + [path]) }
+            if defaultKeychain(text, in: .user) == nil { try text.set(.defaultKeychain, to: [path]) }
+        }
+    }
+
+    private func forget(_ names: [String]) throws(KeychainError) {
+        guard !names.isEmpty else { return }
+        try file(of: .user).change { text throws(KeychainError) in
+            for setting in PreferencesText.Setting.allCases {
+                guard let values = text[setting] else { continue }
+                let kept = values.filter { !names.contains($0) }
+                guard kept != values else { continue }
+                try text.set(setting, to: setting == .keychain ? kept.map(absolutePath) : nil)
+            }
+        }
+    }
+}
+
+/// What came of opening the keychains of a search list.
+public struct OpenedKeychains: Sendable {
+    /// Those that could be opened, in the order of the list.
+    public internal(set) var keychains: [LocalKeychain] = []
+    /// Why the others could not; they hide nothing else.
+    public internal(set) var failures: [SearchList.Failure] = []
+}

@@ -1,0 +1,142 @@
+/// Which local keychains searches visit, which one gets new items, and which one is unlocked at login.
+///
+/// The settings are in `keychains.conf` of ``Directories/configuration``, and for the whole system of ``Directories/system``;
+/// both are for people to read and edit. Without them every keychain in the folder for keychains is visited, `login` first,
+/// and `login` gets new items. Keychain semantics 2.1.
+public struct KeychainPreferences: Sendable {
+    /// Whose settings they are. Keychain semantics 2.1, preference domain.
+    public enum Domain: String, CaseIterable, Sendable {
+        /// The user's.
+        case user
+        /// The whole system's, and so everybody's.
+        case system
+        /// Another name for the whole system's: on Linux its daemons have no settings apart from everybody's.
+        case common
+        /// The cards': they come and go, and nobody sets them.
+        case dynamic
+    }
+
+    public let directories: Directories
+
+    public init(directories: Directories = Directories()) {
+        self.directories = directories
+    }
+
+    // MARK: Search list
+
+    /// The files that a search visits: the user's, then the system's. Cards come before them all.
+    public func searchList() throws(KeychainError) -> [String] {
+        let own = try searchList(in: .user)
+        return own + (try searchList(in: .system)).filter { !own.contains(sameAs: $0) }
+    }
+
+    /// The search list of one domain.
+    ///
+    /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
+    public func searchList(in domain: Domain) throws(KeychainError) -> [String] {
+        searchList(try text(of: domain), in: domain)
+    }
+
+    /// Replaces a search list. The user's drops what is in the system's: it is visited anyway.
+    ///
+    /// - Parameter paths: names as ``Directories/path(ofKeychain:)`` takes them; they need not exist.
+    /// - Throws: `errSecInvalidPrefsDomain` for the cards'; `errSecParam` for a path that the file cannot hold.
+    public func setSearchList(_ paths: [String], in domain: Domain = .user) throws(KeychainError) {
+        let others = domain == .user ? try searchList(in: .system) : []
+        var kept: [String] = []
+        for path in paths.map(absolutePath) where !(kept + others).contains(sameAs: path) { kept.append(path) }
+        try file(of: domain).change { text throws(KeychainError) in try text.set(.keychain, to: kept) }
+    }
+
+    // MARK: Default and login keychain
+
+    /// The keychain that gets new items: the user's setting, else the login keychain where there is one, else the
+    /// system's setting.
+    ///
+    /// - Throws: `errSecNoDefaultKeychain` if there is none.
+    public func defaultKeychain() throws(KeychainError) -> String {
+        if let path = defaultKeychain(try text(of: .user), in: .user) { return path }
+        return try defaultKeychain(in: .system)
+    }
+
+    /// The default of one domain.
+    ///
+    /// - Throws: `errSecNoDefaultKeychain` if there is none, `errSecInvalidPrefsDomain` for the cards'.
+    public func defaultKeychain(in domain: Domain) throws(KeychainError) -> String {
+        guard let path = defaultKeychain(try text(of: domain), in: domain) else {
+            throw KeychainError(
+                .noDefaultKeychain, "there is no default keychain", remedy: "create a keychain, or set the default")
+        }
+        return path
+    }
+
+    /// Sets or clears the default of a domain.
+    ///
+    /// - Throws: `errSecWrPerm` for a keychain that cannot be written to, `errSecInvalidPrefsDomain` for the cards', and
+    ///   what ``LocalKeychain/open(_:)`` has against the file.
+    public func setDefaultKeychain(_ path: String?, in domain: Domain = .user) throws(KeychainError) {
+        let file = try file(of: domain)
+        let path = path.map(absolutePath)
+        if let path, try LocalKeychain.open(path).isReadOnly {
+            throw KeychainError(.writePermission, "\(path) is read-only and cannot take new items")
+        }
+        try file.change { text throws(KeychainError) in try text.set(.defaultKeychain, to: path.map { [$0] }) }
+    }
+
+    /// The keychain that is unlocked with the password of the login; it may not exist.
+    public func loginKeychain() throws(KeychainError) -> String {
+        try loginKeychain(try text(of: .user))
+    }
+
+    /// Sets or clears the login keychain.
+    public func setLoginKeychain(_ path: String?) throws(KeychainError) {
+        let path = path.map(absolutePath)
+        try file(of: .user).change { text throws(KeychainError) in
+            try text.set(.loginKeychain, to: path.map { [$0] })
+        }
+    }
+
+    /// A path that means the same in every folder.
+    public func absolutePath(_ name: String) -> String {
+        let path = directories.path(ofKeychain: name)
+        return KeychainFile.resolve(path) ?? KeychainFile.absolute(path)
+    }
+}
+
+// MARK: What the files say
+
+extension KeychainPreferences {
+    func file(of domain: Domain) throws(KeychainError) -> PreferencesFile {
+        switch domain {
+        case .user: PreferencesFile(path: directories.configuration + "/keychains.conf")
+        case .system, .common: PreferencesFile(path: directories.system + "/keychains.conf")
+        case .dynamic: throw KeychainError(.invalidPreferencesDomain, "cards are not for settings to choose")
+        }
+    }
+
+    func searchList(_ text: PreferencesText?, in domain: Domain) -> [String] {
+        text?[.keychain]?.map(directories.path(ofKeychain:)) ?? (domain == .user ? directories.keychainFiles() : [])
+    }
+
+    func defaultKeychain(_ text: PreferencesText?, in domain: Domain) -> String? {
+        if let path = text?[.defaultKeychain]?.first { return directories.path(ofKeychain: path) }
+        let login = domain == .user ? try? loginKeychain(text) : nil
+        return login.flatMap { KeychainFile.resolve($0) == nil ? nil : $0 }
+    }
+
+    private func loginKeychain(_ text: PreferencesText?) throws(KeychainError) -> String {
+        text?[.loginKeychain]?.first.map(directories.path(ofKeychain:)) ?? directories.loginKeychain
+    }
+
+    private func text(of domain: Domain) throws(KeychainError) -> PreferencesText? {
+        try file(of: domain).read()
+    }
+}
+
+extension [String] {
+    /// Whether one of the paths leads to the same file.
+    func contains(sameAs path: String) -> Bool {
+        let target = KeychainFile.resolve(path) ?? path
+        return contains { $0 == path || KeychainFile.resolve($0) ?? $0 == target }
+    }
+}

@@ -1,0 +1,120 @@
+internal import Glibc
+
+/// A file of settings: read whole, and replaced in one step.
+struct PreferencesFile {
+    let path: String
+
+    /// What the file says; nil if there is none.
+    ///
+    /// - Throws: `errSecDecode` for what is no such file, `errSecNoAccessForItem` if other users may write to it,
+    ///   `errSecIO` if it cannot be read.
+    func read() throws(KeychainError) -> PreferencesText? {
+        // A pipe put in its place must not keep anybody waiting.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT || errno == ENOTDIR else { throw KeychainError(system: "\(path) cannot be read") }
+            return nil
+        }
+        defer { close(descriptor) }
+        try checkOwner(descriptor)
+        guard let text = String(validating: try content(descriptor), as: UTF8.self) else {
+            throw KeychainError(.decode, "\(path) is not UTF-8", remedy: "correct it")
+        }
+        return try PreferencesText(parsing: text, of: path)
+    }
+
+    /// Replaces the file by what `body` makes of it; nobody else changes it meanwhile, and a reader sees the one or the
+    /// other. Nothing is written where nothing changes.
+    func change(_ body: (inout PreferencesText) throws(KeychainError) -> Void) throws(KeychainError) {
+        try Folder(of: path).make()
+        let lock = try lock()
+        defer { close(lock) }
+        let old = try read()
+        var text = old ?? PreferencesText()
+        let before = text.text
+        try body(&text)
+        if text.text != before { try replace(with: Array(text.text.utf8)) }
+    }
+
+    /// A descriptor that holds the file against other writers until it is closed. Wraps `flock`.
+    private func lock() throws(KeychainError) -> Int32 {
+        let place = path + ".lock"
+        let descriptor = unsafe open(place, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw KeychainError(system: "\(place) cannot be made") }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else {
+                let error = KeychainError(system: "\(place) cannot be locked")
+                close(descriptor)
+                throw error
+            }
+        }
+        return descriptor
+    }
+
+    private func checkOwner(_ descriptor: Int32) throws(KeychainError) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw KeychainError(system: "\(path) cannot be examined") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw KeychainError(.decode, "\(path) is not a file") }
+        guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw KeychainError(
+                .noAccessForItem, "other users may write to \(path)", remedy: "make it yours and chmod go-w it")
+        }
+    }
+
+    private func content(_ descriptor: Int32) throws(KeychainError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = unsafe part.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw KeychainError(system: "\(path) cannot be read") }
+            guard count > 0 else { return bytes }
+            bytes += part.prefix(count)
+            guard bytes.count <= PreferencesText.maximumLength else {
+                throw KeychainError(.decode, "\(path) is longer than \(PreferencesText.maximumLength) bytes")
+            }
+        }
+    }
+
+    private func replace(with bytes: [UInt8]) throws(KeychainError) {
+        guard bytes.count <= PreferencesText.maximumLength else {
+            throw KeychainError(.dataTooLarge, "\(path) would get longer than \(PreferencesText.maximumLength) bytes")
+        }
+        // A link to a file elsewhere stays one.
+        let target = KeychainFile.resolve(path) ?? path
+        let draft = "\(target).\(UniqueID())"
+        let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw KeychainError(system: "\(draft) cannot be made") }
+        do throws(KeychainError) {
+            try write(bytes, to: descriptor, mode: mode(of: target), draft)
+            guard unsafe rename(draft, target) == 0 else { throw KeychainError(system: "\(path) cannot be replaced") }
+        } catch {
+            _ = unsafe unlink(draft)
+            throw error
+        }
+        try Folder(of: target).sync()
+    }
+
+    private func write(
+        _ bytes: [UInt8], to descriptor: Int32, mode: mode_t, _ draft: String
+    ) throws(KeychainError) {
+        defer { close(descriptor) }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw KeychainError(system: "\(draft) cannot be written") }
+            rest = rest.dropFirst(count)
+        }
+        guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
+            throw KeychainError(system: "\(draft) cannot be written")
+        }
+    }
+
+    /// The mode of the file that is there; else the user's are private, and root's are for all to read.
+    private func mode(of path: String) -> mode_t {
+        var status = stat()
+        guard unsafe stat(path, &status) != 0 else { return status.st_mode & 0o755 }
+        return geteuid() == 0 ? 0o644 : 0o600
+    }
+}

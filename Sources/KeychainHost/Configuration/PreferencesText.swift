@@ -1,0 +1,121 @@
+/// The text of a file of settings: lines `name = value`, empty lines, and comments after `#`.
+///
+/// Changing a setting leaves every other line as it is.
+struct PreferencesText {
+    /// The longest file that is read, in bytes.
+    static let maximumLength = 64 << 10
+
+    enum Setting: String, CaseIterable {
+        /// A keychain of the search list; the only one that may stand on several lines.
+        case keychain
+        case defaultKeychain = "default-keychain"
+        case loginKeychain = "login-keychain"
+    }
+
+    private struct Line {
+        let text: String
+        var assignment: (setting: Setting, value: String)?
+    }
+
+    private var lines: [Line] = []
+
+    /// What a new file begins with.
+    init() {
+        lines = Self.introduction.split(separator: "\n", omittingEmptySubsequences: false).map {
+            Line(text: String($0))
+        }
+    }
+
+    /// - Parameter path: where the text is from, for the error.
+    /// - Throws: `errSecDecode`, naming the line, for one that is no setting, and for a setting that is there twice.
+    init(parsing text: String, of path: String) throws(KeychainError) {
+        var seen: Set<Setting> = []
+        // By scalars: a carriage return and a newline are one character.
+        let parts = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, part) in parts.enumerated() {
+            let line = try Self.line(String(part)) { why in
+                KeychainError(.decode, "line \(index + 1) of \(path) \(why)", remedy: "correct it")
+            }
+            lines.append(line)
+            guard let setting = line.assignment?.setting, setting != .keychain else { continue }
+            guard seen.insert(setting).inserted else {
+                throw KeychainError(
+                    .decode, "line \(index + 1) of \(path) sets \(setting.rawValue) again", remedy: "remove one of them"
+                )
+            }
+        }
+        // The last line ends with a newline, not with another line.
+        if lines.last?.text.isEmpty == true { lines.removeLast() }
+    }
+
+    private static func line(
+        _ text: String, refusal: (String) -> KeychainError
+    ) throws(KeychainError) -> Line {
+        let content = text.trimmingBlanks
+        guard !content.isEmpty, !content.hasPrefix("#") else { return Line(text: text) }
+        guard let sign = content.firstIndex(of: "=") else { throw refusal("is not of the form 'name = value'") }
+        let name = content[..<sign].trimmingBlanks
+        guard let setting = Setting(rawValue: name) else {
+            throw refusal(
+                "sets '\(name)', which is none of \(Setting.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        let value = content[content.index(after: sign)...].trimmingBlanks
+        guard value.isEmpty || value.hasPrefix("/") || value.hasPrefix("~/") else {
+            throw refusal("has a path that starts with neither / nor ~/")
+        }
+        return Line(text: text, assignment: (setting, value))
+    }
+
+    /// The values of a setting in the order of their lines; nil if there is no line, none if all lines are without one.
+    subscript(setting: Setting) -> [String]? {
+        let values = lines.compactMap { $0.assignment }.filter { $0.setting == setting }.map(\.value)
+        return values.isEmpty ? nil : values.filter { !$0.isEmpty }
+    }
+
+    /// Every path that is in a setting.
+    var paths: [String] { lines.compactMap { $0.assignment?.value }.filter { !$0.isEmpty } }
+
+    /// Puts new lines where the setting's old ones began, or at the end.
+    ///
+    /// - Parameter values: one line each; a line without a value for none, no line for nil.
+    /// - Throws: `errSecParam` for a path that a line cannot hold.
+    mutating func set(_ setting: Setting, to values: [String]?) throws(KeychainError) {
+        for value in values ?? [] {
+            let isPlain = value.hasPrefix("/") && !value.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+            guard isPlain, value.trimmingBlanks == value else {
+                throw KeychainError(
+                    .param, "the path '\(value)' cannot be kept as a setting", remedy: "rename the file")
+            }
+        }
+        let place = lines.firstIndex { $0.assignment?.setting == setting } ?? lines.endIndex
+        lines.removeAll { $0.assignment?.setting == setting }
+        guard let values else { return }
+        let new = (values.isEmpty ? [""] : values).map { value in
+            Line(text: "\(setting.rawValue) =\(value.isEmpty ? "" : " ")\(value)", assignment: (setting, value))
+        }
+        lines.insert(contentsOf: new, at: min(place, lines.endIndex))
+    }
+
+    /// The text to write.
+    var text: String { lines.map { $0.text + "\n" }.joined() }
+
+    private static let introduction = """
+        # Keychains of tokenkit. Its programs change this file, and leave comments as they are.
+        #
+        #   keychain = PATH          visited by searches; a line for each, in their order, cards before all
+        #   keychain =               the only such line: no keychain is visited
+        #   default-keychain = PATH  gets new items
+        #   login-keychain = PATH    is unlocked at login
+        #
+        # A path begins with / or ~/. Without settings searches visit every keychain in the folder for them, login first,
+        # and login gets new items.
+        """
+}
+
+extension StringProtocol {
+    /// Without spaces, tabs and carriage returns at its ends.
+    fileprivate var trimmingBlanks: String {
+        func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" || character == "\r" }
+        return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+    }
+}

@@ -1,0 +1,81 @@
+internal import Glibc
+
+/// A folder that keychains and their settings are kept in.
+struct Folder {
+    let path: String
+
+    static let mode: mode_t = 0o700
+
+    /// The folder that a path leads into.
+    init(of path: String) {
+        let folder = path.lastIndex(of: "/").map { path[..<$0] } ?? "."
+        self.init(path: folder.isEmpty ? "/" : String(folder))
+    }
+
+    init(path: String) {
+        self.path = path
+    }
+
+    /// Makes what is missing of the path, each folder for the owner alone.
+    func make() throws(KeychainError) {
+        var folder = ""
+        for (depth, part) in path.split(separator: "/").enumerated() {
+            folder += (depth > 0 || path.hasPrefix("/") ? "/" : "") + part
+            guard !Self.exists(folder) else { continue }
+            // Another process may be making the same one.
+            guard unsafe mkdir(folder, Self.mode) == 0 || (errno == EEXIST && Self.exists(folder)) else {
+                throw KeychainError(system: "the folder \(folder) cannot be made")
+            }
+            guard unsafe chmod(folder, Self.mode) == 0 else {
+                throw KeychainError(system: "the mode of \(folder) cannot be set")
+            }
+        }
+    }
+
+    /// Makes names that were given or taken away in it last.
+    func sync() throws(KeychainError) {
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw KeychainError(system: "the folder \(path) cannot be opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw KeychainError(system: "the folder \(path) cannot be written") }
+    }
+
+    /// The names in it that are text, in no order; none where it cannot be read. Wraps `readdir`.
+    var names: [String] {
+        guard let stream = unsafe opendir(path) else { return [] }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let bytes = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe Array($0.prefix { $0 != 0 }) }
+            if let name = String(validating: bytes, as: UTF8.self), name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    private static func exists(_ path: String) -> Bool {
+        let code = errno
+        defer { errno = code }
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+}
+
+extension KeychainError {
+    /// What the system's last failure, in `errno`, means for a caller of the keychain.
+    ///
+    /// - Parameter what: what could not be done, in words that its reason is added to.
+    init(system what: String) {
+        let code: ErrSec =
+            switch errno {
+            case ENOSPC, EDQUOT: .diskFull
+            case EACCES, EPERM, EROFS: .writePermission
+            default: .io
+            }
+        self.init(code, "\(what): \(Self.systemReason)")
+    }
+
+    /// The system's words for its last failure.
+    static var systemReason: String {
+        unsafe strerror(errno).map { unsafe String(cString: $0).lowercased() } ?? "error \(errno)"
+    }
+}
