@@ -8,6 +8,22 @@ struct OutputOptions: ParsableArguments {
     var json = false
 }
 
+/// How a listing is to look that macOS's `security` has too: its readers expect its form, people a table.
+struct ListingOptions: ParsableArguments {
+    @Flag(help: "Print JSON for programs.")
+    var json = false
+
+    @Flag(help: "Print a table, as on a terminal, instead of what macOS's security prints.")
+    var table = false
+
+    /// Whether it is a table or JSON.
+    var isListing: Bool { json || table || Terminal.isInteractive }
+
+    func validate() throws {
+        guard !(json && table) else { throw ValidationError("choose either --json or --table") }
+    }
+}
+
 /// Which cards are used, and how their traffic is seen.
 struct CardOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Use only the reader whose name contains this.", valueName: "name"))
@@ -46,13 +62,17 @@ struct AuthenticationOptions: ParsableArguments {
 
 /// Where a search looks.
 struct SearchOptions: ParsableArguments {
-    @Argument(help: "The local keychains to search, instead of all keychains and cards.")
+    @Argument(help: "The keychains to search, and cards by their ids, instead of all.")
     var keychains: [String] = []
 
     @OptionGroup var cards: CardOptions
 
     func session() throws -> Session {
-        try Session(cards, keychains: keychains, cards: keychains.isEmpty)
+        let ids = keychains.compactMap(NamedKeychain.tokenID)
+        let files = keychains.filter { NamedKeychain.tokenID($0) == nil }
+        let session = try Session(
+            cards, keychains: files, cards: files.isEmpty || !ids.isEmpty, locals: ids.isEmpty || !files.isEmpty)
+        return ids.isEmpty ? session : session.limited(to: ids)
     }
 }
 

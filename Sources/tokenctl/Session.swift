@@ -6,7 +6,7 @@ internal import TokenKit
 ///
 /// The one place that names the drivers.
 struct Session {
-    let slots: [TokenSlot]
+    private(set) var slots: [TokenSlot]
     let locals: [LocalKeychain]
 
     /// What could not be opened; it hides nothing else.
@@ -21,10 +21,12 @@ struct Session {
     ) throws {
         let trace = try options?.trace.map { try TraceFile(path: $0) }
         var failures: [SearchList.Failure] = []
-        slots = cards ? Session.slots(options, trace: trace, &failures) : []
+        slots = cards ? Session.slots(options, try DisabledDrivers(), trace: trace, &failures) : []
         self.locals = locals ? try Session.locals(keychains, &failures) : []
         self.failures = failures
     }
+
+    mutating func keep(_ isWanted: (TokenSlot) -> Bool) { slots = slots.filter(isWanted) }
 
     var tokens: [TokenKeychain] { slots.map { TokenKeychain($0) } }
 
@@ -37,15 +39,20 @@ struct Session {
         return result.found
     }
 
+    /// The drivers of cards that this program has.
+    static func drivers(memory: (any TokenMemory)? = nil) -> [any TokenDriver] { [PIVDriver(memory: memory)] }
+
     private static func slots(
-        _ options: CardOptions?, trace: TraceFile?, _ failures: inout [SearchList.Failure]
+        _ options: CardOptions?, _ disabled: DisabledDrivers, trace: TraceFile?,
+        _ failures: inout [SearchList.Failure]
     ) -> [TokenSlot] {
         do throws(CardError) {
             let readers = try PCSCReader.all()
-            let driver = PIVDriver(
-                memory: FileTokenMemory(directory: Directories.own.cache + "/tokens", recalls: options?.rescan != true))
+            let memory = FileTokenMemory(
+                directory: Directories.own.cache + "/tokens", recalls: options?.rescan != true)
+            let drivers = Session.drivers(memory: memory).filter { !disabled.names.contains($0.name) }
             return readers.filter { reader in options?.reader.map { reader.name.contains($0) } ?? true }
-                .map { TokenSlot(reader: $0, drivers: [driver], trace: trace) }
+                .map { TokenSlot(reader: $0, drivers: drivers, trace: trace) }
         } catch {
             if error.code != .noReader {
                 failures.append(SearchList.Failure(keychain: "smart cards", error: KeychainError(TokenError(error))))
@@ -59,7 +66,7 @@ struct Session {
     ) throws(KeychainError) -> [LocalKeychain] {
         guard names.isEmpty else {
             var opened: [LocalKeychain] = []
-            for name in names { opened.append(try LocalKeychain.open(Directories.own.path(ofKeychain: name))) }
+            for name in names { opened.append(try LocalKeychain.named(name)) }
             return opened
         }
         let opened = try KeychainPreferences.own.open()

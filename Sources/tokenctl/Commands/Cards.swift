@@ -7,7 +7,7 @@ struct ListSmartcards: ParsableCommand {
         commandName: "list-smartcards", abstract: "List the cards that are inserted.")
 
     @OptionGroup var cards: CardOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: ListingOptions
 
     struct CardRow: Row {
         static let columns = ["TOKEN", "LABEL", "MODEL", "READER"]
@@ -26,7 +26,7 @@ struct ListSmartcards: ParsableCommand {
         let rows = session.reporting(result)
         let isBroken = rows.isEmpty && !(session.failures + result.failures).isEmpty
         if rows.isEmpty, !isBroken, !output.json { printError("no card that can be used is inserted") }
-        try Listing.show(rows, json: output.json)
+        if output.isListing { try Listing.show(rows, json: output.json) } else { rows.forEach { print($0.token) } }
         if isBroken { throw ExitCode(1) }
     }
 }
@@ -56,36 +56,5 @@ struct Card: ParsableCommand {
             guard !output.json else { return try Listing.showJSON(Listing.dictionary(facts)) }
             Listing.show(facts)
         }
-    }
-}
-
-extension Session {
-    /// What `body` makes of each card that is inserted; one that cannot be read hides no other.
-    func eachCard<Element>(
-        _ body: (TokenKeychain, TokenIdentity) -> Element
-    ) -> SearchList.Result<Element> {
-        var result = SearchList.Result<Element>()
-        for token in tokens {
-            do throws(KeychainError) {
-                if let identity = try token.identity() { result.found.append(body(token, identity)) }
-            } catch {
-                result.failures.append(SearchList.Failure(keychain: token.name, error: error))
-            }
-        }
-        return result
-    }
-
-    /// The one card that is meant.
-    func onlyCard() throws -> TokenKeychain {
-        if let failure = failures.first { throw failure.error }
-        let present = try tokens.filter { try $0.identity() != nil }
-        guard let first = present.first else {
-            throw KeychainError(.noSuchKeychain, "no card that can be used is inserted", remedy: "insert one")
-        }
-        guard present.count == 1 else {
-            let names = present.map { "'\($0.name)'" }.joined(separator: ", ")
-            throw CommandError("more than one card is inserted", "in \(names)", advice: "choose one with --reader")
-        }
-        return first
     }
 }

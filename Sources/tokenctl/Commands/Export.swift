@@ -3,14 +3,6 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-/// What is exported, by the names of macOS's `security`.
-enum ExportKind: String, CaseIterable, ExpressibleByArgument {
-    case certs
-    case pubKeys
-    case privKeys
-    case identities
-}
-
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Export certificates, public keys, private keys or identities.",
@@ -19,15 +11,46 @@ struct Export: ParsableCommand {
             a passphrase for it is asked for. A key on a card never leaves it.
             """)
 
-    @Option(name: .customShort("t"), help: "What to export.")
-    var kind = ExportKind.certs
+    /// What is exported, by the names of macOS's `security`.
+    enum Kind: String, CaseIterable, ExpressibleByArgument {
+        case certs, allKeys, pubKeys, privKeys, identities, all
+    }
+
+    /// What it is exported as, by the same names.
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case pemseq, x509, openssl, pkcs7, pkcs8, pkcs12
+    }
+
+    @Option(
+        name: .customShort("t"),
+        help: ArgumentHelp("What to export; certs unless the format says more.", valueName: "type"))
+    var kind: Kind?
+
+    @Option(
+        name: .customShort("f"),
+        help: ArgumentHelp("The format; x509 and pkcs7 of certificates, pkcs12 of an identity.", valueName: "format"))
+    var format: Format?
+
+    @Flag(name: .customShort("w"), help: "Encrypt private keys; that is so in any case.")
+    var isWrapped = false
+
+    @Flag(name: .customShort("p"), help: "Print x509, pkcs7 and pkcs12 as PEM.")
+    var armored = false
+
+    @Option(
+        name: .customShort("P"),
+        help: ArgumentHelp(
+            "The passphrase for private keys; other programs can see it, so better be asked.", valueName: "passphrase"))
+    var passphrase: String?
 
     @Option(
         name: .customShort("c"),
         help: ArgumentHelp("Those whose common name or label contains this.", valueName: "name"))
     var name: String?
 
-    @Option(name: .customShort("k"), help: "The local keychain, instead of all keychains and cards.")
+    @Option(
+        name: .customShort("k"),
+        help: ArgumentHelp("The local keychain, instead of all keychains and cards.", valueName: "keychain"))
     var keychain: String?
 
     @Option(name: .customShort("o"), help: ArgumentHelp("Where it goes.", valueName: "file"))
@@ -36,42 +59,85 @@ struct Export: ParsableCommand {
     @OptionGroup var cards: CardOptions
     @OptionGroup var authentication: AuthenticationOptions
 
+    func validate() throws {
+        let kinds: [Kind]? =
+            switch format {
+            case nil, .pemseq: nil
+            case .x509, .pkcs7: [.certs]
+            case .openssl, .pkcs8: [.allKeys, .pubKeys, .privKeys]
+            case .pkcs12: [.identities]
+            }
+        guard let kinds, let format, let kind, !kinds.contains(kind) else { return }
+        throw ValidationError("\(kind.rawValue) cannot be exported as \(format.rawValue)")
+    }
+
     func run() throws {
         let session = try Session(cards, keychains: keychain.map { [$0] } ?? [], cards: keychain == nil)
-        switch kind {
-        case .certs: try exportCertificates(session)
-        case .pubKeys: try exportPublicKeys(session)
-        case .privKeys: try exportPrivateKeys(session)
-        case .identities: try exportIdentity(session)
+        switch kind ?? standardKind {
+        case .certs: try write(exportedCertificates(session))
+        case .pubKeys: try write(publicKeys(session))
+        case .privKeys: try writePrivate(privateKeys(try keys(session), session))
+        case .allKeys: try writePrivate(publicKeys(session) + privateKeys(try keys(session), session))
+        case .identities: try writePrivate(identity(session))
+        case .all: try writePrivate(everything(session))
         }
     }
 
-    private func exportCertificates(_ session: Session) throws {
-        let query = try Query.all(.certificate, commonName: name)
-        let items = session.reporting(try session.searchList.items(matching: query))
-        let texts = items.compactMap { $0.der.map { PEM.encode($0, label: "CERTIFICATE") } }
-        guard !texts.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
-        try Output(path: output).write(Array(texts.joined().utf8))
+    private var standardKind: Kind {
+        switch format {
+        case nil, .pemseq, .x509, .pkcs7: .certs
+        case .openssl, .pkcs8: .privKeys
+        case .pkcs12: .identities
+        }
     }
 
-    private func exportPublicKeys(_ session: Session) throws {
+    private func write(_ bytes: [UInt8]) throws { try Output(path: output).write(bytes) }
+
+    private func writePrivate(_ bytes: [UInt8]) throws { try Output(path: output).write(bytes, mode: 0o600) }
+
+    // MARK: Certificates and public keys
+
+    private func exportedCertificates(_ session: Session) throws -> [UInt8] {
+        let found = try certificates(session)
+        switch format {
+        case .pkcs7: return armor(CertificateSet.encode(found), "PKCS7")
+        case .x509 where !armored:
+            guard found.count == 1 else {
+                throw CommandError("one certificate fits into a file of DER", advice: "choose it with -c, or pass -p")
+            }
+            return found[0].der
+        default: return Array(found.map(\.pem).joined().utf8)
+        }
+    }
+
+    private func certificates(_ session: Session) throws -> [Certificate] {
+        let items = session.reporting(
+            try session.searchList.items(matching: Query.all(.certificate, commonName: name)))
+        let found = items.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
+        guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
+        return found
+    }
+
+    private func publicKeys(_ session: Session) throws -> [UInt8] {
         let texts = try keys(session).compactMap { $0.der.map { PEM.encode($0, label: "PUBLIC KEY") } }
-        try Output(path: output).write(Array(texts.joined().utf8))
+        return Array(texts.joined().utf8)
     }
 
-    private func exportPrivateKeys(_ session: Session) throws {
+    // MARK: What only goes out encrypted
+
+    private func privateKeys(_ items: [Item], _ session: Session) throws -> [UInt8] {
         let context = try authentication.context()
-        let keys = try keys(session).map { try privateKey($0, session, context) }
-        let passphrase = try context.prompter.ask(PromptRequest(.newPassword, subject: "the exported keys"))
+        let keys = try items.map { try privateKey($0, session, context) }
+        let passphrase = try passphrase(for: "the exported keys", context)
         let texts = try keys.map { key in
             PEM.encode(try key.encryptedPKCS8(password: passphrase), label: "ENCRYPTED PRIVATE KEY")
         }
-        try Output(path: output).write(Array(texts.joined().utf8), mode: 0o600)
+        return Array(texts.joined().utf8)
     }
 
-    private func exportIdentity(_ session: Session) throws {
-        let query = try Query.all(.identity, commonName: name)
-        let identities = session.reporting(try session.searchList.identities(matching: query))
+    private func identity(_ session: Session) throws -> [UInt8] {
+        let identities = session.reporting(
+            try session.searchList.identities(matching: Query.all(.identity, commonName: name)))
         guard let identity = identities.first, let der = identity.certificate.der else {
             throw KeychainError(.itemNotFound, "no identity matches")
         }
@@ -80,11 +146,27 @@ struct Export: ParsableCommand {
         }
         let context = try authentication.context()
         let key = try privateKey(identity.key, session, context)
-        let passphrase = try context.prompter.ask(PromptRequest(.newPassword, subject: "the exported identity"))
         let bag = try PKCS12.create(
-            key: key, certificate: Certificate(der: der), friendlyName: identity.certificate.label, password: passphrase
-        )
-        try Output(path: output).write(bag, mode: 0o600)
+            key: key, certificate: Certificate(der: der), friendlyName: identity.certificate.label,
+            password: passphrase(for: "the exported identity", context))
+        return armor(bag, "PKCS12")
+    }
+
+    /// Certificates, and the private keys that are not on a card.
+    private func everything(_ session: Session) throws -> [UInt8] {
+        let certificates = Array(try certificates(session).map(\.pem).joined().utf8)
+        let extractable = (try? keys(session))?.filter { !$0.isOnToken } ?? []
+        return extractable.isEmpty ? certificates : try certificates + privateKeys(extractable, session)
+    }
+
+    private func armor(_ der: [UInt8], _ label: String) -> [UInt8] {
+        armored ? Array(PEM.encode(der, label: label).utf8) : der
+    }
+
+    private func passphrase(for subject: String, _ context: AuthenticationContext) throws -> Secret {
+        try Passphrase(
+            argument: passphrase, request: PromptRequest(.newPassword, subject: subject), context: context
+        ).ask()
     }
 
     private func keys(_ session: Session) throws -> [Item] {
@@ -99,8 +181,11 @@ struct Export: ParsableCommand {
     private func privateKey(
         _ item: Item, _ session: Session, _ context: AuthenticationContext
     ) throws -> PrivateKey {
-        guard let keychain = session.locals.first(where: { $0.identifier == item.keychain }) else {
+        guard let keychain = session.local(of: item) else {
             throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' is on a card and never leaves it")
+        }
+        guard item[.isExtractable]?.isTrue != false else {
+            throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' was stored never to be given out")
         }
         try keychain.unlock(use: "export a key", authentication: context)
         guard let encoded = try keychain.secret(of: item.reference) else {

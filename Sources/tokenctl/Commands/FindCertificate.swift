@@ -26,7 +26,7 @@ struct FindCertificate: ParsableCommand {
     var hashes = false
 
     @OptionGroup var search: SearchOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: ListingOptions
 
     func run() throws {
         let session = try search.session()
@@ -37,29 +37,30 @@ struct FindCertificate: ParsableCommand {
         if let email { found = found.filter { $0.has(email: email) } }
         guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
         if !all { found = Array(found.prefix(1)) }
-        try show(found)
+        let isText = hashes || pem || showEmail
+        if output.json || (output.isListing && !isText) { return try Listing.show(found.map(\.row), json: output.json) }
+        for one in found { try show(one, in: session) }
     }
 
-    private func show(_ found: [FoundCertificate]) throws {
-        if output.json { return try Listing.show(found.map(\.row), json: true) }
-        for one in found where hashes || pem || showEmail {
-            if hashes {
-                print("SHA-256 hash: \(one.row.sha256)\nSHA-1 hash: \(one.row.sha1)")
-            }
-            if showEmail { one.certificate.emailAddresses.forEach { print("email address: \(Listing.printable($0))") } }
-            if pem { print(one.certificate.pem, terminator: "") }
+    private func show(_ one: FoundCertificate, in session: Session) throws {
+        if hashes { print("SHA-256 hash: \(one.row.sha256)\nSHA-1 hash: \(one.row.sha1)") }
+        if showEmail {
+            print("email addresses: \(Listing.printable(one.certificate.emailAddresses.joined(separator: ", ")))")
         }
-        if !(hashes || pem || showEmail) { try Listing.show(found.map(\.row), json: false) }
+        guard !pem else { return print(one.certificate.pem, terminator: "") }
+        try ItemText.show(one.item, in: session.location(of: one.item))
     }
 }
 
 /// A certificate of a listing.
 struct FoundCertificate {
+    let item: Item
     let certificate: Certificate
     let row: CertificateRow
 
     init?(_ item: Item, in keychain: String) {
         guard let der = item.der, let certificate = try? Certificate(der: der) else { return nil }
+        self.item = item
         self.certificate = certificate
         row = CertificateRow(certificate, item: item, keychain: keychain)
     }
@@ -103,26 +104,5 @@ struct CertificateRow: Row {
 
     var cells: [String] {
         [keychain, object, commonName ?? subject, key, String(notAfter.prefix(10)), String(sha1.prefix(16))]
-    }
-}
-
-/// What people know the keychains of a listing by: a file's name, a card's label.
-struct KeychainNames {
-    private var names: [String: String] = [:]
-
-    init(_ session: Session) {
-        for keychain in session.locals { names[keychain.identifier.rawValue] = keychain.name }
-        for identity in session.eachCard({ $1 }).found { names[identity.id.description] = identity.label }
-    }
-
-    subscript(item: Item) -> String { names[item.keychain.rawValue] ?? item.keychain.rawValue }
-}
-
-extension Item {
-    /// The object's name on its card with what it is for, or the item's label.
-    var objectName: String {
-        guard case .token(_, let object) = reference.target else { return label ?? "" }
-        let name = String(decoding: object.prefix { $0 != 0 }, as: UTF8.self)
-        return label.map { "\(name) \($0)" } ?? name
     }
 }

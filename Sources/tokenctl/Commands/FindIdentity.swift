@@ -9,6 +9,8 @@ enum Policy: String, CaseIterable, ExpressibleByArgument {
     case sslClient = "ssl-client"
     case sslServer = "ssl-server"
     case smime
+    case eap
+    case ipsec
     case codesigning
 
     var title: String {
@@ -17,6 +19,8 @@ enum Policy: String, CaseIterable, ExpressibleByArgument {
         case .sslClient: "SSL (client)"
         case .sslServer: "SSL (server)"
         case .smime: "S/MIME"
+        case .eap: "EAP"
+        case .ipsec: "IPsec"
         case .codesigning: "Code Signing"
         }
     }
@@ -33,6 +37,9 @@ enum Policy: String, CaseIterable, ExpressibleByArgument {
         case .sslClient: .clientAuthentication
         case .sslServer: .serverAuthentication
         case .smime: .emailProtection
+        case .eap: .clientAuthentication
+        // id-kp-ipsecIKE, RFC 4945 §5.1.3.12
+        case .ipsec: "1.3.6.1.5.5.7.3.17"
         case .codesigning: .codeSigning
         }
     }
@@ -44,8 +51,8 @@ struct FindIdentity: ParsableCommand {
         abstract: "Find certificates whose private key is at hand, wherever each of the two is.",
         discussion: "Valid means within its dates and fit for the policy; no chain is checked.")
 
-    @Option(name: .customShort("p"), help: "What it is to be used for.")
-    var policy = Policy.basic
+    @Option(name: .customShort("p"), help: "What it is to be used for; for each use. (default: basic)")
+    var policies: [Policy] = []
 
     @Option(name: .customShort("s"), help: ArgumentHelp("Those whose common name contains this.", valueName: "string"))
     var name: String?
@@ -78,9 +85,20 @@ struct FindIdentity: ParsableCommand {
         let query = try Query.all(.identity, commonName: name)
         let identities = session.reporting(try session.searchList.identities(matching: query))
         let names = KeychainNames(session)
-        let matching = identities.compactMap { found($0, names) }
+        let policies = policies.isEmpty ? [.basic] : policies
+        if output.json {
+            let found = identities.compactMap { identity in
+                policies.lazy.compactMap { self.found(identity, names, fitFor: $0) }.first
+            }
+            return try Listing.showJSON(validOnly ? found.filter(\.isValid) : found)
+        }
+        for policy in policies {
+            show(identities.compactMap { found($0, names, fitFor: policy) }, of: policy)
+        }
+    }
+
+    private func show(_ matching: [Found], of policy: Policy) {
         let valid = matching.filter(\.isValid)
-        if output.json { return try Listing.showJSON(validOnly ? valid : matching) }
         if !validOnly {
             print("Policy: \(policy.title)\n  Matching identities")
             list(matching, "identities")
@@ -94,7 +112,7 @@ struct FindIdentity: ParsableCommand {
         print("     \(found.count) \(noun) found")
     }
 
-    private func found(_ identity: Identity, _ names: KeychainNames) -> Found? {
+    private func found(_ identity: Identity, _ names: KeychainNames, fitFor policy: Policy) -> Found? {
         guard let der = identity.certificate.der, let certificate = try? Certificate(der: der),
             policy.accepts(certificate)
         else { return nil }

@@ -5,17 +5,58 @@ internal import TokenKit
 
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Import certificates and private keys into a local keychain.",
+        abstract: "Import certificates and keys into a local keychain.",
         discussion: """
-            Takes certificates in PEM or DER, private keys in PKCS#8, PKCS#1 or SEC 1, and PKCS#12. What is in the \
-            keychain already is left as it is.
+            Takes certificates in PEM, DER or PKCS#7, private keys in PKCS#8, PKCS#1 or SEC 1, public keys, and PKCS#12. \
+            What is in the keychain already is left as it is.
             """)
+
+    /// What is imported of a file, by the names of macOS's `security`: keys of three kinds, certificates, or all.
+    enum Kind: String, CaseIterable, ExpressibleByArgument {
+        case pub, priv, session, cert, agg
+    }
+
+    /// What a file is said to be, by the same names.
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case openssl, pkcs7, pkcs8, pkcs12, pemseq, x509, openssh2
+
+        func accepts(_ found: ImportedFile.Format) -> Bool {
+            switch self {
+            case .pkcs7: found == .pkcs7
+            case .pkcs12: found == .pkcs12
+            case .pemseq: found == .pem || found == .pkcs7
+            case .x509: found == .x509 || found == .pem
+            case .openssl, .pkcs8, .openssh2: found == .pem || found == .key
+            }
+        }
+    }
 
     @Argument(help: "The file; - for standard input.")
     var file: String
 
-    @Option(name: .customShort("k"), help: "The keychain.")
-    var keychain = "login"
+    @Option(
+        name: .customShort("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
+    var keychain: String?
+
+    @Option(name: .customShort("t"), help: ArgumentHelp("Import only what is of this type.", valueName: "type"))
+    var kind: Kind?
+
+    @Option(name: .customShort("f"), help: ArgumentHelp("What the file must be.", valueName: "format"))
+    var format: Format?
+
+    @Flag(name: .customShort("w"), help: "Private keys are encrypted; that is found out in any case.")
+    var isWrapped = false
+
+    @Flag(name: .customShort("x"), help: "Never give the imported private keys out again.")
+    var nonExtractable = false
+
+    @Option(
+        name: .customShort("P"),
+        help: ArgumentHelp(
+            "The file's passphrase; other programs can see it, so better be asked.", valueName: "passphrase"))
+    var passphrase: String?
+
+    @OptionGroup var access: TrustedApplicationOptions
 
     @Option(name: .customShort("l"), help: "The label of an imported key.")
     var label: String?
@@ -23,19 +64,32 @@ struct Import: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
+        access.explain()
         let context = try authentication.context()
-        let content = try ImportedFile(Input(file), context)
-        let opened = try LocalKeychain.open(Directories.own.path(ofKeychain: keychain))
+        let input = try Input(file)
+        let request = PromptRequest(.password, subject: input.name, use: "open it")
+        var content = try ImportedFile(
+            input, Passphrase(argument: passphrase, request: request, context: context))
+        if let format, !format.accepts(content.format) {
+            throw KeychainError(.unknownFormat, "'\(input.name)' is not of the format \(format.rawValue)")
+        }
+        if let kind { try content.keep(kind) }
+        let opened = try LocalKeychain.named(keychain)
         if !content.keys.isEmpty { try opened.unlock(use: "import a key", authentication: context) }
         var counts = Counts()
         for certificate in content.certificates {
             try counts.add { () throws(KeychainError) in try opened.add(.certificate(certificate)) }
         }
-        for key in content.keys {
-            let name = label ?? content.label(of: key) ?? "Imported Private Key"
-            try counts.add { () throws(KeychainError) in try opened.add(.privateKey(key, [.label: .string(name)])) }
+        for key in content.publicKeys {
+            let attributes: Attributes = [.label: .string(label ?? "Imported Public Key")]
+            try counts.add { () throws(KeychainError) in try opened.add(.publicKey(key, attributes)) }
         }
-        counts.report(certificates: content.certificates.count, keys: content.keys.count)
+        for key in content.keys {
+            var attributes: Attributes = [.label: .string(label ?? content.label(of: key) ?? "Imported Private Key")]
+            if nonExtractable { attributes[.isExtractable] = false }
+            try counts.add { () throws(KeychainError) in try opened.add(.privateKey(key, attributes)) }
+        }
+        counts.report(content)
     }
 
     private struct Counts {
@@ -49,68 +103,16 @@ struct Import: ParsableCommand {
             }
         }
 
-        func report(certificates: Int, keys: Int) {
-            let parts = [(certificates, "certificate"), (keys, "key")].filter { $0.0 > 0 }
-            for (count, noun) in parts { print("\(count) \(noun)\(count == 1 ? "" : "s") read.") }
+        /// A certificate and its key count as one identity.
+        func report(_ content: ImportedFile) {
+            let identities = content.identityCount
+            let keys = content.keys.count + content.publicKeys.count - identities
+            let parts = [
+                (identities, "identity", "identities"), (keys, "key", "keys"),
+                (max(content.certificates.count - identities, 0), "certificate", "certificates"),
+            ]
+            for (count, one, many) in parts where count > 0 { print("\(count) \(count == 1 ? one : many) imported.") }
             if duplicates > 0 { print("\(duplicates) of them \(duplicates == 1 ? "was" : "were") there already.") }
-        }
-    }
-}
-
-/// What a file holds that can be imported.
-struct ImportedFile {
-    private(set) var certificates: [Certificate] = []
-    private(set) var keys: [PrivateKey] = []
-    private var friendlyName: String?
-
-    init(_ input: Input, _ context: AuthenticationContext) throws {
-        var bytes = try input.whole()
-        let isPEM = PEM.isPEM(bytes.span)
-        certificates = (try? Certificate.all(in: bytes)) ?? []
-        if !isPEM, !certificates.isEmpty { return }
-        if !isPEM, let bag = try ImportedFile.pkcs12(bytes, input.name, context) {
-            (certificates, keys, friendlyName) = (bag.certificates, bag.keys, bag.friendlyName)
-            return
-        }
-        let secret = Secret(consuming: &bytes)
-        if let key = try ImportedFile.privateKey(secret, input.name, context) { keys = [key] }
-        guard !certificates.isEmpty || !keys.isEmpty else {
-            throw KeychainError(
-                .unknownFormat, "'\(input.name)' is none of the formats that can be imported",
-                remedy: "use PEM, DER, PKCS#8 or PKCS#12")
-        }
-    }
-
-    /// What to call a key: as its file does, or as its certificate.
-    func label(of key: PrivateKey) -> String? {
-        friendlyName ?? certificates.first { $0.keyHash == key.publicKey.keyHash }?.commonName
-    }
-
-    /// - Returns: nil where the bytes are no PKCS#12 at all.
-    private static func pkcs12(_ der: [UInt8], _ name: String, _ context: AuthenticationContext) throws -> PKCS12? {
-        let refusal: CryptoError
-        do throws(CryptoError) { return try PKCS12.parse(der) } catch { refusal = error }
-        switch refusal.code {
-        case .malformed, .unsupported: return nil
-        case .wrongPassword, .passwordRequired:
-            let password = try context.prompter.ask(PromptRequest(.password, subject: name, use: "open it"))
-            return try PKCS12.parse(der, password: password)
-        default: throw refusal
-        }
-    }
-
-    /// - Returns: nil where the bytes are no private key.
-    private static func privateKey(
-        _ bytes: borrowing Secret, _ name: String, _ context: AuthenticationContext
-    ) throws -> PrivateKey? {
-        let refusal: CryptoError
-        do throws(CryptoError) { return try PrivateKey(encoded: bytes) } catch { refusal = error }
-        switch refusal.code {
-        case .malformed: return nil
-        case .passwordRequired:
-            let password = try context.prompter.ask(PromptRequest(.password, subject: name, use: "open it"))
-            return try PrivateKey(encoded: bytes, password: password)
-        default: throw refusal
         }
     }
 }

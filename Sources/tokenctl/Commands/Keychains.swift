@@ -2,43 +2,15 @@ internal import ArgumentParser
 internal import KeychainHost
 internal import TokenKit
 
-struct ListKeychains: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list-keychains", abstract: "List the keychains a search visits, in its order.")
-
-    @OptionGroup var cards: CardOptions
-    @OptionGroup var output: OutputOptions
-
-    struct KeychainRow: Row {
-        static let columns = ["KEYCHAIN", "KIND", "STATE", "WHERE"]
-        let name: String
-        let kind: String
-        let state: String
-        let location: String
-        var cells: [String] { [name, kind, state, Directories.own.abbreviated(location)] }
-    }
-
-    func run() throws {
-        let session = try Session(cards)
-        var result = session.eachCard { _, identity in
-            KeychainRow(name: identity.label, kind: "card", state: "read-only", location: identity.id.description)
-        }
-        result.found += session.locals.map { keychain in
-            KeychainRow(
-                name: keychain.name, kind: "file", state: ListKeychains.state(of: keychain), location: keychain.path)
-        }
-        try Listing.show(session.reporting(result), json: output.json)
-    }
-
-    private static func state(of keychain: LocalKeychain) -> String {
-        let isUnlocked = (try? keychain.unlockFromSession()) ?? false
-        return (isUnlocked ? "unlocked" : "locked") + (keychain.isReadOnly ? ", read-only" : "")
-    }
-}
-
 struct CreateKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create-keychain", abstract: "Create local keychains, each with a password that is asked for.")
+
+    @Option(name: .customShort("p"), help: SecretArgument.help("The password."))
+    var password: String?
+
+    @Flag(name: .customShort("P"), help: "Ask for the password; that is so in any case.")
+    var isAsked = false
 
     @Argument(help: "Names, or paths with a slash in them.")
     var keychains: [String] = ["login"]
@@ -48,10 +20,23 @@ struct CreateKeychain: ParsableCommand {
     func run() throws {
         let context = try authentication.context()
         for keychain in keychains {
-            let password = try context.prompter.ask(PromptRequest(.newPassword, subject: keychain))
-            let created = try KeychainPreferences.own.create(keychain, password: password)
-            print(created.path)
+            let password = Passphrase(
+                argument: password, request: PromptRequest(.newPassword, subject: keychain), context: context)
+            let name = KeychainName.normalized(keychain)
+            print(try KeychainPreferences.own.create(name, password: password.ask()).path)
         }
+    }
+}
+
+struct DeleteKeychain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete-keychain", abstract: "Delete keychains with all that is in them, and unlist them.")
+
+    @Argument(help: "Names, or paths with a slash in them.")
+    var keychains: [String]
+
+    func run() throws {
+        for keychain in keychains { try KeychainPreferences.own.delete(KeychainName.normalized(keychain)) }
     }
 }
 
@@ -61,41 +46,65 @@ struct UnlockKeychain: ParsableCommand {
         abstract: "Unlock a local keychain for this login session.",
         discussion: """
             The key stays in the kernel's keyring, in memory only, until lock-keychain, logout or the time is up. Later \
-            commands of the session then ask for no password.
+            commands of the session then ask for no password. A card, named by its id, is asked whether the PIN is right.
             """)
 
-    @Argument(help: "A name, or a path with a slash in it.")
-    var keychain = "login"
+    @Argument(help: "A name, a path with a slash in it, or a card's id; the default keychain if left out.")
+    var keychain: String?
+
+    @Option(name: .customShort("p"), help: SecretArgument.help("The password."))
+    var password: String?
+
+    @Flag(name: .customShort("u"), help: "Use no password, only the key that the session keeps.")
+    var withoutPassword = false
 
     @Option(name: [.customShort("t"), .customLong("timeout")], help: "Seconds until it locks by itself.")
     var timeout: UInt32 = 28_800
 
+    @OptionGroup var cards: CardOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        let opened = try LocalKeychain.open(Directories.own.path(ofKeychain: keychain))
-        try opened.unlock(use: "unlock it", authentication: authentication.context())
-        try opened.shareKeyWithSession(seconds: timeout)
+        switch try NamedKeychain(keychain, cards) {
+        case .card(let card): try card.verifyPIN(authentication: authentication.context())
+        case .local(let opened):
+            try unlock(opened)
+            try opened.shareKeyWithSession(seconds: timeout)
+        }
+    }
+
+    private func unlock(_ opened: LocalKeychain) throws {
+        if let password { return try opened.unlock(password: SecretArgument.secret(password)) }
+        guard withoutPassword else {
+            return try opened.unlock(use: "unlock it", authentication: authentication.context())
+        }
+        guard try opened.unlockFromSession() else {
+            throw KeychainError(
+                .interactionNotAllowed, "the session keeps no key of '\(opened.name)'", remedy: "leave -u out")
+        }
     }
 }
 
 struct LockKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock-keychain",
-        abstract: "Lock a local keychain, or with -a all of them and the cards.",
+        abstract: "Lock a local keychain or a card, or with -a all of them.",
         discussion: "A card is locked by being reset: it forgets that its PIN was presented.")
 
     @Flag(name: [.customShort("a"), .customLong("all")], help: "Lock every keychain and card.")
     var all = false
 
-    @Argument(help: "A name, or a path with a slash in it.")
-    var keychain = "login"
+    @Argument(help: "A name, a path with a slash in it, or a card's id; the default keychain if left out.")
+    var keychain: String?
 
     @OptionGroup var cards: CardOptions
 
     func run() throws {
         guard all else {
-            try LocalKeychain.open(Directories.own.path(ofKeychain: keychain)).lockSession()
+            switch try NamedKeychain(keychain, cards) {
+            case .card(let card): card.slot.disconnect(resetting: true)
+            case .local(let opened): try opened.lockSession()
+            }
             return
         }
         let session = try Session(cards)
@@ -117,17 +126,30 @@ struct SetKeychainPassword: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set-keychain-password", abstract: "Change the password of a local keychain.")
 
-    @Argument(help: "A name, or a path with a slash in it.")
-    var keychain = "login"
+    @Option(name: .customShort("o"), help: SecretArgument.help("The old password."))
+    var oldPassword: String?
 
+    @Option(name: .customShort("p"), help: SecretArgument.help("The new password."))
+    var newPassword: String?
+
+    @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")
+    var keychain: String?
+
+    @OptionGroup var cards: CardOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        let opened = try LocalKeychain.open(Directories.own.path(ofKeychain: keychain))
-        let prompter = try authentication.context().prompter
-        let old = try prompter.ask(PromptRequest(.password, subject: opened.name, use: "change it"))
-        let new = try prompter.ask(PromptRequest(.newPassword, subject: opened.name))
-        try opened.changePassword(from: old, to: new)
+        guard case .local(let opened) = try NamedKeychain(keychain, cards) else {
+            throw KeychainError(
+                .readOnly, "a card has a PIN, not a password", remedy: "use 'tokenctl card pin change'")
+        }
+        let context = try authentication.context()
+        let old = Passphrase(
+            argument: oldPassword, request: PromptRequest(.password, subject: opened.name, use: "change it"),
+            context: context)
+        let new = Passphrase(
+            argument: newPassword, request: PromptRequest(.newPassword, subject: opened.name), context: context)
+        try opened.changePassword(from: old.ask(), to: new.ask())
         print("The password of '\(opened.name)' has been changed.")
     }
 }

@@ -3,54 +3,19 @@ internal import Glibc
 internal import KeychainHost
 internal import TokenKit
 
-/// The attributes by which `security` names generic passwords.
-struct PasswordAttributes: ParsableArguments {
-    @Option(name: .customShort("a"), help: "The account name.")
-    var account: String?
+typealias AddGenericPassword = AddPassword<GenericPasswordOptions>
+typealias AddInternetPassword = AddPassword<InternetPasswordOptions>
+typealias FindGenericPassword = FindPassword<GenericPasswordOptions>
+typealias FindInternetPassword = FindPassword<InternetPasswordOptions>
+typealias DeleteGenericPassword = DeletePassword<GenericPasswordOptions>
+typealias DeleteInternetPassword = DeletePassword<InternetPasswordOptions>
 
-    @Option(name: .customShort("s"), help: "The service name.")
-    var service: String?
-
-    @Option(name: .customShort("l"), help: "The label.")
-    var label: String?
-
-    @Option(name: .customShort("D"), help: "The kind of password.")
-    var kind: String?
-
-    @Option(name: .customShort("j"), help: "The comment.")
-    var comment: String?
-
-    @Option(name: .customShort("G"), help: "The generic attribute.")
-    var generic: String?
-
-    var attributes: Attributes {
-        let pairs: [(Attribute, String?)] = [
-            (.account, account), (.service, service), (.label, label), (.itemDescription, kind), (.comment, comment),
-        ]
-        var attributes: Attributes = [:]
-        for case (let attribute, let text?) in pairs { attributes[attribute] = .string(text) }
-        if let generic { attributes[.generic] = .data(Array(generic.utf8)) }
-        return attributes
+struct AddPassword<Item: PasswordOptions>: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        Item.configuration("add", "Store a password for a \(Item.subjectNoun) in a keychain.")
     }
 
-    /// The first password that has these attributes, and where it is.
-    func first(in keychains: [String]) throws -> (Item, LocalKeychain) {
-        let session = try Session(keychains: keychains, cards: false)
-        let query = try Query(.genericPassword, attributes)
-        let found = session.reporting(try session.searchList.items(matching: query))
-        guard let item = found.first, let keychain = session.locals.first(where: { $0.identifier == item.keychain })
-        else {
-            throw KeychainError(.itemNotFound, "no generic password matches")
-        }
-        return (item, keychain)
-    }
-}
-
-struct AddGenericPassword: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "add-generic-password", abstract: "Store a password in a local keychain.")
-
-    @OptionGroup var item: PasswordAttributes
+    @OptionGroup var item: Item
 
     @Option(
         name: .customShort("w"),
@@ -59,56 +24,75 @@ struct AddGenericPassword: ParsableCommand {
             valueName: "password"))
     var password: String?
 
+    @Option(name: .customShort("X"), help: ArgumentHelp("The password in hexadecimal digits.", valueName: "digits"))
+    var hexPassword: String?
+
     @Flag(name: .customShort("U"), help: "Update the password if there is one already.")
     var update = false
 
-    @Argument(help: "The keychain to store it in.")
-    var keychain = "login"
+    @OptionGroup var access: TrustedApplicationOptions
+
+    @Argument(help: "The keychain to store it in, instead of the default one.")
+    var keychain: String?
 
     @OptionGroup var authentication: AuthenticationOptions
 
     func validate() throws {
-        guard item.account != nil || item.service != nil else {
-            throw ValidationError("an account (-a) or a service (-s) is needed to find it again")
+        guard item.common.account != nil || item.subject != nil else {
+            throw ValidationError("an account (-a) or a \(Item.subjectNoun) (-s) is needed to find it again")
+        }
+        guard password == nil || hexPassword == nil else {
+            throw ValidationError("give the password either as text (-w) or in digits (-X)")
         }
     }
 
     func run() throws {
-        let opened = try LocalKeychain.open(Directories.own.path(ofKeychain: keychain))
+        access.explain()
+        let opened = try LocalKeychain.named(keychain)
         let context = try authentication.context()
         try opened.unlock(use: "store a password", authentication: context)
-        var attributes = item.attributes
-        if attributes[.label] == nil { attributes[.label] = attributes[.service] ?? attributes[.account] }
         let secret = try readSecret(context)
-        if update, try change(attributes, secret, in: opened) { return }
-        try opened.add(.genericPassword(attributes, secret: secret))
+        var attributes = item.attributes
+        if update, let old = try existing(attributes, in: opened) {
+            _ = try opened.update(matching: Query(old.reference), to: ItemChanges(attributes, secret: secret))
+            return
+        }
+        if attributes[.label] == nil { attributes[.label] = (item.subject ?? item.common.account).map { .string($0) } }
+        try opened.add(Item.newItem(attributes, secret: secret))
     }
 
-    /// - Returns: whether there was one to change.
-    private func change(_ attributes: Attributes, _ secret: borrowing Secret, in keychain: LocalKeychain) throws -> Bool
-    {
-        let same = attributes.filter { [.account, .service].contains($0.key) }
-        let query = try Query(.genericPassword, same, limit: .all)
-        return try keychain.update(matching: query, to: ItemChanges(attributes, secret: secret.clone())) > 0
+    /// The password that these attributes name already.
+    private func existing(_ attributes: Attributes, in keychain: LocalKeychain) throws -> KeychainHost.Item? {
+        let unique = Set(Item.itemClass.uniqueAttributes)
+        let same = try Query(Item.itemClass, attributes.filter { unique.contains($0.key) })
+        return try keychain.items(matching: same).items.first
     }
 
     private func readSecret(_ context: AuthenticationContext) throws -> Secret {
-        if let password, password != PasswordArgument.ask {
-            printError("warning: other programs can see a password on the command line; leave it out to be asked")
-            var bytes = Array(password.utf8)
+        if let hexPassword {
+            guard var bytes = Hex.decode(hexPassword) else {
+                throw CommandError("the password of -X is not in hexadecimal digits")
+            }
+            SecretArgument.warn()
             return Secret(consuming: &bytes)
         }
-        let subject = item.service ?? item.account ?? "the item"
+        if let password, password != PasswordArgument.ask { return SecretArgument.secret(password) }
+        let subject = item.subject ?? item.common.account ?? "the item"
         if authentication.pinSource == nil, isatty(STDIN_FILENO) == 0 { return try StandardInput.secretLine() }
         return try context.prompter.ask(PromptRequest(.newPassword, subject: subject))
     }
 }
 
-struct FindGenericPassword: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "find-generic-password", abstract: "Find a password.")
+struct FindPassword<Item: PasswordOptions>: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        Item.configuration(
+            "find", "Find a password for a \(Item.subjectNoun).",
+            discussion: """
+                A password that is not printable text is printed in hexadecimal digits, as macOS's security does.
+                """)
+    }
 
-    @OptionGroup var item: PasswordAttributes
+    @OptionGroup var item: Item
 
     @Flag(name: .customShort("g"), help: "Print the password to standard error as well.")
     var showPassword = false
@@ -127,26 +111,60 @@ struct FindGenericPassword: ParsableCommand {
         guard passwordOnly || showPassword else { return try ItemText.show(item, in: keychain.path, json: output.json) }
         try keychain.unlock(use: "read a password", authentication: authentication.context())
         let secret = try keychain.secret(of: item.reference) ?? Secret(copying: [UInt8]().span)
-        if passwordOnly { return try StandardOutput.write(secret, newline: true) }
+        if passwordOnly { return try StandardOutput.write(SecretText.plain(secret), newline: true) }
         try ItemText.show(item, in: keychain.path, json: output.json)
-        StandardError.write("password: \"")
-        try Descriptor.write(secret.bytes, to: STDERR_FILENO)
-        StandardError.write("\"\n")
+        StandardError.write("password: ")
+        try Descriptor.write(SecretText.quoted(secret).bytes, to: STDERR_FILENO)
+        StandardError.write("\n")
     }
 }
 
-struct DeleteGenericPassword: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "delete-generic-password", abstract: "Delete a password.")
+struct DeletePassword<Item: PasswordOptions>: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        Item.configuration("delete", "Delete a password for a \(Item.subjectNoun).")
+    }
 
-    @OptionGroup var item: PasswordAttributes
+    @OptionGroup var item: Item
 
     @Argument(help: "The keychains to search instead of all.")
     var keychains: [String] = []
 
+    @OptionGroup var output: OutputOptions
+
     func run() throws {
         let (item, keychain) = try item.first(in: keychains)
+        try ItemText.show(item, in: keychain.path, json: output.json)
         _ = try keychain.delete(matching: Query(item.reference))
-        print("password has been deleted.")
+        if !output.json { StandardError.write("password has been deleted.\n") }
+    }
+}
+
+extension PasswordOptions {
+    /// The first password that has these attributes, and where it is.
+    func first(in keychains: [String]) throws -> (KeychainHost.Item, LocalKeychain) {
+        let session = try Session(keychains: keychains, cards: false)
+        let query = try Query(Self.itemClass, attributes)
+        let found = session.reporting(try session.searchList.items(matching: query))
+        guard let item = found.first, let keychain = session.local(of: item) else {
+            throw KeychainError(.itemNotFound, "no \(Self.itemClass.noun) matches")
+        }
+        return (item, keychain)
+    }
+}
+
+/// What `security` has to restrict an item to programs.
+struct TrustedApplicationOptions: ParsableArguments {
+    @Flag(name: .customShort("A"), help: "Let every program of yours use it; that is so in any case.")
+    var anyApplication = false
+
+    @Option(
+        name: .customShort("T"),
+        help: ArgumentHelp("A program that may use it; has no effect, as all of yours may.", valueName: "program"))
+    var applications: [String] = []
+
+    /// Says that programs are not told apart.
+    func explain() {
+        guard !applications.isEmpty, !anyApplication else { return }
+        printError("note: -T has no effect, since nothing keeps one program of yours from another here")
     }
 }

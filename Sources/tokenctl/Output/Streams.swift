@@ -2,17 +2,37 @@ internal import FoundationEssentials
 internal import Glibc
 internal import TokenKit
 
+/// Standard input a line at a time; what follows a line is left to others.
 enum StandardInput {
     private static let maximumLineLength = 4096
 
-    /// The first line of standard input, without its end; what follows is left alone.
+    /// The next line, without its end.
     static func secretLine() throws -> Secret {
         Secret(capacity: maximumLineLength) { output in
-            var byte: UInt8 = 0
-            while output.freeCapacity > 0, unsafe read(STDIN_FILENO, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
-                output.append(byte)
-            }
+            while output.freeCapacity > 0, let byte = nextByte() { output.append(byte) }
         }
+    }
+
+    /// The next line, without its end; nil after the last one.
+    static func line() -> String? {
+        var bytes: [UInt8] = []
+        var isAtEnd = false
+        while bytes.count < maximumLineLength, let byte = nextByte(isAtEnd: &isAtEnd) { bytes.append(byte) }
+        return isAtEnd && bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func nextByte() -> UInt8? {
+        var isAtEnd = false
+        return nextByte(isAtEnd: &isAtEnd)
+    }
+
+    /// - Returns: nil at the end of the line, and at that of the input.
+    private static func nextByte(isAtEnd: inout Bool) -> UInt8? {
+        var byte: UInt8 = 0
+        var count = 0
+        repeat { count = unsafe read(STDIN_FILENO, &byte, 1) } while count < 0 && errno == EINTR
+        isAtEnd = count < 1
+        return isAtEnd || byte == UInt8(ascii: "\n") ? nil : byte
     }
 }
 
@@ -83,4 +103,17 @@ enum Clock {
     }
 
     static var now: Int64 { Int64(Date().timeIntervalSince1970) }
+
+    /// A time in UTC by its parts; nil where there is no such day or time.
+    static func seconds(year: Int?, month: Int?, day: Int?, hour: Int?, minute: Int?, second: Int?) -> Int64? {
+        var calendar = Calendar(identifier: .gregorian)
+        guard let zone = TimeZone(secondsFromGMT: 0) else { return nil }
+        calendar.timeZone = zone
+        let parts = DateComponents(
+            year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+        guard let date = calendar.date(from: parts),
+            calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date) == parts
+        else { return nil }
+        return Int64(date.timeIntervalSince1970)
+    }
 }

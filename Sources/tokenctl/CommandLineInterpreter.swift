@@ -1,0 +1,135 @@
+internal import ArgumentParser
+internal import Glibc
+internal import KeychainHost
+
+/// Runs the command that the arguments name, or with `-i` those that the lines of standard input do.
+///
+/// As in macOS's `security`, the beginning of a command's name will do where no other begins so.
+enum CommandLineInterpreter {
+    /// - Returns: the exit status: 0, 44 where nothing was found, 1 for everything else; in the interactive mode that of
+    ///   the last command.
+    static func run(_ arguments: [String]) -> Int32 {
+        switch arguments {
+        case ["-i"]: interactive(prompt: "tokenctl> ")
+        case _ where arguments.count == 2 && arguments[0] == "-p": interactive(prompt: arguments[1])
+        default: execute(arguments)
+        }
+    }
+
+    private static func interactive(prompt: String) -> Int32 {
+        var status: Int32 = 0
+        while true {
+            if isatty(STDIN_FILENO) == 1 { StandardError.write(prompt) }
+            guard let line = StandardInput.line() else { return status }
+            guard let words = CommandWords.split(line) else {
+                printError("a quotation mark is missing")
+                status = 1
+                continue
+            }
+            if ["quit", "exit"].contains(words.first) { return status }
+            if !words.isEmpty { status = execute(words) }
+        }
+    }
+
+    private static func execute(_ arguments: [String]) -> Int32 {
+        do {
+            let arguments = try CommandName.completed(arguments)
+            if let reason = MissingCommand.reasons[arguments.first ?? ""] { throw reason }
+            var command = try Tokenctl.parseAsRoot(PasswordArgument.expanded(arguments))
+            try command.run()
+            try StandardOutput.finish()
+            return 0
+        } catch {
+            return report(error)
+        }
+    }
+
+    /// Prints what went wrong and returns the exit status.
+    private static func report(_ error: any Error) -> Int32 {
+        switch error {
+        case let error as KeychainError:
+            printError(error.description)
+            return error.code == .itemNotFound ? 44 : 1
+        case let error as ExitCode:
+            return error.rawValue
+        case let error as WriteError:
+            if !error.isClosedPipe { printError(error.description) }
+            return 1
+        default:
+            guard Tokenctl.exitCode(for: error) == .success else {
+                printError(sentence(error))
+                return 1
+            }
+            return showHelp(Tokenctl.fullMessage(for: error))
+        }
+    }
+
+    private static func showHelp(_ text: String) -> Int32 {
+        print(text)
+        do { try StandardOutput.finish() } catch { return report(error) }
+        return 0
+    }
+
+    /// What the parser says, as a line like all others, with where to read on.
+    private static func sentence(_ error: any Error) -> String {
+        guard Tokenctl.exitCode(for: error) == .validationFailure else { return Tokenctl.message(for: error) }
+        let lines = Tokenctl.message(for: error).split(whereSeparator: \.isNewline)
+        let line = lines.map { $0.drop(while: \.isWhitespace) }.joined(separator: " ")
+        let advice = Tokenctl.fullMessage(for: error).firstMatch(of: /See ('tokenctl[^']*')/).map { " (see \($0.1))" }
+        return line.prefix(1).lowercased() + line.dropFirst() + (advice ?? "")
+    }
+}
+
+/// Names of commands, and beginnings of names.
+enum CommandName {
+    static let all = Tokenctl.configuration.subcommands.map { $0._commandName }
+
+    /// The arguments with the command's whole name, the one after `help` included.
+    static func completed(_ arguments: [String]) throws -> [String] {
+        var arguments = arguments
+        if let first = arguments.first { arguments[0] = try complete(first) }
+        if arguments.first == "help", arguments.count > 1 { arguments[1] = try complete(arguments[1]) }
+        return arguments
+    }
+
+    private static func complete(_ name: String) throws -> String {
+        let names = all + ["help"]
+        guard !name.isEmpty, !name.hasPrefix("-"), !names.contains(name), MissingCommand.reasons[name] == nil else {
+            return name
+        }
+        let matches = names.filter { $0.hasPrefix(name) }
+        guard matches.count > 1 else { return matches.first ?? name }
+        throw CommandError("'\(name)' is the beginning of more than one command", matches.joined(separator: ", "))
+    }
+}
+
+/// The words of a line, as a shell tells them apart.
+enum CommandWords {
+    /// - Returns: nil where a quotation mark is not closed.
+    static func split(_ line: String) -> [String]? {
+        var words: [String] = []
+        var word: String?
+        var mark: Character?
+        var isEscaped = false
+        for character in line {
+            if isEscaped {
+                word = (word ?? "") + String(character)
+                isEscaped = false
+            } else if character == "\\", mark != "'" {
+                isEscaped = true
+            } else if let open = mark {
+                if character == open { mark = nil } else { word = (word ?? "") + String(character) }
+            } else if character == "\"" || character == "'" {
+                mark = character
+                word = word ?? ""
+            } else if character.isWhitespace {
+                if let whole = word { words.append(whole) }
+                word = nil
+            } else {
+                word = (word ?? "") + String(character)
+            }
+        }
+        guard mark == nil, !isEscaped else { return nil }
+        return words + (word.map { [$0] } ?? [])
+    }
+}

@@ -1,0 +1,134 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+struct AddCertificates: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add-certificates", abstract: "Store certificates in a keychain.")
+
+    @Option(
+        name: .customShort("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
+    var keychain: String?
+
+    @Argument(help: "Files with certificates in DER or PEM.")
+    var files: [String]
+
+    func run() throws {
+        let certificates = try files.map { file in (file, try Certificate.all(in: Input(file).whole())) }
+        let opened = try LocalKeychain.named(keychain)
+        var hasFailed = false
+        for (file, certificates) in certificates {
+            guard !certificates.isEmpty else { throw CommandError("'\(file)' holds no certificate") }
+            for certificate in certificates where try !add(certificate, to: opened) {
+                printError("\(file): the certificate '\(certificate.title)' is in '\(opened.name)' already")
+                hasFailed = true
+            }
+        }
+        if hasFailed { throw ExitCode(1) }
+    }
+
+    /// - Returns: false where it was there already.
+    private func add(_ certificate: Certificate, to keychain: LocalKeychain) throws(KeychainError) -> Bool {
+        let refusal: KeychainError
+        do throws(KeychainError) {
+            try keychain.add(.certificate(certificate))
+            return true
+        } catch {
+            refusal = error
+        }
+        guard refusal.code == .duplicateItem else { throw refusal }
+        return false
+    }
+}
+
+/// Which certificate is meant, by the options of `security`.
+struct CertificateSelection: ParsableArguments {
+    @Option(
+        name: .customShort("c"), help: ArgumentHelp("The one whose common name contains this.", valueName: "name"))
+    var name: String?
+
+    @Option(
+        name: .customShort("Z"), help: ArgumentHelp("The one with this SHA-256 or SHA-1.", valueName: "hash"))
+    var hash: String?
+
+    @Flag(name: .customShort("t"), help: "Delete its trust settings as well; there are none here.")
+    var trustSettings = false
+
+    @Argument(help: "The keychains to search instead of all.")
+    var keychains: [String] = []
+
+    func validate() throws {
+        guard name != nil || hash != nil else {
+            throw ValidationError("give the certificate's common name (-c) or hash (-Z)")
+        }
+    }
+
+    /// The one certificate in a local keychain that is meant; an exact name goes before one that contains it.
+    func resolve(in session: Session) throws -> Item {
+        let items = session.reporting(
+            try session.searchList.items(matching: Query.all(.certificate, commonName: hash == nil ? name : nil)))
+        let found = try items.filter(matcher())
+        let exact = found.filter { $0.commonName == name }
+        let meant = exact.count == 1 ? exact : found
+        guard let first = meant.first else {
+            throw KeychainError(
+                .itemNotFound, "no certificate in a local keychain matches '\(hash ?? name ?? "")'",
+                remedy: "what is on a card stays there")
+        }
+        guard meant.count == 1 || meant.allSatisfy({ $0.der == first.der && $0.keychain == first.keychain }) else {
+            throw CommandError(
+                "'\(hash ?? name ?? "")' matches more than one certificate", advice: "give its hash (-Z) and keychain")
+        }
+        return first
+    }
+
+    private func matcher() throws -> (Item) throws -> Bool {
+        guard let hash else { return { _ in true } }
+        guard let digest = Hex.decode(hash), let algorithm = CertificateSelection.algorithm(of: digest) else {
+            throw CommandError("'\(hash)' is no hash", advice: "give 64 or 40 hexadecimal digits")
+        }
+        return { item in try item.der.map { try Digest.hash($0, using: algorithm) == digest } ?? false }
+    }
+
+    private static func algorithm(of digest: [UInt8]) -> DigestAlgorithm? {
+        [.sha256, .sha1].first { $0.byteCount == digest.count }
+    }
+}
+
+struct DeleteCertificate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete-certificate", abstract: "Delete a certificate from a keychain.")
+
+    @OptionGroup var selection: CertificateSelection
+
+    func run() throws {
+        let session = try Session(keychains: selection.keychains, cards: false)
+        let item = try selection.resolve(in: session)
+        _ = try session.local(of: item)?.delete(matching: Query(item.reference))
+    }
+}
+
+struct DeleteIdentity: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete-identity", abstract: "Delete a certificate and its private key from a keychain.",
+        discussion: "A key that another certificate belongs to as well stays.")
+
+    @OptionGroup var selection: CertificateSelection
+
+    func run() throws {
+        let session = try Session(keychains: selection.keychains, cards: false)
+        let item = try selection.resolve(in: session)
+        _ = try session.local(of: item)?.delete(matching: Query(item.reference))
+        guard let hash = item.publicKeyHash else { return }
+        let anyOther: Attributes = [.publicKeyHash: .data(hash), .synchronizable: Query.anySynchronizable]
+        guard try session.searchList.items(matching: Query(.certificate, anyOther)).found.isEmpty else { return }
+        let keys: Attributes = [.applicationLabel: .data(hash), .synchronizable: Query.anySynchronizable]
+        try session.searchList.delete(matching: Query(.key, keys, limit: .all))
+    }
+}
+
+extension Certificate {
+    /// What people call it.
+    var title: String { commonName ?? subject.description }
+}

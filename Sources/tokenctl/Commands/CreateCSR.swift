@@ -1,0 +1,44 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+struct CreateCSR: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create-csr", abstract: "Request a certificate for a key on a card or in a local keychain.",
+        discussion: "The request is PKCS#10 in PEM, signed by the key itself.")
+
+    @OptionGroup var key: KeyOptions
+
+    @Option(name: .customShort("c"), help: ArgumentHelp("The common name of the subject.", valueName: "name"))
+    var commonName: String
+
+    @Option(name: .long, help: ArgumentHelp("A host name that it is for as well; for each name.", valueName: "name"))
+    var dns: [String] = []
+
+    @Option(
+        name: .long, help: ArgumentHelp("An e-mail address that it is for; for each address.", valueName: "address"))
+    var email: [String] = []
+
+    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Where the request goes.", valueName: "file"))
+    var output: String?
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var authentication: AuthenticationOptions
+
+    func run() throws {
+        let key = try key.resolve(in: Session(cards))
+        var request = CertificationRequest(
+            subject: try DistinguishedName(commonName: commonName), publicKey: try PublicKey(spki: key.publicKey))
+        request.subjectAlternativeNames = dns.map { .dns($0) } + email.map { .email($0) }
+        let algorithm = try CertificateBuilder.signatureAlgorithm(of: request.publicKey, digest: .sha256)
+        let scheme = SignatureScheme(kind: request.publicKey.kind, digest: .sha256, padding: .pkcs1)
+        let message = request.toBeSigned
+        let input = try scheme.signsMessage ? message : Digest.hash(message, using: .sha256)
+        let signature = try key.perform(
+            scheme.action(input), use: "sign a request", authentication: authentication.context())
+        let bytes = signature.bytes
+        let der = try request.assemble(signature: bytes.indices.map { bytes[$0] }, algorithm: algorithm)
+        try Output(path: output).write(Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8))
+    }
+}

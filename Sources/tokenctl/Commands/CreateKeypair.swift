@@ -1,0 +1,94 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+struct CreateKeypair: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create-keypair", abstract: "Make a key pair in a keychain.",
+        discussion: """
+            The sizes are those of RSA (2048 to 4096 bits) and of the curves P-256, P-384 and P-521. Dates are written \
+            as 2026-10-21, in UTC.
+            """)
+
+    enum Algorithm: String, CaseIterable, ExpressibleByArgument {
+        case rsa, ec, ed25519, x25519
+    }
+
+    @Option(name: .customShort("a"), help: "The kind of key.")
+    var algorithm = Algorithm.rsa
+
+    @Option(name: .customShort("s"), help: ArgumentHelp("The size in bits.", valueName: "size"))
+    var size: Int?
+
+    @Option(name: .customShort("f"), help: ArgumentHelp("When it becomes valid.", valueName: "date"))
+    var startDate: DateArgument?
+
+    @Option(name: .customShort("t"), help: ArgumentHelp("When it ends to be valid.", valueName: "date"))
+    var endDate: DateArgument?
+
+    @Option(name: .customShort("d"), help: ArgumentHelp("For how many days from now it is valid.", valueName: "days"))
+    var days: UInt16?
+
+    @Option(
+        name: .customShort("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
+    var keychain: String?
+
+    @OptionGroup var access: TrustedApplicationOptions
+
+    @Argument(help: "The label of both keys.")
+    var label = "Imported Private Key"
+
+    @OptionGroup var authentication: AuthenticationOptions
+
+    func validate() throws {
+        guard endDate == nil || days == nil else {
+            throw ValidationError("give either the last day (-t) or the number of days (-d)")
+        }
+    }
+
+    func run() throws {
+        access.explain()
+        let kind = try kind()
+        let opened = try LocalKeychain.named(keychain)
+        try opened.unlock(use: "store a key", authentication: authentication.context())
+        let key = try PrivateKey.generate(kind)
+        var attributes: Attributes = [.label: .string(label)]
+        attributes[.startDate] = startDate.map { .date($0.seconds) }
+        attributes[.endDate] = endDate.map { .date($0.seconds) }
+        if let days { attributes[.endDate] = .date(Clock.now + Int64(days) * 86_400) }
+        try opened.add(.publicKey(key.publicKey, attributes))
+        try opened.add(.privateKey(key, attributes))
+    }
+
+    private func kind() throws -> KeyKind {
+        switch (algorithm, size) {
+        case (.rsa, nil): return .rsa(bits: 2048)
+        case (.rsa, let bits?) where [2048, 3072, 4096].contains(bits): return .rsa(bits: bits)
+        case (.ec, nil), (.ec, 256): return .ecP256
+        case (.ec, 384): return .ecP384
+        case (.ec, 521): return .ecP521
+        case (.ed25519, nil), (.ed25519, 256): return .ed25519
+        case (.x25519, nil), (.x25519, 256): return .x25519
+        default:
+            throw KeychainError(
+                .unsupportedKeySize, "there are no \(algorithm.rawValue) keys of \(size ?? 0) bits",
+                remedy: "leave the size out")
+        }
+    }
+}
+
+/// A day, and perhaps a time of it, in UTC: `2026-10-21`, `2026-10-21-09:54:24`.
+struct DateArgument: ExpressibleByArgument {
+    /// Seconds since 1970.
+    let seconds: Int64
+
+    init?(argument: String) {
+        guard let match = argument.wholeMatch(of: /(\d{4})-(\d\d)-(\d\d)(?:[-T](\d\d):(\d\d)(?::(\d\d))?Z?)?/),
+            let seconds = Clock.seconds(
+                year: Int(match.1), month: Int(match.2), day: Int(match.3), hour: match.4.map { Int($0) } ?? 0,
+                minute: match.5.map { Int($0) } ?? 0, second: match.6.map { Int($0) } ?? 0)
+        else { return nil }
+        self.seconds = seconds
+    }
+}

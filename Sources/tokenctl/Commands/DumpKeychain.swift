@@ -1,0 +1,84 @@
+internal import ArgumentParser
+internal import Glibc
+internal import KeychainHost
+internal import TokenKit
+
+struct DumpKeychain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dump-keychain", abstract: "Print every item of keychains with its attributes.",
+        discussion: "Without a name, of all keychains and cards.")
+
+    @Flag(name: .customShort("a"), help: "Print who may use the items as well.")
+    var access = false
+
+    @Flag(name: .customShort("d"), help: "Print the data as well: passwords, certificates and private keys.")
+    var data = false
+
+    @OptionGroup var search: SearchOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var authentication: AuthenticationOptions
+
+    func validate() throws {
+        guard !(data && output.json) else { throw ValidationError("JSON has no data: leave out -d or --json") }
+    }
+
+    func run() throws {
+        let session = try search.session()
+        let items = try items(in: session)
+        guard !output.json else {
+            return try Listing.showJSON(items.map { ItemText.JSONItem($0, keychain: session.location(of: $0)) })
+        }
+        let context = try authentication.context()
+        for item in items {
+            try ItemText.show(item, in: session.location(of: item))
+            if access { print(DumpKeychain.access(to: item)) }
+            if data { try showData(of: item, in: session.local(of: item), context) }
+        }
+    }
+
+    /// Keychain after keychain, and in each class after class.
+    private func items(in session: Session) throws -> [Item] {
+        let classes = ItemClass.allCases.filter { $0 != .identity }
+        var items: [Item] = []
+        for member in session.searchList.members {
+            for itemClass in classes {
+                let query = try Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
+                let list = SearchList(tokens: [member])
+                do throws(KeychainError) {
+                    let result = try list.items(matching: query)
+                    items += result.found
+                    for failure in result.failures { printError("\(failure.keychain): \(failure.error)") }
+                } catch {
+                    printError("\(member.name): \(error)")
+                }
+            }
+        }
+        for failure in session.failures { printError("\(failure.keychain): \(failure.error)") }
+        return items
+    }
+
+    private static func access(to item: Item) -> String {
+        let who = item.isOnToken ? "whoever has the card; its keys want the PIN" : "every program of the owner"
+        return "access: \(who), as far as the keychain is unlocked"
+    }
+
+    private func showData(of item: Item, in keychain: LocalKeychain?, _ context: AuthenticationContext) throws {
+        print("data:")
+        if item.itemClass == .certificate {
+            print(QuotedText.string(item.der ?? []))
+        } else if let keychain, try hasSecret(item, keychain, context),
+            let secret = try keychain.secret(of: item.reference)
+        {
+            try StandardOutput.write(SecretText.quoted(secret), newline: true)
+        } else {
+            print(item.isPrivateKey ? "<not extractable>" : QuotedText.string(item.der ?? []))
+        }
+    }
+
+    /// Whether the item is of a kind that has a secret; then the keychain is unlocked for it.
+    private func hasSecret(_ item: Item, _ keychain: LocalKeychain, _ context: AuthenticationContext) throws -> Bool {
+        guard item.itemClass != .key || item[.keyClass]?.integer != KeyClass.public.rawValue else { return false }
+        try keychain.unlock(use: "read its secrets", authentication: context)
+        return true
+    }
+}

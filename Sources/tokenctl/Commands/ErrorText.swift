@@ -1,0 +1,44 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import TokenKit
+
+struct ErrorText: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "error", abstract: "Show what error codes mean, in decimal or hexadecimal digits.")
+
+    @Argument(parsing: .allUnrecognized, help: "The codes, as -25300 or 0xFFFF9D2C.")
+    var codes: [String]
+
+    @OptionGroup var output: OutputOptions
+
+    private struct Meaning: Encodable {
+        let code: Int32
+        let hex: String
+        let name: String?
+        let message: String
+    }
+
+    func run() throws {
+        let meanings = try codes.map { try meaning(of: $0) }
+        guard !output.json else { return try Listing.showJSON(meanings) }
+        for meaning in meanings {
+            print("Error: 0x\(meaning.hex) \(meaning.code) \(meaning.name.map { "\($0): " } ?? "")\(meaning.message)")
+        }
+    }
+
+    private func meaning(of text: String) throws -> Meaning {
+        guard let code = ErrorText.parse(text) else {
+            throw CommandError("'\(text)' is no error code", advice: "write it as -25300 or 0xFFFF9D2C")
+        }
+        let bits = UInt32(bitPattern: code)
+        let bytes = (0..<4).map { UInt8(truncatingIfNeeded: bits >> (24 - 8 * UInt32($0))) }
+        let error = ErrSec(rawValue: code)
+        return Meaning(code: code, hex: Hex.encode(bytes), name: error.name, message: error.message)
+    }
+
+    /// Decimal with a sign, or hexadecimal digits after `0x`, which then are the bits.
+    private static func parse(_ text: String) -> Int32? {
+        guard text.lowercased().hasPrefix("0x") else { return Int32(text) }
+        return UInt32(text.dropFirst(2), radix: 16).map { Int32(bitPattern: $0) }
+    }
+}

@@ -1,0 +1,104 @@
+internal import ArgumentParser
+internal import Glibc
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+struct ExportSmartcard: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export-smartcard", abstract: "Print what is on cards, or write it to files.",
+        discussion: "With -e certificates and public keys go to files in PEM, 9A.crt and 9A.pub for the key 9A.")
+
+    /// What is printed, by the names of macOS's `security`.
+    enum Kind: String, CaseIterable, ExpressibleByArgument {
+        case certs, privKeys, identities, all
+    }
+
+    @Option(
+        name: .customShort("i"),
+        help: ArgumentHelp("The card by its id, as list-smartcards prints it, instead of all.", valueName: "id"))
+    var token: String?
+
+    @Option(name: .customShort("t"), help: "What to print.")
+    var kind: Kind?
+
+    @Option(name: .customShort("e"), help: ArgumentHelp("The folder for the files.", valueName: "folder"))
+    var folder: String?
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
+
+    /// Items of one kind, as `security` calls it.
+    private struct Section: Encodable {
+        let name: String
+        let items: [ItemText.JSONItem]
+    }
+
+    func validate() throws {
+        guard kind == nil || folder == nil else { throw ValidationError("-e writes everything: leave out -t") }
+    }
+
+    func run() throws {
+        let session = try Session(cards, locals: false)
+        guard let folder else { return try show(session) }
+        try write(session, to: folder)
+    }
+
+    // MARK: Printing
+
+    private func show(_ session: Session) throws {
+        var sections: [Section] = []
+        func add(_ name: String, _ wanted: Kind, _ items: () throws -> [Item]) throws {
+            guard kind ?? .all == .all || kind == wanted else { return }
+            let found = try items().map { ItemText.JSONItem($0, keychain: session.location(of: $0)) }
+            sections.append(Section(name: name, items: found))
+        }
+        try add("certificate", .certs) { try items(.certificate, session) }
+        try add("private key", .privKeys) { try items(.key, session) }
+        try add("identity", .identities) {
+            let query = try Query(.identity, attributes, limit: .all)
+            return session.reporting(try session.searchList.identities(matching: query)).map(\.certificate)
+        }
+        guard !output.json else {
+            let pairs = sections.map { ($0.name, $0.items) }
+            return try Listing.showJSON(Dictionary(pairs) { first, _ in first })
+        }
+        for section in sections {
+            for (number, item) in section.items.enumerated() {
+                print("\n==== \(section.name) #\(number + 1)")
+                for (name, value) in item.attributes.sorted(by: { $0.key < $1.key }) {
+                    print("\t\(name) : \(Listing.printable(value))")
+                }
+                print("====")
+            }
+        }
+    }
+
+    private var attributes: Attributes {
+        var attributes: Attributes = [.synchronizable: Query.anySynchronizable]
+        attributes[.tokenID] = token.map { .string($0) }
+        return attributes
+    }
+
+    private func items(_ itemClass: ItemClass, _ session: Session) throws -> [Item] {
+        session.reporting(try session.searchList.items(matching: Query(itemClass, attributes, limit: .all)))
+    }
+
+    // MARK: Writing
+
+    private func write(_ session: Session, to folder: String) throws {
+        let found = try items(.certificate, session) + items(.key, session)
+        guard let first = found.first else { throw KeychainError(.itemNotFound, "no card has anything to export") }
+        guard found.allSatisfy({ $0.keychain == first.keychain }) else {
+            throw CommandError("more than one card is inserted", advice: "choose one with -i")
+        }
+        guard unsafe mkdir(folder, 0o777) == 0 || errno == EEXIST else {
+            throw CommandError("cannot make the folder '\(folder)'", unsafe String(cString: strerror(errno)))
+        }
+        for item in found {
+            let (ending, label) = item.itemClass == .certificate ? ("crt", "CERTIFICATE") : ("pub", "PUBLIC KEY")
+            guard let der = item.der, let name = item.objectName.split(separator: " ").first else { continue }
+            try Output(path: "\(folder)/\(name).\(ending)").write(Array(PEM.encode(der, label: label).utf8))
+        }
+    }
+}

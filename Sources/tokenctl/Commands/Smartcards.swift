@@ -1,0 +1,53 @@
+internal import ArgumentParser
+internal import TokenKit
+
+struct Smartcards: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Enable and disable drivers of cards.", subcommands: [Token.self])
+
+    struct Token: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List, enable or disable drivers.",
+            discussion:
+                "A driver is named by what stands before the colon of a card's id. Cards of one that is disabled are left alone."
+        )
+
+        @Flag(name: .customShort("l"), help: "List the drivers that are disabled.")
+        var list = false
+
+        @Option(name: .customShort("e"), help: ArgumentHelp("Enable a driver.", valueName: "driver"))
+        var enabled: String?
+
+        @Option(name: .customShort("d"), help: ArgumentHelp("Disable a driver.", valueName: "driver"))
+        var disabled: String?
+
+        @OptionGroup var output: OutputOptions
+
+        func validate() throws {
+            guard [list, enabled != nil, disabled != nil].filter({ $0 }).count == 1 else {
+                throw ValidationError("choose one of -l, -e and -d")
+            }
+        }
+
+        func run() throws {
+            var drivers = try DisabledDrivers()
+            if let enabled {
+                try drivers.change { $0.remove(try Token.known(enabled)) }
+            } else if let disabled {
+                try drivers.change { $0.insert(try Token.known(disabled)) }
+            } else if output.json {
+                try Listing.showJSON(drivers.names.sorted())
+            } else {
+                for name in drivers.names.sorted() { print("\t\"\(name)\"") }
+            }
+        }
+
+        private static func known(_ name: String) throws -> String {
+            let names = Session.drivers().map(\.name)
+            guard names.contains(name) else {
+                throw CommandError("there is no driver '\(name)'", advice: "there is \(names.joined(separator: ", "))")
+            }
+            return name
+        }
+    }
+}

@@ -1,0 +1,171 @@
+internal import ArgumentParser
+internal import FoundationEssentials
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+struct VerifyCert: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify-cert", abstract: "Check whether a certificate is trusted.",
+        discussion: """
+            Nothing is fetched from the network and no revocation is looked up. Trusted are the roots of the system \
+            (SSL_CERT_FILE, else /etc/ssl/certs/ca-certificates.crt), or those of -r.
+            """)
+
+    /// What it must be fit for.
+    enum Purpose: String, CaseIterable, ExpressibleByArgument {
+        case basic, ssl, smime, codeSign, eap, timestamping
+
+        func usage(isClient: Bool) -> OID? {
+            switch self {
+            case .basic: nil
+            case .ssl, .eap: isClient ? .clientAuthentication : .serverAuthentication
+            case .smime: .emailProtection
+            case .codeSign: .codeSigning
+            // id-kp-timeStamping, RFC 5280 §4.2.1.12
+            case .timestamping: "1.3.6.1.5.5.7.3.8"
+            }
+        }
+    }
+
+    @Option(
+        name: .customShort("c"),
+        help: ArgumentHelp("Files with the certificate and then others of its chain; for each file.", valueName: "file")
+    )
+    var certificates: [String] = []
+
+    @Option(name: .customShort("r"), help: ArgumentHelp("Files with the roots that are trusted.", valueName: "file"))
+    var roots: [String] = []
+
+    @Option(name: .customShort("p"), help: "What it must be fit for.")
+    var policy = Purpose.basic
+
+    @Flag(name: .customShort("C"), help: "With ssl and eap, the certificate of a client, not of a server.")
+    var isClient = false
+
+    @Option(name: .customShort("d"), help: ArgumentHelp("When it must be valid, as 2026-10-21.", valueName: "date"))
+    var date: DateArgument?
+
+    @Option(
+        name: .customShort("k"), help: ArgumentHelp("Keychains with certificates that may help.", valueName: "keychain")
+    )
+    var keychains: [String] = []
+
+    @Option(
+        name: [.customShort("n"), .customShort("s"), .customShort("e")],
+        help: ArgumentHelp("The host name or e-mail address that it must be for.", valueName: "name"))
+    var name: String?
+
+    @Flag(name: .customShort("N"), help: "Search no keychains.")
+    var noKeychains = false
+
+    @Flag(name: .customShort("L"), help: "Fetch nothing from the network; that is so in any case.")
+    var localOnly = false
+
+    @Flag(name: .customShort("l"), help: "Accept the certificate of an authority.")
+    var acceptsAuthority = false
+
+    @Flag(name: .customShort("q"), help: "Print nothing.")
+    var quiet = false
+
+    @Flag(name: .customShort("P"), help: "Print the chain as PEM.")
+    var pem = false
+
+    @OptionGroup var output: OutputOptions
+
+    private struct Verdict: Encodable {
+        let isTrusted: Bool
+        var reason: String?
+        var chain: [String] = []
+    }
+
+    func validate() throws {
+        guard !certificates.isEmpty || !roots.isEmpty else {
+            throw ValidationError("give the certificate's file (-c)")
+        }
+    }
+
+    func run() throws {
+        let verdict = try verdict()
+        if output.json, !quiet { try Listing.showJSON(verdict) }
+        guard verdict.isTrusted else {
+            if quiet || output.json { throw ExitCode(1) }
+            throw KeychainError(.notTrusted, verdict.reason)
+        }
+        guard !quiet, !output.json else { return }
+        if pem { verdict.chain.forEach { print($0, terminator: "") } }
+        print("...certificate verification successful.")
+    }
+
+    private func verdict() throws -> Verdict {
+        let trusted = try roots.isEmpty ? VerifyCert.systemRoots() : roots.flatMap(VerifyCert.certificates)
+        var chain = try certificates.flatMap(VerifyCert.certificates)
+        // With roots alone, the first is checked against itself.
+        if chain.isEmpty { chain = Array(trusted.prefix(1)) }
+        guard let leaf = chain.first else { throw CommandError("there is no certificate to check") }
+        if let reason = unfitness(of: leaf) { return Verdict(isTrusted: false, reason: reason) }
+        let outcome = try CertificateChain.verify(
+            leaf, intermediates: chain.dropFirst() + helpers(), roots: trusted, at: date?.seconds ?? Clock.now)
+        switch outcome {
+        case .trusted(let chain): return Verdict(isTrusted: true, chain: chain.map(\.pem))
+        case .untrusted(let reason, let depth):
+            let whose = depth == 0 ? "" : ", of number \(depth) above it"
+            return Verdict(isTrusted: false, reason: "the certificate is not trusted: \(reason)\(whose)")
+        }
+    }
+
+    /// Why the certificate is not for this use or name; nil where it is.
+    private func unfitness(of leaf: Certificate) -> String? {
+        if leaf.isCA, !acceptsAuthority, !certificates.isEmpty {
+            return "the certificate is that of an authority (pass -l to accept it)"
+        }
+        if let usage = policy.usage(isClient: isClient), let allowed = leaf.extendedKeyUsage,
+            !allowed.contains(usage), !allowed.contains(.anyExtendedKeyUsage)
+        {
+            return "the certificate is not for \(policy.rawValue)"
+        }
+        guard let name, !isNamed(leaf, name) else { return nil }
+        return "the certificate is not for '\(name)'"
+    }
+
+    private func isNamed(_ leaf: Certificate, _ name: String) -> Bool {
+        if policy == .smime || name.contains("@") {
+            return leaf.emailAddresses.contains { $0.lowercased() == name.lowercased() }
+        }
+        return leaf.subjectAlternativeNames.contains { alternative in
+            if case .dns(let pattern) = alternative { HostName.matches(name, pattern) } else { false }
+        }
+    }
+
+    /// The certificates of the keychains.
+    private func helpers() throws -> [Certificate] {
+        guard !noKeychains else { return [] }
+        let session = try Session(keychains: keychains, cards: false)
+        let found = session.reporting(
+            try session.searchList.items(matching: Query.all(.certificate, commonName: nil)))
+        return found.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
+    }
+
+    private static func systemRoots() throws -> [Certificate] {
+        let file = ProcessInfo.processInfo.environment["SSL_CERT_FILE"] ?? "/etc/ssl/certs/ca-certificates.crt"
+        return try Certificate.all(in: Input(file).whole(limit: 16 << 20))
+    }
+
+    private static func certificates(in file: String) throws -> [Certificate] {
+        let found = try Certificate.all(in: Input(file).whole())
+        guard !found.isEmpty else { throw CommandError("'\(file)' holds no certificate") }
+        return found
+    }
+}
+
+/// Names of hosts in certificates, RFC 6125 §6.4.
+enum HostName {
+    /// Whether a name in a certificate stands for the host; a `*` in it stands for the first label alone.
+    static func matches(_ host: String, _ pattern: String) -> Bool {
+        let labels = host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
+        let expected = pattern.lowercased().split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count == expected.count, !labels.contains("") else { return false }
+        guard expected.first == "*" else { return labels == expected }
+        return expected.count > 2 && labels.dropFirst() == expected.dropFirst()
+    }
+}

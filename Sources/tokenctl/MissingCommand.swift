@@ -1,0 +1,50 @@
+/// Subcommands of macOS's `security` that there is nothing for on Linux: why not, and what to use instead.
+enum MissingCommand {
+    static let reasons: [String: CommandError] = {
+        var reasons: [String: CommandError] = [:]
+        for (names, why, instead) in rows {
+            for name in names { reasons[name] = CommandError("there is no '\(name)' here", why, advice: instead) }
+        }
+        return reasons
+    }()
+
+    private static let rows: [(names: [String], why: String, instead: String)] = [
+        (
+            ["set-generic-password-partition-list", "set-internet-password-partition-list", "set-key-partition-list"],
+            "nothing keeps one program of yours from another, so there is nothing to allow",
+            "leave it out; lock-keychain keeps all of them out"
+        ),
+        (
+            ["set-identity-preference", "get-identity-preference"],
+            "programs on Linux choose the identity themselves", "name it to the program as find-identity prints it"
+        ),
+        (
+            [
+                "add-trusted-cert", "remove-trusted-cert", "dump-trust-settings", "user-trust-settings-enable",
+                "trust-settings-export", "trust-settings-import",
+            ],
+            "trust belongs to the whole system, and p11-kit keeps it", "use 'trust anchor' and 'trust list'"
+        ),
+        (["cms"], "messages are made by other programs", "use 'openssl cms', or gpgsm"),
+        (
+            ["create-db", "recode-keychain", "create-key-loop"], "keychains are the only databases",
+            "use create-keychain"
+        ),
+        (
+            ["authorize", "authorizationdb", "execute-with-privileges"],
+            "rights are granted by polkit and sudo", "use pkexec, pkcheck or sudo"
+        ),
+        (
+            ["create-filevaultmaster-keychain", "filevault"], "disks are encrypted by LUKS",
+            "use cryptsetup or systemd-cryptenroll"
+        ),
+        (["leaks"], "that is a tool for its developers", "use 'valgrind tokenctl …'"),
+        (
+            [
+                "install-mds", "platformsso", "requirement-evaluate", "translocate-create", "translocate-policy-check",
+                "translocate-status-check", "translocate-original-path",
+            ],
+            "it serves a mechanism that only macOS has", "there is nothing to be done instead"
+        ),
+    ]
+}

@@ -1,0 +1,73 @@
+internal import TokenKit
+
+/// Secrets as macOS's `security` prints them. What is printed is a secret too, and is overwritten as one.
+enum SecretText {
+    /// As it is where all of it is printable, else in hexadecimal digits.
+    static func plain(_ secret: borrowing Secret) -> Secret {
+        let bytes = secret.bytes
+        var isPrintable = true
+        for index in bytes.indices where !(0x20...0x7E).contains(bytes[index]) { isPrintable = false }
+        guard !isPrintable else { return secret.clone() }
+        return Secret(capacity: 2 * bytes.count) { output in
+            for index in bytes.indices {
+                output.append(digit(bytes[index] >> 4))
+                output.append(digit(bytes[index] & 0x0F))
+            }
+        }
+    }
+
+    /// In quotation marks, as attributes are.
+    static func quoted(_ secret: borrowing Secret) -> Secret {
+        let bytes = secret.bytes
+        return Secret(capacity: QuotedText.room(for: bytes.count)) { output in
+            QuotedText.write(bytes) { output.append($0) }
+        }
+    }
+
+    private static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x57 + nibble }
+}
+
+/// Bytes as macOS's `security` prints them: text in quotation marks, and hexadecimal digits before it where not all of it
+/// is printable, as in `0x68C3A9  "h\303\251"`.
+enum QuotedText {
+    static func string(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        write(bytes.span) { text.append($0) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The most that `count` bytes become: prefix, two digits and four octal characters a byte, blanks and marks.
+    static func room(for count: Int) -> Int { 6 + 6 * count }
+
+    static func write(_ bytes: Span<UInt8>, to append: (UInt8) -> Void) {
+        func put(_ text: StaticString) { for byte in text.description.utf8 { append(byte) } }
+        var (hasText, hasOther) = (false, false)
+        for index in bytes.indices {
+            if isPlain(bytes[index]) { hasText = true } else { hasOther = true }
+        }
+        if hasOther {
+            put("0x")
+            for index in bytes.indices {
+                append(digit(bytes[index] >> 4))
+                append(digit(bytes[index] & 0x0F))
+            }
+            put(hasText ? "  " : " ")
+        }
+        guard hasText else { return }
+        put("\"")
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if isPlain(byte) {
+                append(byte)
+            } else {
+                put("\\")
+                for shift in [6, 3, 0] as [UInt8] { append(0x30 + (byte >> shift & 7)) }
+            }
+        }
+        put("\"")
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) && byte != 0x5C }
+
+    private static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x37 + nibble }
+}

@@ -1,0 +1,74 @@
+internal import KeychainHost
+internal import TokenKit
+
+extension Session {
+    /// The keychain file that an item was found in; nil for one on a card.
+    func local(of item: Item) -> LocalKeychain? {
+        locals.first { $0.identifier == item.keychain }
+    }
+
+    /// Where an item was found: the file, or the token's id.
+    func location(of item: Item) -> String {
+        local(of: item)?.path ?? item.keychain.rawValue
+    }
+
+    /// The same with these cards alone.
+    func limited(to tokens: [TokenID]) -> Session {
+        var session = self
+        session.keep { slot in
+            let identity = (try? TokenKeychain(slot).identity()) ?? nil
+            return identity.map { tokens.contains($0.id) } ?? false
+        }
+        return session
+    }
+
+    /// What `body` makes of each card that is inserted; one that cannot be read hides no other.
+    func eachCard<Element>(
+        _ body: (TokenKeychain, TokenIdentity) -> Element
+    ) -> SearchList.Result<Element> {
+        var result = SearchList.Result<Element>()
+        for token in tokens {
+            do throws(KeychainError) {
+                if let identity = try token.identity() { result.found.append(body(token, identity)) }
+            } catch {
+                result.failures.append(SearchList.Failure(keychain: token.name, error: error))
+            }
+        }
+        return result
+    }
+
+    /// The one card that is meant.
+    func onlyCard() throws -> TokenKeychain {
+        if let failure = failures.first { throw failure.error }
+        let present = try tokens.filter { try $0.identity() != nil }
+        guard let first = present.first else {
+            throw KeychainError(.noSuchKeychain, "no card that can be used is inserted", remedy: "insert one")
+        }
+        guard present.count == 1 else {
+            let names = present.map { "'\($0.name)'" }.joined(separator: ", ")
+            throw CommandError("more than one card is inserted", "in \(names)", advice: "choose one with --reader")
+        }
+        return first
+    }
+}
+
+/// What people know the keychains of a listing by: a file's name, a card's label.
+struct KeychainNames {
+    private var names: [String: String] = [:]
+
+    init(_ session: Session) {
+        for keychain in session.locals { names[keychain.identifier.rawValue] = keychain.name }
+        for identity in session.eachCard({ $1 }).found { names[identity.id.description] = identity.label }
+    }
+
+    subscript(item: Item) -> String { names[item.keychain.rawValue] ?? item.keychain.rawValue }
+}
+
+extension Item {
+    /// The object's name on its card with what it is for, or the item's label.
+    var objectName: String {
+        guard case .token(_, let object) = reference.target else { return label ?? "" }
+        let name = String(decoding: object.prefix { $0 != 0 }, as: UTF8.self)
+        return label.map { "\(name) \($0)" } ?? name
+    }
+}

@@ -1,0 +1,124 @@
+import Testing
+import TokenKit
+
+@testable import tokenctl
+
+/// Text that comes in and goes out in the forms of macOS's `security`.
+@Suite struct TextTests {
+    @Test(arguments: [
+        ("", ""), ("abc", #""abc""#), ("a\"b", #""a"b""#), ("a\\b", #"0x615C62  "a\134b""#), ("é", "0xC3A9 "),
+        ("hé", #"0x68C3A9  "h\303\251""#), ("\0", "0x00 "), (" ", #"" ""#), ("\n", "0x0A "),
+        ("~\u{7F}", #"0x7E7F  "~\177""#),
+    ])
+    func `Bytes come in quotation marks, and in digits where not all are text`(_ text: String, _ expected: String) {
+        #expect(QuotedText.string(Array(text.utf8)) == expected)
+    }
+
+    @Test func `A secret looks like any other bytes, and fits the room that was made for it`() {
+        for bytes in [[], [0x41], [0x5C], [0x00], Array(0...255)] as [[UInt8]] {
+            let quoted = SecretText.quoted(Secret(copying: bytes.span))
+            #expect(text(quoted) == QuotedText.string(bytes))
+            #expect(quoted.count <= QuotedText.room(for: bytes.count))
+        }
+    }
+
+    @Test(arguments: [
+        ("", ""), ("abc~ ", "abc~ "), ("a\\b", "a\\b"), ("a\nb", "610a62"), ("é", "c3a9"), ("\u{7F}", "7f"),
+    ])
+    func `A password alone is as it is, or digits`(_ password: String, _ expected: String) {
+        #expect(text(SecretText.plain(Secret(copying: Array(password.utf8).span))) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("", []), ("  ", []), ("a b", ["a", "b"]), (" a\tb ", ["a", "b"]), ("'a b' c", ["a b", "c"]),
+            ("\"a 'b\"", ["a 'b"]), ("a\\ b", ["a b"]), ("''", [""]), ("a''b", ["ab"]), ("'\\'", ["\\"]),
+            ("\"\\\"\"", ["\""]), ("a\"", nil), ("'", nil), ("a\\", nil),
+        ] as [(String, [String]?)])
+    func `A line is words as in a shell`(_ line: String, _ words: [String]?) {
+        #expect(CommandWords.split(line) == words)
+    }
+
+    @Test(arguments: [
+        ("www.example.com", "www.example.com", true), ("WWW.example.com", "www.EXAMPLE.com", true),
+        ("www.example.com", "*.example.com", true), ("example.com", "*.example.com", false),
+        ("a.b.example.com", "*.example.com", false), ("example.com", "*.com", false), ("com", "*", false),
+        ("www.example.com", "w*.example.com", false), ("", "", false), ("a..b", "a..b", false),
+    ])
+    func `A star in a certificate stands for one label`(_ host: String, _ pattern: String, _ isMatch: Bool) {
+        #expect(HostName.matches(host, pattern) == isMatch)
+    }
+
+    @Test(
+        arguments: [
+            ("1970-01-01", 0), ("2026-10-21", 1_792_540_800), ("2026-10-21-09:54:24", 1_792_576_464),
+            ("2026-10-21T09:54:24Z", 1_792_576_464), ("2024-02-29", 1_709_164_800), ("2023-02-29", nil),
+            ("2026-13-01", nil),
+            ("2026-10-21-25:00", nil), ("yesterday", nil), ("", nil),
+        ] as [(String, Int64?)])
+    func `A date is a day that there is`(_ text: String, _ seconds: Int64?) {
+        #expect(DateArgument(argument: text)?.seconds == seconds)
+    }
+
+    @Test(
+        arguments: [
+            ("http", "http", 0x6874_7470), ("ssh", "ssh ", 0x7373_6820), ("", nil, 0), ("https", nil, 0), ("é", nil, 0),
+        ] as [(String, String?, Int64)])
+    func `A code has four characters`(_ argument: String, _ text: String?, _ number: Int64) {
+        let code = CharacterCode(argument: argument)
+        #expect(code?.text == text)
+        #expect(code == nil || code?.number == number)
+    }
+
+    @Test func `A bare -w is asked for, and the older -p with it`() {
+        let ask = PasswordArgument.ask
+        let expansions: [([String], [String])] = [
+            (["add-generic-password", "-w"], ["add-generic-password", "-w", ask]),
+            (["add-internet-password", "-w", "-U"], ["add-internet-password", "-w", ask, "-U"]),
+            (["add-generic-password", "-w", "secret"], ["add-generic-password", "-w", "secret"]),
+            (["add-generic-password", "-p", "secret"], ["add-generic-password", "-w", "secret"]),
+            (["add-internet-password", "-p", "/path"], ["add-internet-password", "-p", "/path"]),
+            (["find-generic-password", "-w"], ["find-generic-password", "-w"]), ([], []),
+        ]
+        for (arguments, expanded) in expansions { #expect(PasswordArgument.expanded(arguments) == expanded) }
+    }
+
+    @Test(arguments: [
+        ("login.keychain-db", "login.keychain"), ("/a/b.keychain-db", "/a/b.keychain"), ("login", "login"),
+        ("login.keychain", "login.keychain"), ("my-db", "my-db"), ("", ""),
+    ])
+    func `What macOS adds to a keychain's name is taken off`(_ name: String, _ normalized: String) {
+        #expect(KeychainName.normalized(name) == normalized)
+    }
+
+    @Test(arguments: [
+        ("piv:72f230a0", "piv:72f230a0"), ("/piv:72f230a0", nil), ("other:72f230a0", nil), ("login", nil),
+        ("piv:", nil),
+        ("", nil),
+    ])
+    func `A card is named by its driver and number`(_ name: String, _ id: String?) {
+        #expect(NamedKeychain.tokenID(name)?.description == id)
+    }
+
+    @Test func `The beginning of one command's name is enough`() throws {
+        #expect(try CommandName.completed(["find-gen", "-w"]) == ["find-generic-password", "-w"])
+        #expect(try CommandName.completed(["help", "unlock"]) == ["help", "unlock-keychain"])
+        #expect(try CommandName.completed(["sign"]) == ["sign"])
+        #expect(try CommandName.completed(["frob"]) == ["frob"])
+        #expect(try CommandName.completed(["--version"]) == ["--version"])
+        #expect(try CommandName.completed([]).isEmpty)
+        #expect(throws: CommandError.self) { try CommandName.completed(["find-"]) }
+        for name in CommandName.all { #expect(try CommandName.completed([name]) == [name]) }
+    }
+
+    @Test func `No command is both there and missing`() {
+        #expect(Set(CommandName.all).isDisjoint(with: MissingCommand.reasons.keys))
+        #expect(Set(CommandName.all).count == CommandName.all.count)
+        for reason in MissingCommand.reasons.values { #expect(reason.description.hasSuffix(")")) }
+    }
+
+    private func text(_ secret: borrowing Secret) -> String {
+        let bytes = secret.bytes
+        return String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+    }
+}
