@@ -25,7 +25,7 @@ import TokenKit
         #expect(try lines(.printedInformation, Fixture.printed).first == "Name: Golden PIV")
         #expect(
             try lines(.securityObject, Fixture.securityObject) == [
-                "Signed containers: 3000 6003 6010 3001", "Signed data: 3 bytes",
+                "Signed containers: 3000 6030 6010 3001", "Signed data: 3 bytes",
             ])
         #expect(
             try lines(.cardCapability, Fixture.cardCapability)
