@@ -1,5 +1,3 @@
-public import TokenKit
-
 /// A member of the search list: a local file, or a card.
 public protocol Keychain: Sendable {
     /// What people know it by: a file's name, or a card's label.
@@ -43,41 +41,4 @@ public enum KeySelector: Hashable, Sendable {
     case publicKeyHash([UInt8])
     /// By the reference of its item. A search list takes the reference of an identity or a certificate as well.
     case reference(PersistentReference)
-}
-
-/// A private key, wherever it lives: what it can do, it does there.
-public protocol KeychainKey: Sendable {
-    /// The name of the keychain it is in, ``Keychain/name``.
-    var keychainName: String { get }
-
-    /// Its object on the card, or its label.
-    var name: String { get }
-
-    /// The public half as a DER SubjectPublicKeyInfo.
-    var publicKey: [UInt8] { get }
-
-    /// The certificate that is kept with it, in DER.
-    var certificate: [UInt8]? { get }
-
-    /// Signs, decrypts or agrees.
-    ///
-    /// - Parameters:
-    ///   - use: what for, in words that complete "PIN to …".
-    ///   - authentication: who is asked where a PIN or password is needed.
-    func perform(
-        _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
-    ) throws(KeychainError) -> Secret
-}
-
-/// Who is asked where a PIN or password is needed, and how far that may go.
-public struct AuthenticationContext: Sendable {
-    public let prompter: any Prompter
-
-    /// Whether the last try of a PIN may be spent without asking.
-    public let lastTry: LastTry
-
-    public init(prompter: any Prompter = NoPrompter(), lastTry: LastTry = .keep) {
-        self.prompter = prompter
-        self.lastTry = lastTry
-    }
 }

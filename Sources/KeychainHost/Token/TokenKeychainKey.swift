@@ -1,3 +1,4 @@
+internal import SystemCrypto
 internal import TokenKit
 
 /// A private key on the card that was in a reader when the key was listed.
@@ -11,6 +12,17 @@ struct TokenKeychainKey: KeychainKey {
     var name: String { object.id.rawValue }
     var publicKey: [UInt8] { key.publicKey }
     var certificate: [UInt8]? { object.certificate }
+
+    /// A token does the bare operations; padding and hashing are done here.
+    func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        switch (operation, algorithm.scheme) {
+        case (.sign, .rsaSignatureRaw), (.sign, .ecdsa(.digest, nil, .x962)), (.sign, .ed25519):
+            key.usage.contains(.sign)
+        case (.decrypt, .rsaEncryption(.raw)): key.usage.contains(.decrypt)
+        case (.keyExchange, .keyExchange(.standard, nil)): key.usage.contains(.agree)
+        default: false
+        }
+    }
 
     /// Uses what was verified in this session where the key's policy lets it, else asks for the PIN and presents it in
     /// the transaction of the operation.

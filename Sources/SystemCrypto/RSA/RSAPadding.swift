@@ -8,9 +8,27 @@ public enum RSAPadding {
     public static func pkcs1Signature(
         digest: [UInt8], algorithm: DigestAlgorithm, keyBytes: Int
     ) throws(CryptoError) -> [UInt8] {
-        guard digest.count == algorithm.byteCount else { throw CryptoError(.invalidLength, "digest") }
+        try pkcs1Raw(digestInfo(digest, algorithm: algorithm), keyBytes: keyBytes)
+    }
+
+    /// The DER of a `DigestInfo`, RFC 8017 §9.2: a digest and the name of its hash function.
+    ///
+    /// - Throws: `invalidLength` for a digest of another length than the algorithm's.
+    public static func digestInfo(_ digest: [UInt8], algorithm: DigestAlgorithm) throws(CryptoError) -> [UInt8] {
+        guard digest.count == algorithm.byteCount else {
+            throw CryptoError(.invalidLength, "digest of \(digest.count) bytes")
+        }
+        return encodedDigestInfo(digest, algorithm)
+    }
+
+    /// The length of a `DigestInfo` in bytes.
+    public static func digestInfoLength(_ algorithm: DigestAlgorithm) -> Int {
+        encodedDigestInfo([UInt8](repeating: 0, count: algorithm.byteCount), algorithm).count
+    }
+
+    private static func encodedDigestInfo(_ digest: [UInt8], _ algorithm: DigestAlgorithm) -> [UInt8] {
         let identifier = DER.sequence([DER.objectIdentifier(algorithm.identifier), [0x05, 0x00]])
-        return try pkcs1Raw(DER.sequence([identifier, DER.octetString(digest)]), keyBytes: keyBytes)
+        return DER.sequence([identifier, DER.octetString(digest)])
     }
 
     /// Block type 1 of PKCS #1 v1.5 over bytes that the caller put together: `00 01 FF … FF 00` and the bytes.
@@ -46,8 +64,8 @@ public enum RSAPadding {
         return [UInt8](repeating: 0, count: (keyBits + 7) / 8 - encodedLength) + block + hash + [0xBC]
     }
 
-    /// The bytes around a message: two of header, eight of padding, one of separator.
-    static let pkcs1Overhead = 11
+    /// The bytes that PKCS #1 v1.5 puts around a message: two of header, eight of padding, one of separator.
+    public static let pkcs1Overhead = 11
 }
 
 extension DigestAlgorithm {

@@ -4,6 +4,8 @@ public import TokenKit
 public enum AESGCM {
     /// Length of a nonce in bytes. A nonce must not be used twice under one key.
     public static let nonceLength = 12
+    /// Lengths of nonces that are taken from other programs' formats.
+    public static let nonceLengths = 8...64
     /// Length of the authentication tag in bytes.
     public static let tagLength = 16
 

@@ -19,15 +19,26 @@ struct CipherContext: ~Copyable {
         let cipher = try unsafe Handle(name, failing: .unsupported, release: EVP_CIPHER_free) { context in
             unsafe EVP_CIPHER_fetch(context, name, nil)
         }
+        let isGCM = unsafe EVP_CIPHER_get_mode(cipher.pointer) == EVP_CIPH_GCM_MODE
+        let vectorLength = unsafe Int(EVP_CIPHER_get_iv_length(cipher.pointer))
         guard unsafe key.count == Int(EVP_CIPHER_get_key_length(cipher.pointer)),
-            unsafe initializationVector.count == Int(EVP_CIPHER_get_iv_length(cipher.pointer))
+            isGCM ? AESGCM.nonceLengths ~= initializationVector.count : initializationVector.count == vectorLength
         else { throw CryptoError(.invalidLength, name) }
         let handle = try unsafe Handle(name, release: EVP_CIPHER_CTX_free) { _ in unsafe EVP_CIPHER_CTX_new() }
+        if isGCM {
+            let length = Int32(truncatingIfNeeded: initializationVector.count)
+            try unsafe OpenSSL.check(name) { _ in
+                unsafe EVP_CipherInit_ex2(handle.pointer, cipher.pointer, nil, nil, direction.rawValue, nil) == 1
+                    ? EVP_CIPHER_CTX_ctrl(handle.pointer, EVP_CTRL_AEAD_SET_IVLEN, length, nil) : 0
+            }
+        }
         try unsafe key.bytes.withPointer { key, _ throws(CryptoError) in
             try unsafe initializationVector.span.withPointer { vector, length throws(CryptoError) in
                 try unsafe OpenSSL.check(name) { _ in
+                    // Given once more, the cipher would take back the length of the vector.
                     unsafe EVP_CipherInit_ex2(
-                        handle.pointer, cipher.pointer, key, length == 0 ? nil : vector, direction.rawValue, nil)
+                        handle.pointer, isGCM ? nil : cipher.pointer, key, length == 0 ? nil : vector,
+                        direction.rawValue, nil)
                 }
             }
         }

@@ -1,0 +1,91 @@
+internal import Synchronization
+public import TokenKit
+
+/// Who is asked where a PIN or password is needed, and what a program has put in so that nobody need be.
+///
+/// It is made once and used for any number of operations. What was put in comes before any question, and is forgotten
+/// once a card or keychain refused it: nothing is sent twice. Keychain semantics 3.3 and 4.4.
+public struct AuthenticationContext: Sendable {
+    /// What a credential is for.
+    public enum CredentialKind: Sendable, Hashable {
+        case pin
+        case password
+        /// What an item asks for on top of its keychain's password.
+        case applicationPassword
+    }
+
+    public let prompter: any Prompter
+
+    /// Whether the last try of a PIN may be spent without asking.
+    public let lastTry: LastTry
+
+    private let credentials: Credentials
+
+    public init(prompter: any Prompter = NoPrompter(), lastTry: LastTry = .keep) {
+        self.init(prompter: prompter, lastTry: lastTry, credentials: Credentials())
+    }
+
+    private init(prompter: any Prompter, lastTry: LastTry, credentials: Credentials) {
+        self.prompter = prompter
+        self.lastTry = lastTry
+        self.credentials = credentials
+    }
+
+    /// Puts in a credential, in place of one it had of the kind.
+    public func setCredential(_ secret: consuming Secret, _ kind: CredentialKind) {
+        credentials.set(secret, kind)
+    }
+
+    /// Forgets a credential.
+    public func removeCredential(_ kind: CredentialKind) {
+        credentials.set(nil, kind)
+    }
+
+    /// Whether there is a credential of the kind.
+    public func hasCredential(_ kind: CredentialKind) -> Bool {
+        switch credentials.clone(kind) {
+        case .some: true
+        case .none: false
+        }
+    }
+
+    /// The context with the same credentials, in which people are asked only where `ui` allows it.
+    public func restricted(to ui: Query.AuthenticationUI) -> AuthenticationContext {
+        guard ui != .allow else { return self }
+        return AuthenticationContext(prompter: NoPrompter(), lastTry: lastTry, credentials: credentials)
+    }
+
+    func credential(_ kind: CredentialKind) -> Secret? { credentials.clone(kind) }
+}
+
+/// The credentials of a context, shared by its copies.
+private final class Credentials: Sendable {
+    private struct State: ~Copyable {
+        var pin: Secret?
+        var password: Secret?
+        var applicationPassword: Secret?
+    }
+
+    private let state = Mutex(State())
+
+    func set(_ secret: consuming Secret?, _ kind: AuthenticationContext.CredentialKind) {
+        var secret = secret
+        state.withLock { state in
+            switch kind {
+            case .pin: state.pin = secret.take()
+            case .password: state.password = secret.take()
+            case .applicationPassword: state.applicationPassword = secret.take()
+            }
+        }
+    }
+
+    func clone(_ kind: AuthenticationContext.CredentialKind) -> Secret? {
+        state.withLock { state in
+            switch kind {
+            case .pin: state.pin?.clone()
+            case .password: state.password?.clone()
+            case .applicationPassword: state.applicationPassword?.clone()
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// AES-GCM under a key that travels along in RSA-OAEP, or comes of a key agreement with a key pair of the message: the
+/// formats of Apple's `…AESGCM` algorithms.
+enum Hybrid {
+    /// Length of AES-GCM's initialisation vector here, in bytes.
+    static let vectorLength = 16
+
+    /// A message: what brings the key, and what is sealed under it.
+    struct Message {
+        let key: [UInt8]
+        let sealed: [UInt8]
+    }
+
+    /// Parts a message that was encrypted for `key`.
+    static func split(_ message: [UInt8], for key: PublicKey, _ scheme: Scheme) throws(CryptoError) -> Message {
+        var length = key.blockLength
+        if case .ecies = scheme { length = 1 + 2 * length }
+        guard message.count >= length + AESGCM.tagLength else {
+            throw CryptoError(.invalidLength, "message of \(message.count) bytes")
+        }
+        return Message(key: Array(message.prefix(length)), sealed: Array(message.dropFirst(length)))
+    }
+
+    // MARK: - RSA
+
+    static func seal(
+        _ plaintext: Span<UInt8>, for key: PublicKey, using digest: DigestAlgorithm
+    ) throws(CryptoError) -> [UInt8] {
+        let sessionKey = try RandomBytes.makeSecret(count: key.kind.bits ?? 0 < 4096 ? 16 : 32)
+        let wrapped = try key.encrypt(sessionKey.bytes, using: .oaep(digest))
+        return wrapped
+            + (try AESGCM.seal(
+                plaintext, key: sessionKey, nonce: zeroVector, authenticating: key.rawRepresentation))
+    }
+
+    static func open(
+        _ sealed: [UInt8], sessionKey: borrowing Secret, for key: PublicKey
+    ) throws(CryptoError) -> Secret {
+        try AESGCM.open(sealed, key: sessionKey, nonce: zeroVector, authenticating: key.rawRepresentation)
+    }
+
+    // MARK: - ECIES
+
+    static func seal(
+        _ plaintext: Span<UInt8>, for key: PublicKey, _ parameters: KeyExchangeParameters,
+        using digest: DigestAlgorithm, _ vector: Scheme.InitializationVector
+    ) throws(CryptoError) -> [UInt8] {
+        let ephemeral = try PrivateKey.generate(key.kind)
+        let point = ephemeral.publicKey.rawRepresentation
+        let derived = try Hybrid.parameters(parameters, ephemeral: point, for: key, vector)
+            .derive(from: ephemeral.sharedSecret(with: key), using: digest)
+        return point
+            + (try AESGCM.seal(plaintext, key: aesKey(of: derived, vector), nonce: nonce(of: derived, vector)))
+    }
+
+    static func open(
+        _ sealed: [UInt8], derived: borrowing Secret, _ vector: Scheme.InitializationVector
+    ) throws(CryptoError) -> Secret {
+        try AESGCM.open(sealed, key: aesKey(of: derived, vector), nonce: nonce(of: derived, vector))
+    }
+
+    /// AES-128 up to P-256, AES-256 above; the point of the message's key is part of the shared information.
+    static func parameters(
+        _ parameters: KeyExchangeParameters, ephemeral: [UInt8], for key: PublicKey,
+        _ vector: Scheme.InitializationVector
+    ) -> KeyExchangeParameters {
+        let keyLength = key.blockLength > 32 ? 32 : 16
+        return KeyExchangeParameters(
+            requestedSize: keyLength + (vector == .derived ? vectorLength : 0),
+            sharedInfo: ephemeral + parameters.sharedInfo)
+    }
+
+    private static func aesKey(of derived: borrowing Secret, _ vector: Scheme.InitializationVector) -> Secret {
+        Secret(copying: derived.bytes.extracting(droppingLast: vector == .derived ? vectorLength : 0))
+    }
+
+    private static func nonce(of derived: borrowing Secret, _ vector: Scheme.InitializationVector) -> [UInt8] {
+        guard vector == .derived else { return zeroVector }
+        let bytes = derived.bytes.extracting(last: vectorLength)
+        return bytes.indices.map { bytes[$0] }
+    }
+
+    private static let zeroVector = [UInt8](repeating: 0, count: vectorLength)
+}

@@ -1,0 +1,134 @@
+public import TokenKit
+internal import SystemCrypto
+
+/// Who is asked for a PIN or password, and what the key is used for.
+private struct Use {
+    let description: String
+    let authentication: AuthenticationContext
+}
+
+/// What Apple's `SecKey` does, for every key: what a key does not do itself is made of what it does.
+extension KeychainKey {
+    /// Whether the algorithm can be used with this key. Nobody is asked for it, and no card.
+    public func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        guard let key = try? PublicKey(spki: publicKey) else { return false }
+        switch operation {
+        case .verify, .encrypt: return key.isSupported(algorithm, for: operation)
+        case .sign, .decrypt, .keyExchange:
+            let step = AlgorithmStep(scheme: algorithm.scheme, operation: operation)
+            return algorithm.scheme.suits(key.kind) && reaches(step)
+        }
+    }
+
+    /// Signs a message or a digest.
+    ///
+    /// - Parameter use: completes "PIN to …".
+    /// - Throws: `errSecParam` for an algorithm that is not this key's, or input of the wrong length.
+    public func sign(
+        _ input: [UInt8], using algorithm: KeyAlgorithm, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> [UInt8] {
+        try run(algorithm, .sign, input, KeyExchangeParameters(), Use(description: use, authentication: authentication))
+            .copied()
+    }
+
+    /// Decrypts.
+    ///
+    /// - Parameter sharedInfo: for ECIES, what both sides know beside their keys.
+    /// - Throws: `errSecParam` for an algorithm that is not this key's, or a ciphertext of an impossible length;
+    ///   `errSecDecode` for one that does not open.
+    public func decrypt(
+        _ ciphertext: [UInt8], using algorithm: KeyAlgorithm, sharedInfo: [UInt8] = [], use: String,
+        authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        try algorithm.checkTakes(sharedInfo)
+        return try run(
+            algorithm, .decrypt, ciphertext, KeyExchangeParameters(sharedInfo: sharedInfo),
+            Use(description: use, authentication: authentication))
+    }
+
+    /// Agrees on a secret with the holder of another key.
+    ///
+    /// - Parameter peer: the other's public key: `04‖X‖Y`, or the 32 bytes of X25519.
+    /// - Throws: `errSecParam` for an algorithm that is not this key's, a peer of another curve, or a missing size.
+    public func keyExchange(
+        with peer: [UInt8], using algorithm: KeyAlgorithm, _ parameters: KeyExchangeParameters = .init(), use: String,
+        authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        try run(algorithm, .keyExchange, peer, parameters, Use(description: use, authentication: authentication))
+    }
+
+    /// Whether a signature is this key's. That needs neither card nor password.
+    public func verify(
+        _ signature: [UInt8], of input: [UInt8], using algorithm: KeyAlgorithm
+    ) throws(KeychainError) -> Bool {
+        try parsedPublicKey().verify(signature, of: input, using: algorithm)
+    }
+
+    /// Encrypts for this key. That needs neither card nor password.
+    public func encrypt(
+        _ plaintext: Span<UInt8>, using algorithm: KeyAlgorithm, sharedInfo: [UInt8] = []
+    ) throws(KeychainError) -> [UInt8] {
+        try parsedPublicKey().encrypt(plaintext, using: algorithm, sharedInfo: sharedInfo)
+    }
+
+    // MARK: The chain
+
+    /// Whether the key does the step itself, or one that it comes down to.
+    private func reaches(_ step: AlgorithmStep) -> Bool {
+        does(step) || step.simpler.map { reaches($0) } ?? false
+    }
+
+    private func does(_ step: AlgorithmStep) -> Bool {
+        step.action([]) != nil && offers(KeyAlgorithm(step.scheme), for: step.operation)
+    }
+
+    private func run(
+        _ algorithm: KeyAlgorithm, _ operation: KeyOperation, _ input: [UInt8], _ parameters: KeyExchangeParameters,
+        _ use: Use
+    ) throws(KeychainError) -> Secret {
+        let key = try parsedPublicKey()
+        guard isSupported(algorithm, for: operation) else { throw algorithm.isNot(for: operation, key.kind) }
+        return try run(AlgorithmStep(scheme: algorithm.scheme, operation: operation), input, parameters, key, use)
+    }
+
+    private func run(
+        _ step: AlgorithmStep, _ input: [UInt8], _ parameters: KeyExchangeParameters, _ key: PublicKey, _ use: Use
+    ) throws(KeychainError) -> Secret {
+        if does(step), let action = step.action(input) {
+            return try perform(action, use: use.description, authentication: use.authentication)
+        }
+        guard let simpler = step.simpler else { throw KeyAlgorithm(step.scheme).isNot(for: step.operation, key.kind) }
+        // Everything that can be wrong with the input is found before anybody is asked for a PIN.
+        let (prepared, inner) = try KeychainError.mapping { () throws(CryptoError) in
+            (try step.prepare(input, for: key), try step.parametersOfNext(parameters, input: input, for: key))
+        }
+        let result = try run(simpler, prepared, inner, key, use)
+        do throws(CryptoError) {
+            return try step.finish(result, of: input, for: key, parameters)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    private func parsedPublicKey() throws(KeychainError) -> PublicKey {
+        try KeychainError.mapping { () throws(CryptoError) in try PublicKey(spki: publicKey) }
+    }
+}
+
+extension KeyAlgorithm {
+    /// - Throws: `errSecParam` for shared information that the algorithm has no use for.
+    func checkTakes(_ sharedInfo: [UInt8]) throws(KeychainError) {
+        if case .ecies = scheme { return }
+        guard sharedInfo.isEmpty else {
+            throw KeychainError(.param, "\(self) has no use for shared information", key: "sharedInfo")
+        }
+    }
+
+    func isNot(for operation: KeyOperation, _ kind: KeyKind) -> KeychainError {
+        KeychainError(.param, "a key of kind \(kind) does not \(operation.verb) by \(self)", key: "algorithm")
+    }
+}
+
+extension KeyOperation {
+    fileprivate var verb: String { self == .keyExchange ? "exchange keys" : "\(self)" }
+}

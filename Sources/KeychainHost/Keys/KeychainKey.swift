@@ -1,0 +1,30 @@
+public import TokenKit
+
+/// A private key, wherever it lives: what it can do, it does there.
+public protocol KeychainKey: Sendable {
+    /// The name of the keychain it is in, ``Keychain/name``.
+    var keychainName: String { get }
+
+    /// Its object on the card, or its label.
+    var name: String { get }
+
+    /// The public half as a DER SubjectPublicKeyInfo.
+    var publicKey: [UInt8] { get }
+
+    /// The certificate that is kept with it, in DER.
+    var certificate: [UInt8]? { get }
+
+    /// Whether the key does the algorithm itself. Nobody is asked for it, and no card.
+    ///
+    /// What it does not do may still come down to something it does: ``isSupported(_:for:)`` tells that.
+    func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool
+
+    /// Signs, decrypts or agrees.
+    ///
+    /// - Parameters:
+    ///   - use: what for, in words that complete "PIN to …".
+    ///   - authentication: who is asked where a PIN or password is needed.
+    func perform(
+        _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret
+}

@@ -1,0 +1,49 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// A private key whose bytes are in a local keychain.
+struct LocalKeychainKey: KeychainKey {
+    let keychain: LocalKeychain
+    let item: Item
+    let publicKey: [UInt8]
+
+    var keychainName: String { keychain.name }
+    var name: String { item.label ?? "key" }
+
+    /// Certificates have rows of their own; they are paired by the public-key hash.
+    var certificate: [UInt8]? { nil }
+
+    /// What the kind of key does, as far as the item lets it.
+    func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        guard let kind = try? PublicKey(spki: publicKey).kind, let permission = operation.permission else {
+            return false
+        }
+        return item[permission]?.isTrue != false && kind.offers(algorithm, for: operation)
+    }
+
+    func perform(
+        _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        try keychain.unlock(use: use, authentication: authentication)
+        guard let encoded = try keychain.secret(of: item.reference) else {
+            throw KeychainError(.dataNotAvailable, "the key '\(name)' was stored without its private half")
+        }
+        do throws(CryptoError) {
+            return try PrivateKey(encoded: encoded).perform(action)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}
+
+extension KeyOperation {
+    /// The attribute by which a private key is allowed to do it.
+    var permission: Attribute? {
+        switch self {
+        case .sign: .canSign
+        case .decrypt: .canDecrypt
+        case .keyExchange: .canDerive
+        case .verify, .encrypt: nil
+        }
+    }
+}

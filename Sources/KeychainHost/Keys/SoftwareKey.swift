@@ -1,0 +1,68 @@
+public import SystemCrypto
+public import TokenKit
+
+/// A private key in memory that is in no keychain.
+public struct SoftwareKey: KeychainKey {
+    private let key: PrivateKey
+    public let keychainName: String
+    public let name: String
+
+    public init(_ key: PrivateKey, name: String = "key") {
+        self.key = key
+        self.name = name
+        keychainName = "memory"
+    }
+
+    public var publicKey: [UInt8] { key.publicKey.spki }
+    public var certificate: [UInt8]? { nil }
+
+    public func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        key.kind.offers(algorithm, for: operation)
+    }
+
+    public func perform(
+        _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        do throws(CryptoError) {
+            return try key.perform(action)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}
+
+extension KeyKind {
+    /// What OpenSSL does with a private key of this kind, without a step around it.
+    func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        AlgorithmStep(scheme: algorithm.scheme, operation: operation).action([]) != nil && algorithm.scheme.suits(self)
+    }
+}
+
+extension PrivateKey {
+    /// Does in software what a card does on the card.
+    func perform(_ action: TokenOperation.Action) throws(CryptoError) -> Secret {
+        switch action {
+        case .sign(.rsaRaw, let block), .decrypt(.rsaRaw, let block): return try rsaPrivateOperation(block)
+        case .sign(.rsaPKCS1(let digest), let input): return try signed(digest: input, .rsaPKCS1(digest))
+        case .sign(.rsaPKCS1Unprefixed, let input): return try signed(digest: input, .rsaPKCS1(nil))
+        case .sign(.rsaPSS(let digest, let saltLength), let input):
+            return try signed(digest: input, .rsaPSS(digest, mgf1: digest, saltLength: saltLength))
+        case .sign(.ecdsa, let input): return try signed(digest: input, .ecdsa(nil))
+        case .sign(.ed25519, let message):
+            var signature = try sign(message: message, using: .ed25519)
+            return Secret(consuming: &signature)
+        case .decrypt(.rsaPKCS1, let ciphertext): return try decrypt(ciphertext, using: .pkcs1)
+        case .decrypt(.rsaOAEP(let digest), let ciphertext): return try decrypt(ciphertext, using: .oaep(digest))
+        case .agree(let peer):
+            let key = kind.isEC ? try PublicKey(ecPoint: peer, curve: kind) : try PublicKey(raw: peer, kind: kind)
+            return try sharedSecret(with: key)
+        }
+    }
+
+    private func signed(
+        digest: [UInt8], _ algorithm: SystemCrypto.SignatureAlgorithm
+    ) throws(CryptoError) -> Secret {
+        var signature = try sign(digest: digest, using: algorithm)
+        return Secret(consuming: &signature)
+    }
+}

@@ -1,0 +1,113 @@
+import SystemCrypto
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+@Suite struct KeyAlgorithmTests {
+    /// The values of `kSecKeyAlgorithm…`, save those with MD5.
+    static let names: Set<String> = {
+        var names: Set<String> = [
+            "algid:sign:RSA:raw", "algid:sign:RSA:digest-PKCS1v15", "algid:sign:ECDSA:digest-X962",
+            "algid:sign:ECDSA:digest-RFC4754", "algid:sign:EdDSA:message-Curve25519:SHA512", "algid:encrypt:RSA:raw",
+            "algid:encrypt:RSA:PKCS1", "algid:keyexchange:ECDH", "algid:keyexchange:ECDHC",
+            "algid:sign:RSA:digest-PSS:SHA1:SHA1:20", "algid:sign:RSA:digest-PSS:SHA224:SHA224:24",
+            "algid:sign:RSA:digest-PSS:SHA256:SHA256:32", "algid:sign:RSA:digest-PSS:SHA384:SHA384:48",
+            "algid:sign:RSA:digest-PSS:SHA512:SHA512:64", "algid:sign:RSA:message-PSS:SHA1:SHA1:20",
+            "algid:sign:RSA:message-PSS:SHA224:SHA224:24", "algid:sign:RSA:message-PSS:SHA256:SHA256:32",
+            "algid:sign:RSA:message-PSS:SHA384:SHA384:48", "algid:sign:RSA:message-PSS:SHA512:SHA512:64",
+        ]
+        for hash in ["SHA1", "SHA224", "SHA256", "SHA384", "SHA512"] {
+            names.formUnion(["digest", "message"].map { "algid:sign:RSA:\($0)-PKCS1v15:\(hash)" })
+            names.formUnion(["digest", "message"].map { "algid:sign:ECDSA:\($0)-X962:\(hash)" })
+            names.formUnion(["digest", "message"].map { "algid:sign:ECDSA:\($0)-RFC4754:\(hash)" })
+            names.formUnion(["algid:encrypt:RSA:OAEP:\(hash)", "algid:encrypt:RSA:OAEP:\(hash):AESGCM"])
+            for exchange in ["ECDH", "ECDHC"] {
+                names.insert("algid:keyexchange:\(exchange):KDFX963:\(hash)")
+                names.insert("algid:encrypt:ECIES:\(exchange):KDFX963:\(hash):AESGCM")
+                if hash != "SHA1" { names.insert("algid:encrypt:ECIES:\(exchange):KDFX963:\(hash):AESGCM-KDFIV") }
+            }
+        }
+        return names
+    }()
+
+    @Test func thereIsOneForEachOfApplesNames() {
+        #expect(Set(KeyAlgorithm.all.map(\.rawValue)) == Self.names)
+        #expect(KeyAlgorithm.all.count == Self.names.count)
+        for name in Self.names { #expect(KeyAlgorithm(rawValue: name)?.rawValue == name) }
+    }
+
+    @Test func otherNamesAreNone() {
+        for name in [
+            "", "algid", "algid:sign:RSA:digest-PKCS1v15:MD5", "algid:sign:RSA:message-PKCS1v15",
+            "algid:encrypt:ECIES:ECDH:KDFX963:SHA1:AESGCM-KDFIV", "ALGID:SIGN:RSA:RAW",
+        ] {
+            #expect(KeyAlgorithm(rawValue: name) == nil, "\(name)")
+        }
+    }
+
+    @Test func theOldNameOfRFC4754IsTheOneWithoutAHashFunction() throws {
+        let old = try #require(KeyAlgorithm(rawValue: "algid:sign:ECDSA:RFC4754"))
+        #expect(old == .ecdsaSignatureDigestRFC4754)
+        #expect(old.hashValue == KeyAlgorithm.ecdsaSignatureDigestRFC4754.hashValue)
+        #expect(old.rawValue == "algid:sign:ECDSA:RFC4754")
+    }
+
+    @Test func theNamesInCodeAreTheirs() {
+        let rows: [(KeyAlgorithm?, String)] = [
+            (.rsaSignatureRaw, "sign:RSA:raw"), (.rsaSignatureDigestPKCS1v15Raw, "sign:RSA:digest-PKCS1v15"),
+            (.rsaSignatureDigestPKCS1v15(.sha1), "sign:RSA:digest-PKCS1v15:SHA1"),
+            (.rsaSignatureMessagePKCS1v15(.sha256), "sign:RSA:message-PKCS1v15:SHA256"),
+            (.rsaSignatureDigestPSS(.sha384), "sign:RSA:digest-PSS:SHA384:SHA384:48"),
+            (.rsaSignatureMessagePSS(.sha512), "sign:RSA:message-PSS:SHA512:SHA512:64"),
+            (.ecdsaSignatureDigestX962, "sign:ECDSA:digest-X962"),
+            (.ecdsaSignatureDigestX962(.sha1), "sign:ECDSA:digest-X962:SHA1"),
+            (.ecdsaSignatureMessageX962(.sha224), "sign:ECDSA:message-X962:SHA224"),
+            (.ecdsaSignatureDigestRFC4754, "sign:ECDSA:digest-RFC4754"),
+            (.ecdsaSignatureDigestRFC4754(.sha256), "sign:ECDSA:digest-RFC4754:SHA256"),
+            (.ecdsaSignatureMessageRFC4754(.sha384), "sign:ECDSA:message-RFC4754:SHA384"),
+            (.eddsaSignatureMessageCurve25519SHA512, "sign:EdDSA:message-Curve25519:SHA512"),
+            (.rsaEncryptionRaw, "encrypt:RSA:raw"), (.rsaEncryptionPKCS1, "encrypt:RSA:PKCS1"),
+            (.rsaEncryptionOAEP(.sha1), "encrypt:RSA:OAEP:SHA1"),
+            (.rsaEncryptionOAEPAESGCM(.sha256), "encrypt:RSA:OAEP:SHA256:AESGCM"),
+            (.ecdhKeyExchangeStandard, "keyexchange:ECDH"), (.ecdhKeyExchangeCofactor, "keyexchange:ECDHC"),
+            (.ecdhKeyExchangeStandardX963(.sha1), "keyexchange:ECDH:KDFX963:SHA1"),
+            (.ecdhKeyExchangeCofactorX963(.sha512), "keyexchange:ECDHC:KDFX963:SHA512"),
+            (.eciesEncryptionStandardX963AESGCM(.sha1), "encrypt:ECIES:ECDH:KDFX963:SHA1:AESGCM"),
+            (.eciesEncryptionCofactorX963AESGCM(.sha1), "encrypt:ECIES:ECDHC:KDFX963:SHA1:AESGCM"),
+            (
+                .eciesEncryptionStandardVariableIVX963AESGCM(.sha224),
+                "encrypt:ECIES:ECDH:KDFX963:SHA224:AESGCM-KDFIV"
+            ),
+            (
+                .eciesEncryptionCofactorVariableIVX963AESGCM(.sha256),
+                "encrypt:ECIES:ECDHC:KDFX963:SHA256:AESGCM-KDFIV"
+            ),
+        ]
+        for (algorithm, name) in rows { #expect(algorithm?.rawValue == "algid:\(name)") }
+        #expect(KeyAlgorithm.eciesEncryptionStandardVariableIVX963AESGCM(.sha1) == nil)
+        #expect(KeyAlgorithm.eciesEncryptionCofactorVariableIVX963AESGCM(.sha1) == nil)
+    }
+
+    @Test func everyChainEndsWithABareOperation() {
+        for scheme in Scheme.all {
+            for operation in [KeyOperation.sign, .decrypt, .keyExchange] {
+                var step = AlgorithmStep(scheme: scheme, operation: operation)
+                var isForIt = step.action([]) != nil
+                var length = 0
+                while let simpler = step.simpler {
+                    step = simpler
+                    isForIt = true
+                    length += 1
+                }
+                #expect(length <= 4)
+                #expect((step.action([]) != nil) == isForIt, "\(scheme) \(operation)")
+            }
+        }
+    }
+
+    @Test func operationsHaveApplesNumbers() {
+        #expect(KeyOperation.allCases == [.sign, .verify, .encrypt, .decrypt, .keyExchange])
+        #expect(KeyOperation.allCases.map(\.rawValue) == [0, 1, 2, 3, 4])
+    }
+}

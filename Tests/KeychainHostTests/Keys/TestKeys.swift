@@ -1,0 +1,63 @@
+import Synchronization
+import SystemCrypto
+import TokenKit
+
+@testable import KeychainHost
+
+/// A key that does the RSA primitive and nothing else, as the plainest of cards.
+final class DoesRawRSAOnly: KeychainKey {
+    private let key: PrivateKey
+    private let log = Mutex<[String]>([])
+
+    init(_ key: PrivateKey) {
+        self.key = key
+    }
+
+    /// What it was asked to do.
+    var uses: [String] { log.withLock { $0 } }
+
+    let keychainName = "plain"
+    let name = "raw"
+    var publicKey: [UInt8] { key.publicKey.spki }
+    var certificate: [UInt8]? { nil }
+
+    func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        (operation == .sign && algorithm == .rsaSignatureRaw)
+            || (operation == .decrypt && algorithm == .rsaEncryptionRaw)
+    }
+
+    func perform(
+        _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        log.withLock { $0.append(use) }
+        do throws(CryptoError) {
+            switch action {
+            case .sign(.rsaRaw, let block), .decrypt(.rsaRaw, let block): return try key.rsaPrivateOperation(block)
+            default: throw CryptoError(.unsupported, "anything else")
+            }
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}
+
+extension KeychainKey {
+    func signed(_ input: [UInt8], _ algorithm: KeyAlgorithm, _ context: AuthenticationContext = .owner) throws
+        -> [UInt8]
+    {
+        try sign(input, using: algorithm, use: "sign it", authentication: context)
+    }
+
+    func decrypted(
+        _ input: [UInt8], _ algorithm: KeyAlgorithm, sharedInfo: [UInt8] = [], _ context: AuthenticationContext = .owner
+    ) throws -> [UInt8] {
+        try decrypt(input, using: algorithm, sharedInfo: sharedInfo, use: "open it", authentication: context)
+            .copiedBytes
+    }
+
+    func exchanged(
+        _ peer: [UInt8], _ algorithm: KeyAlgorithm, _ parameters: KeyExchangeParameters = .init()
+    ) throws -> [UInt8] {
+        try keyExchange(with: peer, using: algorithm, parameters, use: "agree", authentication: .owner).copiedBytes
+    }
+}
