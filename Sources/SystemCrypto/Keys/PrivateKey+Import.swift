@@ -2,7 +2,7 @@ internal import COpenSSL
 public import TokenKit
 
 extension PrivateKey {
-    /// A key from a file: PEM or DER of PKCS#8, PKCS#1 or SEC 1.
+    /// A key from a file: PEM or DER of PKCS#8, PKCS#1 or SEC 1, or OpenSSH's own format.
     ///
     /// - Throws: `malformed` for anything else, `passwordRequired` for an encrypted key; `invalidKey` where the public
     ///   half in the file is not the private one's.
@@ -26,6 +26,10 @@ extension PrivateKey {
         let reader = try PEMReader(encoded.bytes)
         while let block = try reader.next() {
             guard block.label.hasSuffix("PRIVATE KEY") else { continue }
+            if block.label == OpenSSHPrivateKey.pemLabel {
+                try self.init(handle: OpenSSHPrivateKey.read(block.der.bytes, password: password).handle)
+                return
+            }
             // RFC 1421 encryption derives the key with one round of MD5.
             guard !block.hasHeader else { throw CryptoError(.unsupported, "encrypted PEM that is not PKCS#8") }
             try self.init(der: block.der.bytes, password: password)

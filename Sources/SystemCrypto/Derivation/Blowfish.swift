@@ -1,0 +1,105 @@
+internal import COpenSSL
+
+/// The cipher of Schneier's "Description of a New Variable-Length Key, 64-Bit Block Cipher" with the key schedule of
+/// bcrypt (Provos and Mazières, "A Future-Adaptable Password Scheme" §4), which OpenSSL does not give out.
+///
+/// For reading keys that OpenSSH encrypted, and for nothing else. Which words it reads depends on the password.
+struct Blowfish {
+    /// The eighteen words of P, then four tables of 256 words.
+    private var words = Blowfish.digitsOfPi
+
+    private static let roundKeys = 18
+
+    /// Mixes a key into the tables, and a salt into how they change.
+    mutating func expand(key: Span<UInt8>, salt: Span<UInt8>) {
+        var keyPosition = 0, saltPosition = 0
+        for index in 0..<Blowfish.roundKeys { words[index] ^= Blowfish.word(of: key, at: &keyPosition) }
+        var (left, right): (UInt32, UInt32) = (0, 0)
+        for index in stride(from: 0, to: words.count, by: 2) {
+            if !salt.isEmpty {
+                left ^= Blowfish.word(of: salt, at: &saltPosition)
+                right ^= Blowfish.word(of: salt, at: &saltPosition)
+            }
+            encrypt(&left, &right)
+            words[index] = left
+            words[index + 1] = right
+        }
+    }
+
+    func encrypt(_ left: inout UInt32, _ right: inout UInt32) {
+        left ^= words[0]
+        for round in stride(from: 1, to: Blowfish.roundKeys - 1, by: 2) {
+            right ^= mixed(left) ^ words[round]
+            left ^= mixed(right) ^ words[round + 1]
+        }
+        (left, right) = (right ^ words[Blowfish.roundKeys - 1], left)
+    }
+
+    /// Overwrites what a password has become.
+    mutating func wipe() {
+        unsafe words.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
+    }
+
+    private func mixed(_ word: UInt32) -> UInt32 {
+        let first = Blowfish.roundKeys
+        let sum = words[first + Int(word >> 24)] &+ words[first + 256 + Int(word >> 16 & 0xFF)]
+        return (sum ^ words[first + 512 + Int(word >> 8 & 0xFF)]) &+ words[first + 768 + Int(word & 0xFF)]
+    }
+
+    /// The next four bytes, most significant first, from the start again after the last.
+    private static func word(of bytes: Span<UInt8>, at position: inout Int) -> UInt32 {
+        var word: UInt32 = 0
+        for _ in 0..<4 {
+            word = word << 8 | (bytes.isEmpty ? 0 : UInt32(bytes[position]))
+            position = position + 1 < bytes.count ? position + 1 : 0
+        }
+        return word
+    }
+
+    /// The fraction of π in binary, by Machin's formula: π = 16 arctan 1/5 − 4 arctan 1/239.
+    static let digitsOfPi: [UInt32] = {
+        let (first, second) = (arctangent(of: 5, times: 16), arctangent(of: 239, times: 4))
+        // The word before the fraction is 3; two behind it hold what was rounded off.
+        return Array(difference(first, second)[1...(roundKeys + 4 * 256)])
+    }()
+
+    /// `factor` · arctan 1/x as a fixed-point number, by its series.
+    private static func arctangent(of x: UInt64, times factor: UInt32) -> [UInt32] {
+        var power = [factor] + [UInt32](repeating: 0, count: roundKeys + 4 * 256 + 2)
+        var start = 0
+        divide(&power, by: x, from: &start)
+        var sum = power
+        var divisor: UInt64 = 1
+        while start < power.count {
+            divide(&power, by: x * x, from: &start)
+            divisor += 2
+            var (term, from) = (power, start)
+            divide(&term, by: divisor, from: &from)
+            sum = divisor % 4 == 3 ? difference(sum, term) : difference(sum, term, adding: true)
+        }
+        return sum
+    }
+
+    /// - Parameter start: the first word that is not zero.
+    private static func divide(_ number: inout [UInt32], by divisor: UInt64, from start: inout Int) {
+        var remainder: UInt64 = 0
+        for index in start..<number.count {
+            let value = remainder << 32 | UInt64(number[index])
+            number[index] = UInt32(truncatingIfNeeded: value / divisor)
+            remainder = value % divisor
+        }
+        while start < number.count, number[start] == 0 { start += 1 }
+    }
+
+    private static func difference(_ left: [UInt32], _ right: [UInt32], adding: Bool = false) -> [UInt32] {
+        var result = left
+        var carry: Int64 = 0
+        for index in left.indices.reversed() {
+            let term = Int64(right[index])
+            let value = Int64(left[index]) + (adding ? term : -term) + carry
+            result[index] = UInt32(truncatingIfNeeded: value)
+            carry = value >> 32
+        }
+        return result
+    }
+}

@@ -1,0 +1,304 @@
+internal import COpenSSL
+internal import TokenKit
+
+/// OpenSSH's own format of private keys, its file `PROTOCOL.key`.
+///
+///     "openssh-key-v1" 00, string cipher, string kdf, string kdfoptions, uint32 number of keys,
+///     string publickey, string { uint32 check, uint32 check, key, string comment, padding 1, 2, 3, … }
+enum OpenSSHPrivateKey {
+    static let pemLabel = "OPENSSH PRIVATE KEY"
+    private static let magic = Array("openssh-key-v1".utf8) + [0]
+
+    /// Reads a file of one key.
+    ///
+    /// - Throws: `malformed`, `passwordRequired`, `wrongPassword`; `unsupported` for a key type or an encryption that is
+    ///   not known here.
+    static func read(_ bytes: Span<UInt8>, password: borrowing Secret?) throws(CryptoError) -> PrivateKey {
+        guard bytes.count > magic.count, magic.indices.allSatisfy({ bytes[$0] == magic[$0] }) else { throw malformed }
+        var rest = bytes.extracting(magic.count...)
+        let names = (cipher: text(try rest.readSSHString()), derivation: text(try rest.readSSHString()))
+        // Other ciphers have more behind the section than nothing.
+        guard names == ("none", "none") || names == ("aes256-ctr", "bcrypt") else {
+            throw CryptoError(.unsupported, "OpenSSH key encrypted with '\(DisplayText.escaped(names.cipher))'")
+        }
+        let options = try rest.readSSHString()
+        guard try rest.readUInt32() == 1 else { throw CryptoError(.unsupported, "OpenSSH file of several keys") }
+        _ = try rest.readSSHString()
+        let section = try rest.readSSHString()
+        guard rest.isEmpty else { throw malformed }
+        guard names.cipher != "none" else { return try key(in: section) }
+        switch password {
+        case .none: throw CryptoError(.passwordRequired, "OpenSSH key")
+        case .some(let password):
+            let opened = try Encryption(parsing: options).apply(.decrypt, to: section, password: password)
+            return try key(in: opened.bytes, isDecrypted: true)
+        }
+    }
+
+    /// AES-256 in counter mode under a key from a password.
+    private struct Encryption {
+        let salt: [UInt8]
+        let rounds: UInt32
+
+        init(salt: [UInt8], rounds: UInt32) {
+            self.salt = salt
+            self.rounds = rounds
+        }
+
+        init(parsing options: Span<UInt8>) throws(CryptoError) {
+            var rest = options
+            let salt = try rest.readSSHString()
+            self.salt = salt.indices.map { salt[$0] }
+            rounds = try rest.readUInt32()
+            guard rest.isEmpty else { throw OpenSSHPrivateKey.malformed }
+        }
+
+        func encoded() -> [UInt8] {
+            let length = UInt8(truncatingIfNeeded: salt.count)
+            return [0, 0, 0, length] + salt
+                + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: rounds >> UInt32($0)) }
+        }
+
+        func apply(
+            _ direction: CipherContext.Direction, to section: Span<UInt8>, password: borrowing Secret
+        ) throws(CryptoError) -> Secret {
+            let derived = try BcryptPBKDF.deriveKey(password: password, salt: salt, rounds: rounds, count: 48)
+            let vector = derived.bytes.extracting(last: 16)
+            let context = try CipherContext(
+                "AES-256-CTR", direction, key: Secret(copying: derived.bytes.extracting(first: 32)),
+                initializationVector: vector.indices.map { vector[$0] })
+            return try unsafe Secret(capacity: section.count, "OpenSSH key") { _, start, count in
+                unsafe context.finish(section, into: start) == count
+            }
+        }
+    }
+
+    private static func key(in section: Span<UInt8>, isDecrypted: Bool = false) throws(CryptoError) -> PrivateKey {
+        var rest = section
+        guard try rest.readUInt32() == rest.readUInt32() else {
+            // The same number twice is there to tell a wrong password by.
+            throw isDecrypted ? CryptoError(.wrongPassword, "OpenSSH key") : malformed
+        }
+        let type = text(try rest.readSSHString())
+        let key: PrivateKey
+        switch type {
+        case "ssh-ed25519": key = try ed25519(&rest)
+        case "ssh-rsa": key = try rsa(&rest)
+        default:
+            guard let curve = curves.first(where: { type == "ecdsa-sha2-\($0.value)" })?.key else {
+                throw CryptoError(.unsupported, "OpenSSH key of type '\(DisplayText.escaped(type))'")
+            }
+            key = try ec(curve, &rest)
+        }
+        _ = try rest.readSSHString()
+        guard rest.count < 256, rest.indices.allSatisfy({ rest[$0] == UInt8($0 + 1) }) else { throw malformed }
+        return key
+    }
+
+    @_lifetime(rest: copy rest)
+    private static func ed25519(_ rest: inout Span<UInt8>) throws(CryptoError) -> PrivateKey {
+        let point = try rest.readSSHString()
+        let both = try rest.readSSHString()
+        guard both.count == 64 else { throw malformed }
+        let key = try PrivateKey(seed: Secret(copying: both.extracting(..<32)), kind: .ed25519)
+        try require(key, point)
+        return key
+    }
+
+    @_lifetime(rest: copy rest)
+    private static func ec(_ curve: KeyKind, _ rest: inout Span<UInt8>) throws(CryptoError) -> PrivateKey {
+        guard let length = curve.coordinateLength, text(try rest.readSSHString()) == curves[curve] else {
+            throw malformed
+        }
+        let point = try rest.readSSHString()
+        let number = try BigNumber(rest.readSSHString())
+        guard number.byteCount <= length else { throw malformed }
+        let key = try PrivateKey(ecScalar: number.bytes(length: length), curve: curve)
+        try require(key, point)
+        return key
+    }
+
+    @_lifetime(rest: copy rest)
+    private static func rsa(_ rest: inout Span<UInt8>) throws(CryptoError) -> PrivateKey {
+        let modulus = try BigNumber(rest.readSSHString())
+        let e = try rest.readSSHString()
+        for _ in 0..<2 { _ = try rest.readSSHString() }
+        let p = try BigNumber(rest.readSSHString())
+        let q = try BigNumber(rest.readSSHString())
+        guard modulus.byteCount <= PublicKey.maximumModulusLength, modulus.equals(try p.times(q)) else {
+            throw CryptoError(.invalidKey, "OpenSSH RSA key")
+        }
+        let d = try BigNumber(e).inverse(modulo: p.minusOne().times(q.minusOne()))
+        let primes = RSAPrimes(
+            p: try p.bytes(), q: try q.bytes(), dP: try d.remainder(dividingBy: p.minusOne()).bytes(),
+            dQ: try d.remainder(dividingBy: q.minusOne()).bytes(), qInv: try q.inverse(modulo: p).bytes())
+        return try PrivateKey(primes, publicExponent: e.indices.map { e[$0] })
+    }
+
+    private static func require(_ key: PrivateKey, _ point: Span<UInt8>) throws(CryptoError) {
+        let expected = key.publicKey.rawRepresentation
+        guard point.count == expected.count, point.indices.allSatisfy({ point[$0] == expected[$0] }) else {
+            throw CryptoError(.invalidKey, "OpenSSH key")
+        }
+    }
+
+    private static func text(_ bytes: Span<UInt8>) -> String {
+        String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+    }
+
+    private static let curves: [KeyKind: String] = [.ecP256: "nistp256", .ecP384: "nistp384", .ecP521: "nistp521"]
+    private static let malformed = CryptoError(.malformed, "OpenSSH key")
+
+    // MARK: - Writing
+
+    /// The comment's length at the most, in bytes.
+    private static let maximumComment = 1024
+    /// No key has more: seven numbers, of which the longest has as many bytes as the longest modulus.
+    private static let maximumLength = 8 * PublicKey.maximumModulusLength
+
+    /// Rounds of the key derivation, as OpenSSH writes them since 9.4.
+    static let standardRounds: UInt32 = 24
+
+    /// The bytes of a file; ``pemLabel`` goes around them.
+    ///
+    /// - Parameter password: encrypts it; nil for a file that is in clear.
+    /// - Throws: `unsupported` for kinds of keys that SSH does not use.
+    static func write(
+        _ key: PrivateKey, comment: String, password: borrowing Secret?, rounds: UInt32
+    ) throws(CryptoError) -> Secret {
+        let section = try Secret(capacity: maximumLength) { output throws(CryptoError) in
+            let check = try RandomBytes.make(count: 4)
+            for byte in check + check { output.append(byte) }
+            try append(key, to: &output)
+            output.appendSSHString(Array(comment.utf8.prefix(maximumComment)).span)
+            // To whole blocks of AES.
+            for number in UInt8(1)..<16 where output.count % 16 != 0 { output.append(number) }
+        }
+        let publicBlob = try publicBlob(of: key.publicKey)
+        switch password {
+        case .none: return file(["none", "none"], options: [], publicBlob, section)
+        case .some(let password):
+            let encryption = Encryption(salt: try RandomBytes.make(count: 16), rounds: rounds)
+            let sealed = try encryption.apply(.encrypt, to: section.bytes, password: password)
+            return file(["aes256-ctr", "bcrypt"], options: encryption.encoded(), publicBlob, sealed)
+        }
+    }
+
+    private static func file(
+        _ names: [String], options: [UInt8], _ publicBlob: [UInt8], _ section: borrowing Secret
+    ) -> Secret {
+        Secret(capacity: magic.count + options.count + publicBlob.count + section.count + 64) { output in
+            for byte in magic { output.append(byte) }
+            for name in names { output.appendSSHString(Array(name.utf8).span) }
+            output.appendSSHString(options.span)
+            output.appendUInt32(1)
+            output.appendSSHString(publicBlob.span)
+            output.appendSSHString(section.bytes)
+        }
+    }
+
+    /// The public key as SSH writes it, RFC 4253 §6.6, RFC 5656 §3.1 and RFC 8709 §4.
+    private static func publicBlob(of key: PublicKey) throws(CryptoError) -> [UInt8] {
+        let point = key.rawRepresentation
+        let blob = Secret(capacity: point.count + 128) { output in
+            switch (key.kind, key.rsaComponents) {
+            case (.rsa, let numbers?):
+                output.appendSSHString(Array("ssh-rsa".utf8).span)
+                output.appendSSHInteger(numbers.exponent.span)
+                output.appendSSHInteger(numbers.modulus.span)
+            case (.ed25519, _):
+                output.appendSSHString(Array("ssh-ed25519".utf8).span)
+                output.appendSSHString(point.span)
+            default:
+                guard let curve = curves[key.kind] else { return }
+                output.appendSSHString(Array("ecdsa-sha2-\(curve)".utf8).span)
+                output.appendSSHString(Array(curve.utf8).span)
+                output.appendSSHString(point.span)
+            }
+        }
+        guard !blob.isEmpty else { throw CryptoError(.unsupported, "OpenSSH key of kind \(key.kind)") }
+        let bytes = blob.bytes
+        return bytes.indices.map { bytes[$0] }
+    }
+
+    private static func append(_ key: PrivateKey, to output: inout OutputSpan<UInt8>) throws(CryptoError) {
+        let point = key.publicKey.rawRepresentation
+        switch (key.kind, key.publicKey.rsaComponents) {
+        case (.rsa, let numbers?):
+            let primes = try key.rsaPrimes()
+            let d = try BigNumber(OSSL_PKEY_PARAM_RSA_D, of: key.handle).bytes()
+            output.appendSSHString(Array("ssh-rsa".utf8).span)
+            output.appendSSHInteger(numbers.modulus.span)
+            output.appendSSHInteger(numbers.exponent.span)
+            output.appendSSHInteger(d.bytes)
+            output.appendSSHInteger(primes.qInv.bytes)
+            output.appendSSHInteger(primes.p.bytes)
+            output.appendSSHInteger(primes.q.bytes)
+        case (.ed25519, _):
+            let seed = try key.scalar()
+            let both = Secret(capacity: 64) { output in
+                output.appendBytes(seed.bytes)
+                output.appendBytes(point.span)
+            }
+            output.appendSSHString(Array("ssh-ed25519".utf8).span)
+            output.appendSSHString(point.span)
+            output.appendSSHString(both.bytes)
+        default:
+            guard let curve = curves[key.kind] else {
+                throw CryptoError(.unsupported, "OpenSSH key of kind \(key.kind)")
+            }
+            let scalar = try key.scalar()
+            output.appendSSHString(Array("ecdsa-sha2-\(curve)".utf8).span)
+            output.appendSSHString(Array(curve.utf8).span)
+            output.appendSSHString(point.span)
+            output.appendSSHInteger(scalar.bytes)
+        }
+    }
+}
+
+// RFC 4251 §5.
+extension Span where Element == UInt8 {
+    fileprivate mutating func readUInt32() throws(CryptoError) -> UInt32 {
+        guard count >= 4 else { throw CryptoError(.malformed, "OpenSSH key") }
+        let value = (0..<4).reduce(UInt32(0)) { $0 << 8 | UInt32(self[$1]) }
+        self = extracting(4...)
+        return value
+    }
+
+    /// The bytes of a `string`; also those of an `mpint`, which is no negative one in a key.
+    @_lifetime(self: copy self)
+    @_lifetime(copy self)
+    fileprivate mutating func readSSHString() throws(CryptoError) -> Span<UInt8> {
+        guard let length = Int(exactly: try readUInt32()), length <= count else {
+            throw CryptoError(.malformed, "OpenSSH key")
+        }
+        let content = extracting(..<length)
+        self = extracting(length...)
+        return content
+    }
+}
+
+extension OutputSpan where Element == UInt8 {
+    fileprivate mutating func appendBytes(_ bytes: Span<UInt8>) {
+        for index in bytes.indices { append(bytes[index]) }
+    }
+
+    fileprivate mutating func appendUInt32(_ number: UInt32) {
+        for shift in [24, 16, 8, 0] as [UInt32] { append(UInt8(truncatingIfNeeded: number >> shift)) }
+    }
+
+    fileprivate mutating func appendSSHString(_ bytes: Span<UInt8>) {
+        appendUInt32(UInt32(truncatingIfNeeded: bytes.count))
+        appendBytes(bytes)
+    }
+
+    /// A non-negative `mpint`: no needless zeros, and one before a first bit that would be a sign.
+    fileprivate mutating func appendSSHInteger(_ bytes: Span<UInt8>) {
+        let first = bytes.indices.first { bytes[$0] != 0 } ?? bytes.count
+        let number = bytes.extracting(first...)
+        let needsZero = !number.isEmpty && number[0] > 0x7F
+        appendUInt32(UInt32(truncatingIfNeeded: number.count + (needsZero ? 1 : 0)))
+        if needsZero { append(0) }
+        appendBytes(number)
+    }
+}
