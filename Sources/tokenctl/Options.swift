@@ -29,7 +29,7 @@ struct CardOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Use only the reader whose name contains this.", valueName: "name"))
     var reader: String?
 
-    @Flag(help: "Look for retired keys anew, where the card has no list of them and one was remembered.")
+    @Flag(help: "Read certificates anew, and look for retired keys, where either was remembered.")
     var rescan = false
 
     @Option(help: ArgumentHelp("Append the APDUs to a file, PINs and decrypted data masked.", valueName: "file"))
@@ -50,8 +50,9 @@ struct AuthenticationOptions: ParsableArguments {
     @Flag(help: "Allow the last try of a PIN to be spent.")
     var lastTry = false
 
-    func context() throws(KeychainError) -> AuthenticationContext {
-        AuthenticationContext(prompter: try prompter(), lastTry: lastTry ? .spend : .keep)
+    /// - Parameter cards: those that may open a keychain which is bound to one of them.
+    func context(cards: [TokenKeychain] = []) throws(KeychainError) -> AuthenticationContext {
+        AuthenticationContext(prompter: try prompter(), lastTry: lastTry ? .spend : .keep, cards: cards)
     }
 
     private func prompter() throws(KeychainError) -> any Prompter {

@@ -40,7 +40,18 @@ struct Session {
     }
 
     /// The drivers of cards that this program has.
-    static func drivers(memory: (any TokenMemory)? = nil) -> [any TokenDriver] { [PIVDriver(memory: memory)] }
+    ///
+    /// - Parameter recalls: whether they believe what was remembered.
+    static func drivers(recalls: Bool = true) -> [any TokenDriver] {
+        let (cache, key) = (Directories.own.cache, Directories.own.data + "/cache.key")
+        return [
+            PIVDriver(
+                memory: FileTokenMemory(directory: cache + "/tokens", recalls: recalls),
+                certificates: FileTokenMemory(
+                    directory: cache + "/certificates", recalls: recalls, limit: FileTokenMemory.certificateLimit,
+                    keyFile: key))
+        ]
+    }
 
     private static func slots(
         _ options: CardOptions?, _ disabled: DisabledDrivers, trace: TraceFile?,
@@ -48,9 +59,7 @@ struct Session {
     ) -> [TokenSlot] {
         do throws(CardError) {
             let readers = try PCSCReader.all()
-            let memory = FileTokenMemory(
-                directory: Directories.own.cache + "/tokens", recalls: options?.rescan != true)
-            let drivers = Session.drivers(memory: memory).filter { !disabled.names.contains($0.name) }
+            let drivers = Session.drivers(recalls: options?.rescan != true).filter { !disabled.names.contains($0.name) }
             return readers.filter { reader in options?.reader.map { reader.name.contains($0) } ?? true }
                 .map { TokenSlot(reader: $0, drivers: drivers, trace: trace) }
         } catch {

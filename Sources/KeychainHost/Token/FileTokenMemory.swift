@@ -5,72 +5,156 @@ public import TokenKit
 /// Remembers facts about tokens in files of a folder of the user's own.
 ///
 /// What cannot be read or written is simply not remembered. What anybody else could have written is not believed: the
-/// folder and its files must be this user's, and nobody else's to write. Whoever can write as this user could hide
-/// objects of a card from a listing, and no more: what is remembered never stands in for what the card says.
+/// folder and its files must be this user's, and nobody else's to write; with a key, each file has an authentication code
+/// as well, so that a folder that was copied, restored or damaged tells nothing. Whoever can write as this user could
+/// hide objects of a card from a listing, and no more: what is remembered never stands in for what the card says.
 public struct FileTokenMemory: TokenMemory {
-    /// Bytes that are remembered of one token at the most.
-    static let maximumLength = 4096
+    /// Bytes that are remembered of one token at the most, for facts and for certificates.
+    public static let standardLimit = 4096
+    public static let certificateLimit = 1 << 18
+
+    /// Tokens that are remembered at the most.
+    static let maximumCount = 256
+
+    private static let keyLength = 32
+    private static let codeLength = 32
 
     private let directory: String
     private let recalls: Bool
+    private let limit: Int
+    private let keyFile: String?
 
     /// - Parameters:
     ///   - directory: made with mode 0700 when something is first remembered.
     ///   - recalls: false to have everything found out, and remembered, anew.
-    public init(directory: String, recalls: Bool = true) {
+    ///   - limit: bytes that are remembered of one token at the most.
+    ///   - keyFile: where the key of the authentication codes is, outside of the folder; made when it is first needed.
+    public init(
+        directory: String, recalls: Bool = true, limit: Int = FileTokenMemory.standardLimit, keyFile: String? = nil
+    ) {
         self.directory = directory
         self.recalls = recalls
+        self.limit = limit
+        self.keyFile = keyFile
     }
 
     public func recall(_ token: TokenID) -> [UInt8]? {
-        guard recalls, isOwn(directory), let name = name(of: token) else { return nil }
-        // A pipe put in its place must not keep anybody waiting.
-        let descriptor = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var information = stat()
-        guard unsafe fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
-            FileTokenMemory.isOwn(information), (1...FileTokenMemory.maximumLength).contains(Int(information.st_size))
-        else { return nil }
-        var bytes = [UInt8](repeating: 0, count: Int(information.st_size))
-        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-        return count == bytes.count ? bytes : nil
+        name(of: token).flatMap { recall(named: $0) }
     }
 
     public func remember(_ bytes: [UInt8], for token: TokenID) {
-        guard (1...FileTokenMemory.maximumLength).contains(bytes.count), let name = name(of: token) else { return }
-        makeDirectory()
-        guard isOwn(directory) else { return }
-        let temporary = "\(directory)/.\(UniqueID())"
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { return }
-        let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-        close(descriptor)
-        if written == bytes.count, unsafe rename(temporary, "\(directory)/\(name)") == 0 { return }
-        _ = unsafe unlink(temporary)
+        guard (1...limit).contains(bytes.count), let name = name(of: token) else { return }
+        OwnFile.makeFolder(directory)
+        guard OwnFile.isOwnFolder(directory), let code = code(of: bytes, named: name, makingKey: true) else { return }
+        _ = OwnFile.replace("\(directory)/\(name)", with: code + bytes)
+    }
+
+    public func all() -> [[UInt8]] {
+        guard recalls, OwnFile.isOwnFolder(directory) else { return [] }
+        let names = OwnFile.names(in: directory, limit: FileTokenMemory.maximumCount).sorted()
+        return names.compactMap { recall(named: $0) }
+    }
+
+    private func recall(named name: String) -> [UInt8]? {
+        guard recalls, OwnFile.isOwnFolder(directory) else { return nil }
+        let room = limit + (keyFile == nil ? 0 : FileTokenMemory.codeLength)
+        guard let content = OwnFile.read("\(directory)/\(name)", limit: room) else { return nil }
+        guard keyFile != nil else { return content }
+        let bytes = Array(content.dropFirst(FileTokenMemory.codeLength))
+        guard !bytes.isEmpty, let code = code(of: bytes, named: name, makingKey: false),
+            ConstantTime.isEqual(code, Array(content.prefix(FileTokenMemory.codeLength)))
+        else { return nil }
+        return bytes
+    }
+
+    /// The authentication code of what is in a file; nothing where there is no key, nil where it cannot be had.
+    private func code(of bytes: [UInt8], named name: String, makingKey: Bool) -> [UInt8]? {
+        guard let keyFile else { return [] }
+        if makingKey, let key = try? RandomBytes.make(count: FileTokenMemory.keyLength) {
+            OwnFile.makeFolder(String(keyFile.prefix(upTo: keyFile.lastIndex(of: "/") ?? keyFile.startIndex)))
+            _ = OwnFile.create(keyFile, with: key)
+        }
+        guard var key = OwnFile.read(keyFile, limit: FileTokenMemory.keyLength),
+            key.count == FileTokenMemory.keyLength
+        else { return nil }
+        return try? HMAC.code(for: Array(name.utf8) + bytes, key: Secret(consuming: &key))
     }
 
     /// A hash, so that no name a card gives can leave the folder or be too long for it.
     private func name(of token: TokenID) -> String? {
         (try? Digest.hash(Array(token.description.utf8), using: .sha256)).map { Hex.encode($0) }
     }
+}
+
+/// Small files that are this user's, and nobody else's to write.
+private enum OwnFile {
+    /// The content; nil for an empty file, one of more than `limit` bytes, or one that another could have written.
+    static func read(_ path: String, limit: Int) -> [UInt8]? {
+        // A pipe put in its place must not keep anybody waiting.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var information = stat()
+        guard unsafe fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
+            isOwn(information), information.st_size >= 1, information.st_size <= limit
+        else { return nil }
+        var bytes = [UInt8](repeating: 0, count: Int(information.st_size))
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+        return count == bytes.count ? bytes : nil
+    }
+
+    /// Puts a file in the place of one that may be there.
+    static func replace(_ path: String, with bytes: [UInt8]) -> Bool {
+        write(bytes, beside: path) { unsafe rename($0, path) == 0 }
+    }
+
+    /// Makes a file with all of its content, unless there is one.
+    static func create(_ path: String, with bytes: [UInt8]) -> Bool {
+        var information = stat()
+        guard unsafe lstat(path, &information) != 0 else { return false }
+        return write(bytes, beside: path) { unsafe link($0, path) == 0 }
+    }
+
+    private static func write(_ bytes: [UInt8], beside path: String, _ place: (String) -> Bool) -> Bool {
+        let folder = path.lastIndex(of: "/").map { path[..<$0] } ?? "."
+        let draft = "\(folder)/.\(UniqueID())"
+        let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return false }
+        defer { _ = unsafe unlink(draft) }
+        let written = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        close(descriptor)
+        return written == bytes.count && place(draft)
+    }
+
+    /// The names of files in a folder, hidden ones left out.
+    static func names(in folder: String, limit: Int) -> [String] {
+        guard let stream = unsafe opendir(folder) else { return [] }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while names.count < limit, let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
 
     /// Whether it is a folder that only this user can put files in.
-    private func isOwn(_ path: String) -> Bool {
+    static func isOwnFolder(_ path: String) -> Bool {
         var information = stat()
-        return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
-            && FileTokenMemory.isOwn(information)
+        return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR && isOwn(information)
+    }
+
+    static func makeFolder(_ folder: String) {
+        var path = folder.hasPrefix("/") ? "" : "."
+        for part in folder.split(separator: "/") {
+            path += "/\(part)"
+            _ = unsafe mkdir(path, 0o700)
+        }
     }
 
     private static func isOwn(_ information: stat) -> Bool {
         information.st_uid == geteuid() && information.st_mode & (S_IWGRP | S_IWOTH) == 0
-    }
-
-    private func makeDirectory() {
-        var path = directory.hasPrefix("/") ? "" : "."
-        for part in directory.split(separator: "/") {
-            path += "/\(part)"
-            _ = unsafe mkdir(path, 0o700)
-        }
     }
 }

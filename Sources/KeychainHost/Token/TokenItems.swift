@@ -78,6 +78,13 @@ struct TokenItems {
         return PersistentReference(itemClass, .token(id: identity.id.description, object: name))
     }
 
+    /// The reference of an object of a token.
+    static func reference(
+        _ itemClass: ItemClass, to object: TokenObject, on identity: TokenIdentity
+    ) -> PersistentReference {
+        TokenItems(identity: identity).reference(itemClass, object, publicKeyHash(of: object))
+    }
+
     /// The object's name, a zero byte, and the public-key hash: a slot that was given another key is another item.
     static func name(of object: TokenObjectID, _ hash: [UInt8]?) -> [UInt8] {
         Array(object.rawValue.utf8) + [0] + (hash ?? [])

@@ -13,15 +13,8 @@ struct TokenKeychainKey: KeychainKey {
     var publicKey: [UInt8] { key.publicKey }
     var certificate: [UInt8]? { object.certificate }
 
-    /// A token does the bare operations; padding and hashing are done here.
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
-        switch (operation, algorithm.scheme) {
-        case (.sign, .rsaSignatureRaw), (.sign, .ecdsa(.digest, nil, .x962)), (.sign, .ed25519):
-            key.usage.contains(.sign)
-        case (.decrypt, .rsaEncryption(.raw)): key.usage.contains(.decrypt)
-        case (.keyExchange, .keyExchange(.standard, nil)): key.usage.contains(.agree)
-        default: false
-        }
+        key.offers(algorithm, for: operation)
     }
 
     /// Uses what was verified in this session where the key's policy lets it, else asks for the PIN and presents it in
@@ -50,6 +43,18 @@ struct TokenKeychainKey: KeychainKey {
             } catch {
                 try question.answer(failedWith: error)
             }
+        }
+    }
+}
+
+extension TokenKey {
+    /// A token does the bare operations; padding and hashing are done here.
+    func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        switch (operation, algorithm.scheme) {
+        case (.sign, .rsaSignatureRaw), (.sign, .ecdsa(.digest, nil, .x962)), (.sign, .ed25519): usage.contains(.sign)
+        case (.decrypt, .rsaEncryption(.raw)): usage.contains(.decrypt)
+        case (.keyExchange, .keyExchange(.standard, nil)): usage.contains(.agree)
+        default: false
         }
     }
 }

@@ -8,7 +8,7 @@ extension PIVToken {
         let target = try target(of: operation, &card)
         switch target.key.pinPolicy {
         case .never: break
-        case .once where isPresented(in: card): break
+        case .once where isPINPresented(in: card): break
         default: throw TokenError(.pinRequired, "the \(target.slot.label) key wants the PIN")
         }
         return try authenticate(target, isFresh: false, &card)
@@ -68,6 +68,7 @@ extension PIVToken {
         } catch {
             // What is known of the slot may be out of date: another program can have put a new key there.
             knowledge.forget(target.slot)
+            forgetRemembered(target.slot)
             throw error
         }
     }

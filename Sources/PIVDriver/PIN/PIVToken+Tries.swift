@@ -4,7 +4,7 @@ public import TokenKit
 extension PIVToken {
     public mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
         let reference = try pin == .pin ? pinReference(&card) : .unblocking
-        let isPresented = pin == .pin && isPresented(in: card)
+        let isPresented = pin == .pin && isPINPresented(in: card)
         // A PIN that was just right has all its tries; asking again would be a command more for each signature.
         if isPresented, pins.tries(of: reference) == .all, let told = pins.metadata {
             return PINStatus(
@@ -26,7 +26,7 @@ extension PIVToken {
     }
 
     /// Whether the card takes the PIN as presented, as far as this process knows.
-    func isPresented(in card: borrowing CardTransaction) -> Bool {
+    public func isPINPresented(in card: borrowing CardTransaction) -> Bool {
         pins.isPresented && selection.epoch == card.epoch
     }
 
@@ -119,7 +119,7 @@ extension PIVToken {
     ) throws(TokenError) {
         if let tries = try metadata(of: reference, &card)?.triesLeft {
             pins.learn(.left(tries), of: reference)
-        } else if reference != .unblocking, !isPresented(in: card) {
+        } else if reference != .unblocking, !isPINPresented(in: card) {
             _ = try queryStatus(of: reference, &card)
         }
     }

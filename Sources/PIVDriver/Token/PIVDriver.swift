@@ -4,11 +4,20 @@ public import TokenKit
 public struct PIVDriver: TokenDriver {
     public let name = PIVToken.driverName
     private let memory: (any TokenMemory)?
+    private let certificates: (any TokenMemory)?
 
-    /// - Parameter memory: where to remember which retired slots are in use on cards that do not tell. Without it
-    ///   such slots are read only when they are asked for by name.
-    public init(memory: (any TokenMemory)? = nil) {
+    /// - Parameters:
+    ///   - memory: where to remember which retired slots are in use on cards that do not tell. Without it such slots are
+    ///     read only when they are asked for by name.
+    ///   - certificates: where to remember certificates, so that of each only the beginning is read again.
+    public init(memory: (any TokenMemory)? = nil, certificates: (any TokenMemory)? = nil) {
         self.memory = memory
+        self.certificates = certificates
+    }
+
+    public func knownTokens() -> [KnownToken] {
+        let cards = certificates?.all().compactMap { RememberedCard(parsing: $0) } ?? []
+        return cards.map { KnownToken(identity: $0.identity, inventory: $0.inventory) }
     }
 
     /// Selects the PIV application; no other application is ever tried.
@@ -21,6 +30,7 @@ public struct PIVDriver: TokenDriver {
         }
         let application = try ApplicationTemplate(parsing: response.data)
         guard application.isPIV else { return nil }
-        return PIVToken(atr: atr, application: application, selectedIn: card, memory: memory)
+        return PIVToken(
+            atr: atr, application: application, selectedIn: card, memory: memory, certificates: certificates)
     }
 }

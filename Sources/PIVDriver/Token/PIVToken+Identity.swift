@@ -4,9 +4,7 @@ internal import SystemCrypto
 // Which card it is. SP 800-73-5 part 1 §3.1.2 says that the GUID tells; where it is missing, what comes next does.
 extension PIVToken {
     public var knownLabel: String? {
-        if let id = knowledge.identity, case .known(let serialNumber) = knowledge.serialNumber {
-            return label(of: id, serialNumber: serialNumber)
-        }
+        if let knownIdentity { return knownIdentity.label }
         guard !quirks.has(.tellsSerialNumber), let uuid = certifiedUUID else { return nil }
         return label(of: TokenID(driver: PIVToken.driverName, instance: uuid), serialNumber: nil)
     }
@@ -26,8 +24,16 @@ extension PIVToken {
     }
 
     public mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity {
-        let id = try tokenID(&card)
-        let serialNumber = try serialNumber(&card)
+        identity(id: try tokenID(&card), serialNumber: try serialNumber(&card))
+    }
+
+    /// The identity, if it has been read.
+    var knownIdentity: TokenIdentity? {
+        guard let id = knowledge.identity, case .known(let serialNumber) = knowledge.serialNumber else { return nil }
+        return identity(id: id, serialNumber: serialNumber)
+    }
+
+    private func identity(id: TokenID, serialNumber: UInt32?) -> TokenIdentity {
         var version: Firmware?
         if case .known(let firmware) = knowledge.firmware { version = firmware }
         return TokenIdentity(
@@ -56,8 +62,10 @@ extension PIVToken {
             }
         }
         // A card with nothing on it is like any other with nothing on it.
-        return "blank-" + Hex.encode(atr.bytes)
+        return PIVToken.blankPrefix + Hex.encode(atr.bytes)
     }
+
+    static let blankPrefix = "blank-"
 
     private func label(of id: TokenID, serialNumber: UInt32?) -> String {
         let name = quirks.model ?? "PIV card"

@@ -14,6 +14,7 @@ extension PIVToken {
             for slot in PIVSlot.primary { try add(slot, to: &inventory, &card) }
             for slot in try retiredSlots(&inventory, &card) { try add(slot, to: &inventory, &card) }
             if knowledge.attests { try add(.attestation, to: &inventory, &card) }
+            rememberCertificates()
         }
         return inventory
     }

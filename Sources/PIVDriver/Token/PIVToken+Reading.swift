@@ -14,11 +14,18 @@ extension PIVToken {
     mutating func read(
         _ container: PIVContainer, doubtsAbsence: Bool, _ card: inout CardTransaction
     ) throws(TokenError) -> [UInt8]? {
+        guard let data = try answer(container, doubtsAbsence: doubtsAbsence, &card) else { return nil }
+        return try PIVFormat.content(of: data, in: container)
+    }
+
+    /// The whole answer to GET DATA; nil where the card has no such object.
+    mutating func answer(
+        _ container: PIVContainer, doubtsAbsence: Bool = true, _ card: inout CardTransaction
+    ) throws(TokenError) -> [UInt8]? {
         // Tag and length of the outer object come on top.
         let response = try send(
             PIVCommand.getData(container), limit: container.sizeLimit + 8, doubtsAbsence: doubtsAbsence, &card)
-        guard let data = try PIVToken.found(response, in: container) else { return nil }
-        return try PIVFormat.content(of: data, in: container)
+        return try PIVToken.found(response, in: container)
     }
 
     /// The data of an answer to GET DATA; nil where it tells that there is no such object.

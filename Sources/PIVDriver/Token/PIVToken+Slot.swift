@@ -26,8 +26,14 @@ extension PIVToken {
                 return nil
             }
         }
-        let certificate = try attempt { (token, card) throws(TokenError) in try token.certificate(in: slot, &card) }
+        var certificate = try attempt { (token, card) throws(TokenError) in try token.certificate(in: slot, &card) }
         let metadata = try attempt { (token, card) throws(TokenError) in try token.metadata(of: slot, &card) }
+        if let key = metadata?.subjectPublicKeyInfo, let believed = certificate, believed.spki != key,
+            forgetRemembered(slot)
+        {
+            // The certificate is for another key, or another took the place of the one that was remembered.
+            certificate = try attempt { (token, card) throws(TokenError) in try token.certificate(in: slot, &card) }
+        }
         var key: TokenKey?
         if let metadata {
             key = SlotKey.key(metadata, certificate: certificate, in: slot)
@@ -46,9 +52,10 @@ extension PIVToken {
     private mutating func certificate(
         in slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) -> Certificate? {
-        guard let content = try read(slot.container, &card), let object = try CertificateObject.parse(content) else {
-            return nil
-        }
+        guard let answer = try certificateAnswer(in: slot, &card),
+            let content = try PIVFormat.content(of: answer, in: slot.container),
+            let object = try CertificateObject.parse(content)
+        else { return nil }
         do {
             return try Certificate(der: object.certificate)
         } catch {

@@ -8,6 +8,7 @@ public struct PIVToken: Token {
     let application: ApplicationTemplate
     let quirks: PIVQuirks
     let memory: (any TokenMemory)?
+    let certificates: (any TokenMemory)?
 
     var selection: Selection
     var pins = PINState()
@@ -37,6 +38,12 @@ public struct PIVToken: Token {
         var attests: Bool
         var identity: TokenID?
 
+        /// What was remembered of the card when it was read before.
+        var remembered: Once<RememberedCard?> = .unknown
+
+        /// The answers to GET DATA that certificates came from, where they are to be remembered.
+        var answers: [PIVSlot: [UInt8]] = [:]
+
         mutating func forget(_ slot: PIVSlot) {
             slots.removeValue(forKey: slot)
             metadata.removeValue(forKey: slot)
@@ -45,11 +52,12 @@ public struct PIVToken: Token {
 
     init(
         atr: ATR, application: ApplicationTemplate, selectedIn card: borrowing CardTransaction,
-        memory: (any TokenMemory)?
+        memory: (any TokenMemory)?, certificates: (any TokenMemory)?
     ) {
         self.atr = atr
         self.application = application
         self.memory = memory
+        self.certificates = certificates
         quirks = PIVQuirks(of: atr, application)
         selection = Selection(epoch: card.epoch, isConfirmed: true)
         knowledge = Knowledge(tellsMetadata: quirks.has(.mayTellMetadata), attests: quirks.has(.mayAttest))

@@ -7,6 +7,13 @@ public protocol TokenDriver: Sendable {
     ///
     /// - Returns: nil where it is not; the next driver is asked then.
     func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)?
+
+    /// The tokens of which something is remembered; no reader is touched.
+    func knownTokens() -> [KnownToken]
+}
+
+extension TokenDriver {
+    public func knownTokens() -> [KnownToken] { [] }
 }
 
 /// One card while it stays inserted: what has been learned of it, and what it can do.
@@ -30,6 +37,9 @@ public protocol Token: Sendable {
 
     /// How a PIN stands, without spending a try.
     mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus
+
+    /// Whether the PIN was presented here, and nothing is known to have taken that back. Nothing is sent for it.
+    func isPINPresented(in card: borrowing CardTransaction) -> Bool
 
     /// Presents the PIN.
     ///

@@ -67,4 +67,20 @@ public struct TokenFact: Hashable, Sendable {
 public protocol TokenMemory: Sendable {
     func recall(_ token: TokenID) -> [UInt8]?
     func remember(_ bytes: [UInt8], for token: TokenID)
+
+    /// What is remembered of every token, in no particular order.
+    func all() -> [[UInt8]]
+}
+
+/// What is remembered of a token that was read before, whether it is in a reader or not.
+public struct KnownToken: Hashable, Sendable {
+    public let identity: TokenIdentity
+
+    /// Its certificates, and the keys that they speak of.
+    public let inventory: TokenInventory
+
+    public init(identity: TokenIdentity, inventory: TokenInventory) {
+        self.identity = identity
+        self.inventory = inventory
+    }
 }

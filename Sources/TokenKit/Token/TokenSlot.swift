@@ -69,6 +69,16 @@ public final class TokenSlot: Sendable {
         state.withLock { TokenSlot.drop(&$0, resetting: resetting) }
     }
 
+    /// Resets the card, so that it forgets a presented PIN, whichever program presented it.
+    ///
+    /// What was listed before is to be listed anew.
+    public func reset() throws(TokenError) {
+        try state.withLock { (state) throws(TokenError) in
+            _ = try connect(&state)
+            TokenSlot.drop(&state, resetting: true)
+        }
+    }
+
     private func use<Result: ~Copyable & Sendable>(
         of expected: Insertion?,
         _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result

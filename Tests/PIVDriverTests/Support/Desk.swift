@@ -11,21 +11,26 @@ struct Desk {
     let slot: TokenSlot
     let trace = RecordingTrace()
 
-    init(_ issued: IssuedCard = IssuedCard(), memory: (any TokenMemory)? = nil) throws {
-        try self.init(card: issued.make(), memory: memory)
+    init(
+        _ issued: IssuedCard = IssuedCard(), memory: (any TokenMemory)? = nil,
+        certificates: (any TokenMemory)? = nil
+    ) throws {
+        try self.init(card: issued.make(), memory: memory, certificates: certificates)
     }
 
-    init(card: VirtualCard, memory: (any TokenMemory)? = nil) {
-        self.init(card: card, reader: VirtualReader(card: card), memory: memory)
+    init(card: VirtualCard, memory: (any TokenMemory)? = nil, certificates: (any TokenMemory)? = nil) {
+        self.init(card: card, reader: VirtualReader(card: card), memory: memory, certificates: certificates)
     }
 
     /// A second program at the same reader.
     func anotherProgram() -> Desk { Desk(card: card, reader: reader, memory: nil) }
 
-    private init(card: VirtualCard, reader: VirtualReader, memory: (any TokenMemory)?) {
+    private init(
+        card: VirtualCard, reader: VirtualReader, memory: (any TokenMemory)?, certificates: (any TokenMemory)? = nil
+    ) {
         self.card = card
         self.reader = reader
-        slot = TokenSlot(reader: reader, drivers: [PIVDriver(memory: memory)], trace: trace)
+        slot = TokenSlot(reader: reader, drivers: [PIVDriver(memory: memory, certificates: certificates)], trace: trace)
     }
 
     // MARK: - What a program does
@@ -118,4 +123,5 @@ final class VolatileMemory: TokenMemory {
 
     func recall(_ token: TokenID) -> [UInt8]? { entries.withLock { $0[token] } }
     func remember(_ bytes: [UInt8], for token: TokenID) { entries.withLock { $0[token] = bytes } }
+    func all() -> [[UInt8]] { entries.withLock { Array($0.values) } }
 }

@@ -117,6 +117,8 @@ struct NotedToken: Token {
         PINStatus(triesLeft: nil)
     }
 
+    func isPINPresented(in card: borrowing CardTransaction) -> Bool { false }
+
     func verify(_ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction) throws(TokenError) {
         throw Self.unsupported
     }

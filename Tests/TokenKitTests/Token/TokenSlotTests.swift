@@ -215,6 +215,25 @@ import TokenKit
         #expect(try (Self.insertion(of: slot) == insertion) == !ending.contains(code))
     }
 
+    @Test func aResetConnectsForItWhereNeededAndForgetsTheToken() throws {
+        let connections = (0..<3).map { _ in PreparedConnection() }
+        let reader = PreparedReader(.success(connections[0]), .success(connections[1]), .success(connections[2]))
+        let slot = TokenSlot(reader: reader, drivers: [CountingDriver()])
+        try slot.reset()
+        #expect(connections[0].disconnections == [true])
+        #expect(try Self.note("a", in: slot) == ["a"])
+        let insertion = try Self.insertion(of: slot)
+        try slot.reset()
+        #expect(connections[1].disconnections == [true])
+        #expect(throws: TokenError(.card(.removed), "")) {
+            try slot.perform(at: insertion) { (_, _) throws(TokenError) in }
+        }
+        #expect(try Self.note("b", in: slot) == ["b"])
+        #expect(throws: TokenError(.card(.noCard), "")) {
+            try TokenSlot(reader: PreparedReader(), drivers: []).reset()
+        }
+    }
+
     @Test(arguments: [true, false])
     func lettingGoOfTheCardIsDoneAsToldAndReadingConnectsAgain(resetting: Bool) throws {
         let (first, second) = (PreparedConnection(), PreparedConnection())

@@ -1,0 +1,88 @@
+public import TokenKit
+
+/// A card that was read before and is in no reader now, as a keychain: its certificates, and keys that say which card to
+/// insert. Keychain semantics 7.4.
+///
+/// Only who asks for such cards puts them into a search list; they are never shown in place of one that is in.
+public struct AbsentTokenKeychain: Keychain {
+    private let token: KnownToken
+
+    init(_ token: KnownToken) {
+        self.token = token
+    }
+
+    /// The cards that are known and in none of the readers, by name.
+    public static func all(
+        of known: [KnownToken], besides present: [TokenKeychain]
+    ) throws(KeychainError) -> [AbsentTokenKeychain] {
+        var inserted: Set<TokenID> = []
+        for keychain in present {
+            if let identity = try keychain.identity() { inserted.insert(identity.id) }
+        }
+        return known.filter { !inserted.contains($0.identity.id) }
+            .sorted {
+                ($0.identity.label, $0.identity.id.description) < ($1.identity.label, $1.identity.id.description)
+            }
+            .map { AbsentTokenKeychain($0) }
+    }
+
+    public var identity: TokenIdentity { token.identity }
+
+    public var name: String { token.identity.label }
+
+    public var isReadOnly: Bool { true }
+
+    public func items(matching query: Query) throws(KeychainError) -> SearchResult {
+        TokenItems(identity: token.identity).result(of: query, in: token.inventory)
+    }
+
+    public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
+        token.inventory.objects.filter { object in
+            switch selector {
+            case .name(let name): object.id == TokenObjectID(name.uppercased())
+            case .publicKeyHash(let hash): TokenItems.publicKeyHash(of: object) == hash
+            case .reference(let reference):
+                reference == TokenItems.reference(.key, to: object, on: token.identity)
+            }
+        }.compactMap { object in
+            object.key.map { AbsentTokenKey(identity: token.identity, object: object, key: $0) }
+        }
+    }
+
+    public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item { throw refusal }
+
+    public func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+        throw refusal
+    }
+
+    public func delete(matching query: Query) throws(KeychainError) -> Int { throw refusal }
+
+    private var refusal: KeychainError {
+        KeychainError(.readOnly, "the card '\(name)' is only read", remedy: "use a local keychain")
+    }
+}
+
+/// A private key on a card that is not in: what can be done without it is done, and for the rest it is asked for.
+struct AbsentTokenKey: KeychainKey {
+    let identity: TokenIdentity
+    let object: TokenObject
+    let key: TokenKey
+
+    var keychainName: String { identity.label }
+    var name: String { object.id.rawValue }
+    var publicKey: [UInt8] { key.publicKey }
+    var certificate: [UInt8]? { object.certificate }
+
+    func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        key.offers(algorithm, for: operation)
+    }
+
+    /// - Throws: `errSecInteractionRequired`, always.
+    func perform(
+        _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        throw KeychainError(
+            .interactionRequired, "the key \(name) is on '\(identity.label)', which is in no reader",
+            remedy: "insert card \(identity.serialNumber ?? identity.id.instance)")
+    }
+}

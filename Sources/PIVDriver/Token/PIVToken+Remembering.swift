@@ -1,0 +1,68 @@
+internal import TokenKit
+
+// Certificates that were read when the card was in before: of each, only the beginning is read again.
+extension PIVToken {
+    /// Bytes of an answer's beginning that must be the same for the rest to be believed: enough for the lengths of the
+    /// object and of the certificate in it, its serial number and its issuer.
+    static let significantLength = 200
+
+    /// The answer to GET DATA for a slot's certificate; nil where there is none.
+    ///
+    /// The first part of an answer is one command, and so is an absent object. What was remembered is asked for only where
+    /// it is known already which card this is.
+    mutating func certificateAnswer(
+        in slot: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) -> [UInt8]? {
+        if let known = remembered?.objects[slot] {
+            let response = try sendForFirstPart(PIVCommand.getData(slot.container), &card)
+            if response.status.isSuccess, PIVToken.confirms(known, response.data) {
+                knowledge.answers[slot] = known
+                return known
+            }
+        }
+        let answer = try answer(slot.container, &card)
+        if certificates != nil { knowledge.answers[slot] = answer }
+        return answer
+    }
+
+    static func confirms(_ known: [UInt8], _ beginning: [UInt8]) -> Bool {
+        beginning.count >= min(known.count, significantLength) && known.starts(with: beginning)
+    }
+
+    private var remembered: RememberedCard? {
+        mutating get {
+            if case .known(let card) = knowledge.remembered { return card }
+            guard let certificates, let id = knowledge.identity, !isBlank else { return nil }
+            let card = certificates.recall(id).flatMap { RememberedCard(parsing: $0) }
+            let own = card?.identity.id == id ? card : nil
+            knowledge.remembered = .known(own)
+            return own
+        }
+    }
+
+    /// Remembers the certificates that were read, where they are not those of last time.
+    mutating func rememberCertificates() {
+        guard let certificates, let identity = knownIdentity, !isBlank else { return }
+        let card = RememberedCard(identity: identity, objects: knowledge.answers)
+        guard card != remembered, !card.objects.isEmpty || remembered != nil else { return }
+        certificates.remember(card.encoded(), for: identity.id)
+        knowledge.remembered = .known(card)
+    }
+
+    /// Has a slot's certificate read as a whole the next time.
+    ///
+    /// - Returns: whether it was remembered.
+    @discardableResult
+    mutating func forgetRemembered(_ slot: PIVSlot) -> Bool {
+        knowledge.answers.removeValue(forKey: slot)
+        guard let certificates, var card = remembered, card.objects.removeValue(forKey: slot) != nil else {
+            return false
+        }
+        certificates.remember(card.encoded(), for: card.identity.id)
+        knowledge.remembered = .known(card)
+        return true
+    }
+
+    /// Whether nothing tells this card from another.
+    private var isBlank: Bool { knowledge.identity?.instance.hasPrefix(PIVToken.blankPrefix) ?? true }
+}

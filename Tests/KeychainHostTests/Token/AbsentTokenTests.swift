@@ -1,0 +1,170 @@
+import Foundation
+import PIVDriver
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+@testable import VirtualCard
+
+/// Absent is not missing. Keychain semantics 7.4.
+@Suite struct AbsentTokenTests {
+    private let folder: TemporaryFolder
+    private let driver: PIVDriver
+
+    init() throws {
+        folder = try TemporaryFolder()
+        driver = PIVDriver(
+            certificates: FileTokenMemory(
+                directory: folder.path("cache/certificates"), limit: FileTokenMemory.certificateLimit,
+                keyFile: folder.path("data/cache.key")))
+    }
+
+    private func token(_ reader: VirtualReader) -> TokenKeychain {
+        TokenKeychain(TokenSlot(reader: reader, drivers: [driver]))
+    }
+
+    /// A card that was listed once, and its reader.
+    private func listed(_ card: TestCard = TestCard(profile: .yubiKey57)) throws -> (VirtualReader, [Item]) {
+        let reader = VirtualReader(name: "Desk Reader", card: try card.make())
+        return (reader, try token(reader).items(matching: Query(.certificate, limit: .all)).items)
+    }
+
+    private func absent(_ present: [TokenKeychain] = []) throws -> [AbsentTokenKeychain] {
+        try AbsentTokenKeychain.all(of: driver.knownTokens(), besides: present)
+    }
+
+    @Test func aCardThatIsInIsNotAbsent() throws {
+        let (reader, items) = try listed()
+        #expect(items.count >= 4)
+        #expect(try absent([token(reader)]).isEmpty)
+        reader.remove()
+        let cards = try absent([token(reader)])
+        #expect(cards.count == 1)
+        // Whoever does not ask for absent cards does not see them.
+        #expect(try token(reader).items(matching: Query(.certificate, limit: .all)).items.isEmpty)
+        // Another card in the reader does not make it present.
+        reader.insert(try TestCard(guid: "00000000000000000000000000000001", name: "another").make())
+        #expect(try absent([token(reader)]).map(\.identity) == cards.map(\.identity))
+    }
+
+    @Test func itsCertificatesAndKeysAreThoseItHad() throws {
+        let (reader, items) = try listed()
+        reader.remove()
+        let card = try #require(try absent().first)
+        let found = try card.items(matching: Query(.certificate, limit: .all)).items
+        #expect(found == items.filter { $0.label != "PIV Attestation" && found.contains($0) })
+        #expect(found.count == 4)
+        let reference = try #require(found.first).reference.retyped(as: .key)
+        for selector in [KeySelector.name("9A"), .name("9a"), .reference(reference)] {
+            #expect(try card.keys(selector).map(\.name) == ["9A"], "\(selector)")
+        }
+        let hash = try #require(try card.items(matching: Query(.key)).items.first?.publicKeyHash)
+        #expect(try card.keys(.publicKeyHash(hash)).count == 1)
+        #expect(try card.keys(.name("9F")).isEmpty)
+        #expect(try card.items(matching: Query(.genericPassword)).items.isEmpty)
+    }
+
+    @Test func usingItsKeySaysWhichCardToInsert() throws {
+        let (reader, _) = try listed()
+        reader.remove()
+        let card = try #require(try absent().first)
+        let key = try #require(try card.keys(.name("9A")).first)
+        let person = TypesInTurn("123456")
+        let error = #expect(throws: KeychainError(.interactionRequired)) {
+            try key.signed([1], .ecdsaSignatureMessageX962(.sha256), AuthenticationContext(prompter: person))
+        }
+        #expect(error?.remedy == "insert card 7654321")
+        #expect(error?.reason.contains(card.name) == true)
+        #expect(person.requests.isEmpty)
+        // What needs no card works without it.
+        #expect(key.isSupported(.ecdsaSignatureMessageX962(.sha256), for: .verify))
+        #expect(try !key.verify([1], of: [1], using: .ecdsaSignatureMessageX962(.sha256)))
+    }
+
+    @Test func inASearchListItComesWhereItIsPut() throws {
+        let (reader, items) = try listed()
+        let local = try TestKeychain()
+        try local.add(TestKey.named("anna").certificate)
+        reader.remove()
+        let tokens = [token(reader) as any Keychain] + (try absent().map { $0 as any Keychain })
+        let list = SearchList(tokens: tokens, locals: [local.keychain])
+        let found = try list.certificates()
+        #expect(found.count == 5)
+        #expect(Set(found.prefix(4).map(\.keychain)) == Set(items.map(\.keychain)))
+        #expect(throws: KeychainError(.readOnly)) {
+            try list.delete(matching: Query(.certificate, limit: .all))
+        }
+        #expect(try local.count(.certificate) == 1)
+    }
+
+    // Case 95
+    @Test func aCardPulledWhileAllIsCopiedHidesNoOtherRow() throws {
+        let (reader, _) = try listed()
+        let local = try TestKeychain()
+        try local.add(TestKey.named("anna").certificate)
+        reader.faults.order(.remove)
+        let result = try SearchList(tokens: [token(reader)], locals: [local.keychain]).items(
+            matching: Query(.certificate, limit: .all))
+        #expect(result.found.count == 1)
+        #expect(result.failures.count <= 1)
+    }
+
+    // MARK: - The files
+
+    private var file: String {
+        get throws {
+            let directory = folder.path("cache/certificates")
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+            return "\(directory)/\(try #require(names.first))"
+        }
+    }
+
+    @Test func aFileThatWasTamperedWithIsThrownAway() throws {
+        let (_, _) = try listed()
+        let path = try file
+        let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+        #expect(driver.knownTokens().count == 1)
+        for index in stride(from: 0, to: bytes.count, by: 97) {
+            var changed = bytes
+            changed[index] ^= 1
+            try Data(changed).write(to: URL(fileURLWithPath: path))
+            #expect(driver.knownTokens().isEmpty)
+        }
+        // The next listing writes a good one again.
+        _ = try listed()
+        #expect(driver.knownTokens().count == 1)
+    }
+
+    @Test func aFolderUnderAnotherKeyTellsNothing() throws {
+        let (_, _) = try listed()
+        let key = folder.path("data/cache.key")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: key)).count == 32)
+        let mode = try FileManager.default.attributesOfItem(atPath: key)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        try Data(repeating: 7, count: 32).write(to: URL(fileURLWithPath: key))
+        #expect(driver.knownTokens().isEmpty)
+        try FileManager.default.removeItem(atPath: key)
+        #expect(driver.knownTokens().isEmpty)
+        _ = try listed()
+        #expect(driver.knownTokens().count == 1)
+    }
+
+    @Test func aFileUnderAnotherNameTellsNothing() throws {
+        let (_, _) = try listed()
+        let path = try file
+        let other =
+            URL(fileURLWithPath: path).deletingLastPathComponent().path + "/" + String(repeating: "0", count: 64)
+        try FileManager.default.moveItem(atPath: path, toPath: other)
+        #expect(driver.knownTokens().isEmpty)
+    }
+
+    @Test func aWarmListingThroughFilesCostsFewerCommands() throws {
+        let card = TestCard(profile: .genericShort, algorithm: .rsa2048)
+        let (cold, items) = try listed(card)
+        let (warm, again) = try listed(card)
+        #expect(again == items)
+        #expect(warm.log.count < cold.log.count)
+    }
+}
