@@ -19,15 +19,21 @@ public struct AuthenticationContext: Sendable {
     /// Whether the last try of a PIN may be spent without asking.
     public let lastTry: LastTry
 
+    /// The cards that may open a keychain which is bound to one of them.
+    public let cards: [TokenKeychain]
+
     private let credentials: Credentials
 
-    public init(prompter: any Prompter = NoPrompter(), lastTry: LastTry = .keep) {
-        self.init(prompter: prompter, lastTry: lastTry, credentials: Credentials())
+    public init(
+        prompter: any Prompter = NoPrompter(), lastTry: LastTry = .keep, cards: [TokenKeychain] = []
+    ) {
+        self.init(prompter: prompter, lastTry: lastTry, cards: cards, credentials: Credentials())
     }
 
-    private init(prompter: any Prompter, lastTry: LastTry, credentials: Credentials) {
+    private init(prompter: any Prompter, lastTry: LastTry, cards: [TokenKeychain], credentials: Credentials) {
         self.prompter = prompter
         self.lastTry = lastTry
+        self.cards = cards
         self.credentials = credentials
     }
 
@@ -52,7 +58,8 @@ public struct AuthenticationContext: Sendable {
     /// The context with the same credentials, in which people are asked only where `ui` allows it.
     public func restricted(to ui: Query.AuthenticationUI) -> AuthenticationContext {
         guard ui != .allow else { return self }
-        return AuthenticationContext(prompter: NoPrompter(), lastTry: lastTry, credentials: credentials)
+        return AuthenticationContext(
+            prompter: NoPrompter(), lastTry: lastTry, cards: cards, credentials: credentials)
     }
 
     func credential(_ kind: CredentialKind) -> Secret? { credentials.clone(kind) }
@@ -82,10 +89,17 @@ private final class Credentials: Sendable {
     func clone(_ kind: AuthenticationContext.CredentialKind) -> Secret? {
         state.withLock { state in
             switch kind {
-            case .pin: state.pin?.clone()
-            case .password: state.password?.clone()
-            case .applicationPassword: state.applicationPassword?.clone()
+            case .pin: Credentials.copy(of: state.pin)
+            case .password: Credentials.copy(of: state.password)
+            case .applicationPassword: Credentials.copy(of: state.applicationPassword)
             }
+        }
+    }
+
+    private static func copy(of secret: borrowing Secret?) -> Secret? {
+        switch secret {
+        case .some(let secret): secret.clone()
+        case .none: nil
         }
     }
 }

@@ -24,37 +24,4 @@ extension LocalKeychain: Keychain {
         let fixed: Attributes = [.keyClass: KeyClass.private.value, .synchronizable: Query.anySynchronizable]
         return try Query(.key, fixed.merging(attributes) { $1 }, limit: .all)
     }
-
-    /// Unlocks with what this login session keeps, else with the context's password, else with one that is asked for.
-    ///
-    /// - Parameter use: completes "password to …".
-    public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {
-        guard isLocked else { return }
-        // A session that keeps no keys is no reason not to ask.
-        if let isUnlocked = try? unlockFromSession(), isUnlocked { return }
-        var failure: String?
-        switch authentication.credential(.password) {
-        case .some(let password):
-            do throws(KeychainError) {
-                return try unlock(password: password)
-            } catch {
-                guard error.code == .authFailed else { throw error }
-                authentication.removeCredential(.password)
-                guard authentication.prompter.canAsk else { throw error }
-                failure = error.reason
-            }
-        case .none: break
-        }
-        while true {
-            let request = PromptRequest(.password, subject: name, use: use, failure: failure)
-            guard authentication.prompter.canAsk else { throw .cannotAsk(request) }
-            let password = try authentication.prompter.ask(request)
-            do throws(KeychainError) {
-                return try unlock(password: password)
-            } catch {
-                guard error.code == .authFailed, authentication.prompter.canAskAgain else { throw error }
-                failure = error.reason
-            }
-        }
-    }
 }

@@ -21,7 +21,7 @@ public final class LocalKeychain: Sendable {
     /// Whether the file can only be read.
     public let isReadOnly: Bool
 
-    private let state: Mutex<OpenKeychain>
+    let state: Mutex<OpenKeychain>
 
     private init(_ opened: consuming sending OpenKeychain, path: String) {
         self.path = path
@@ -76,7 +76,7 @@ public final class LocalKeychain: Sendable {
     }
 
     /// The one way to the file: what is no longer there is not used any more.
-    private func use<Result: Sendable & ~Copyable>(
+    func use<Result: Sendable & ~Copyable>(
         _ body: (inout OpenKeychain) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         try state.withLock { opened throws(KeychainError) in
@@ -108,8 +108,9 @@ extension LocalKeychain {
 
     /// The secret of an item, or nil if it was stored without one.
     ///
-    /// - Throws: `errSecItemNotFound`, `errSecInteractionNotAllowed` if the keychain is locked, `errSecDecode` if the
-    ///   item was altered by other means than this type.
+    /// - Throws: `errSecItemNotFound`, `errSecInteractionNotAllowed` if the keychain is locked or the item's access control
+    ///   asks for something, `errSecDecode` if the item was altered by other means than this type,
+    ///   `errSecDataNotAvailable` for a key that is not extractable.
     public func secret(of reference: PersistentReference) throws(KeychainError) -> Secret? {
         try use { opened throws(KeychainError) in try opened.secret(of: reference) }
     }
@@ -168,11 +169,11 @@ extension LocalKeychain {
         guard replaced else { throw KeychainError(.authFailed, "the password was changed by another program") }
     }
 
-    private func wrappedKey() throws(KeychainError) -> WrappedKey {
+    func wrappedKey() throws(KeychainError) -> WrappedKey {
         try use { opened throws(KeychainError) in try WrappedKey(readingFrom: opened.database) }
     }
 
-    private func setKey(_ key: consuming Secret) {
+    func setKey(_ key: consuming Secret) {
         var key: Secret? = key
         state.withLock { $0.key = key.take() }
     }

@@ -93,6 +93,13 @@ enum Migrations {
         CREATE INDEX genp_svce ON genp (ifnull(CAST(svce AS BLOB), x''), ifnull(CAST(acct AS BLOB), x''));
         CREATE INDEX keys_atag ON keys (ifnull(CAST(atag AS BLOB), x''));
         """,
+        """
+        CREATE TABLE card_binding (
+            id INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE,
+            reference BLOB NOT NULL, label TEXT NOT NULL, public_key BLOB NOT NULL, algorithm TEXT NOT NULL,
+            exchange BLOB NOT NULL, salt BLOB NOT NULL, wrapped_key BLOB NOT NULL
+        ) STRICT;
+        """,
     ]
 
     /// Brings the file to the present layout, whichever process gets there first.

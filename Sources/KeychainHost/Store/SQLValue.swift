@@ -22,6 +22,11 @@ extension SQLValue {
         self = bytes.map { .blob($0) } ?? .null
     }
 
+    /// The text; nil for anything else.
+    var text: String? {
+        if case .text(let text) = self { text } else { nil }
+    }
+
     /// The bytes of a blob; nil for anything else.
     var blob: [UInt8]? {
         if case .blob(let bytes) = self { bytes } else { nil }

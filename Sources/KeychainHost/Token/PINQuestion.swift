@@ -8,7 +8,8 @@ internal import TokenKit
 ///         do { return try slot.perform(at: insertion) { … } } catch { try question.answer(failedWith: error) }
 ///     }
 ///
-/// The card is held while a PIN is presented, never while a person is asked.
+/// A PIN that the context carries comes first, once. The card is held while a PIN is presented, never while a person is
+/// asked.
 struct PINQuestion {
     private let kind: PINKind
     private let use: String?
@@ -16,6 +17,9 @@ struct PINQuestion {
     private let insertion: TokenSlot.Insertion
     private let authentication: AuthenticationContext
     private var failure: String?
+
+    /// Whether the last answer was the context's.
+    private var isFromContext = false
 
     /// The card by its label and its reader, or the reader alone while no label is known.
     private(set) var subject: String
@@ -42,11 +46,13 @@ struct PINQuestion {
     /// Asks once. Where nobody can be asked, nothing is sent to the card either.
     mutating func ask() throws(KeychainError) -> PIN {
         let purpose: PromptRequest.Purpose = kind == .pin ? .pin : .unblockingKey
-        guard authentication.prompter.canAsk else {
+        isFromContext = kind == .pin && authentication.hasCredential(.pin)
+        guard isFromContext || authentication.prompter.canAsk else {
             throw .cannotAsk(PromptRequest(purpose, subject: slot.name, use: use))
         }
         let triesLeft = try look()
         try obtainConsent(triesLeft: triesLeft)
+        if isFromContext, let held = authentication.credential(.pin) { return PIN(held) }
         let request = PromptRequest(purpose, subject: subject, use: use, triesLeft: triesLeft, failure: failure)
         return PIN(try authentication.prompter.ask(request))
     }
@@ -59,7 +65,9 @@ struct PINQuestion {
         case .pinIncorrect, .pinFormat, .pinKnownIncorrect: break
         default: throw KeychainError(error)
         }
-        guard authentication.prompter.canAskAgain else { throw KeychainError(error) }
+        if isFromContext { authentication.removeCredential(.pin) }
+        let mayAsk = isFromContext ? authentication.prompter.canAsk : authentication.prompter.canAskAgain
+        guard mayAsk else { throw KeychainError(error) }
         failure = error.reason
         lastTry = authentication.lastTry
     }

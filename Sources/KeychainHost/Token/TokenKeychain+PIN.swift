@@ -74,6 +74,20 @@ extension TokenKeychain {
         }
     }
 
+    /// Resets the card: no program's PIN counts any more. Keys are to be listed anew.
+    ///
+    /// - Throws: `errSecNoSuchKeychain` where there is no card.
+    public func lock() throws(KeychainError) {
+        do { try slot.reset() } catch { throw KeychainError(error) }
+    }
+
+    /// Whether this session presented the PIN and the card still counts it as presented.
+    ///
+    /// - Throws: `errSecNoSuchKeychain` where there is no card that a driver knows.
+    public func isUnlocked() throws(KeychainError) -> Bool {
+        try present(reading { (token, card, _) throws(TokenError) in token.isPINPresented(in: card) })
+    }
+
     /// Makes the card forget the PIN.
     public func logOut() throws(KeychainError) {
         try present(reading { (token, card, _) throws(TokenError) in try token.logOut(&card) })

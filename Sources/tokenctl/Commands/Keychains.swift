@@ -46,7 +46,8 @@ struct UnlockKeychain: ParsableCommand {
         abstract: "Unlock a local keychain for this login session.",
         discussion: """
             The key stays in the kernel's keyring, in memory only, until lock-keychain, logout or the time is up. Later \
-            commands of the session then ask for no password. A card, named by its id, is asked whether the PIN is right.
+            commands of the session then ask for no password. A card, named by its id, is asked whether the PIN is right. \
+            Where a card is in that the keychain is bound to (see bind-keychain), its PIN is asked for, not the password.
             """)
 
     @Argument(help: "A name, a path with a slash in it, or a card's id; the default keychain if left out.")
@@ -76,7 +77,9 @@ struct UnlockKeychain: ParsableCommand {
     private func unlock(_ opened: LocalKeychain) throws {
         if let password { return try opened.unlock(password: SecretArgument.secret(password)) }
         guard withoutPassword else {
-            return try opened.unlock(use: "unlock it", authentication: authentication.context())
+            // Readers are looked into only where a card can open it.
+            let tokens = try opened.cardBindings().isEmpty ? [] : Session(cards, locals: false).tokens
+            return try opened.unlock(use: "unlock it", authentication: authentication.context(cards: tokens))
         }
         guard try opened.unlockFromSession() else {
             throw KeychainError(

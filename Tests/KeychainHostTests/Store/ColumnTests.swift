@@ -76,7 +76,7 @@ import TokenKit
         let item = try test.addPassword("anna", secret: "s3cret", [.label: "L"])
         try test.database().execute(
             """
-            DROP TABLE inet; DROP INDEX keys_atag; DROP INDEX genp_svce;
+            DROP TABLE card_binding; DROP TABLE inet; DROP INDEX keys_atag; DROP INDEX genp_svce;
             CREATE INDEX genp_svce ON genp (ifnull(CAST(svce AS BLOB), x''));
             ALTER TABLE genp DROP COLUMN accc; ALTER TABLE cert DROP COLUMN accc; ALTER TABLE keys DROP COLUMN accc;
             PRAGMA user_version = 1;

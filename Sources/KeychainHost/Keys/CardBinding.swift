@@ -1,0 +1,148 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// A card whose key opens a keychain: the keychain's key, sealed for the card's key management key.
+///
+/// The keychain's key is sealed under one derived from a secret that only the card's key gives back: random bytes in
+/// RSA-OAEP (or PKCS#1 v1.5 where the card has no better), or the secret agreed on with a key pair made for it. Keychain
+/// semantics 7.11.
+public struct CardBinding: Sendable, Hashable {
+    /// The key on its card.
+    public let reference: PersistentReference
+
+    /// What people know the card by.
+    public let label: String
+
+    /// The public half of the card's key as a DER SubjectPublicKeyInfo.
+    public let publicKey: [UInt8]
+    let algorithm: KeyAlgorithm
+
+    /// What the card's key is given: a ciphertext, or a public key.
+    let exchange: [UInt8]
+    let salt: [UInt8]
+    let wrapped: [UInt8]
+
+    /// The card, `piv:7b13d0e6-…`.
+    public var tokenID: String { reference.tokenID ?? "" }
+
+    init(
+        reference: PersistentReference, label: String, publicKey: [UInt8], algorithm: KeyAlgorithm,
+        exchange: [UInt8], salt: [UInt8], wrapped: [UInt8]
+    ) {
+        self.reference = reference
+        self.label = label
+        self.publicKey = publicKey
+        self.algorithm = algorithm
+        self.exchange = exchange
+        self.salt = salt
+        self.wrapped = wrapped
+    }
+
+    /// Seals the key of a keychain for a card's key, whose public half is all that is needed for it.
+    ///
+    /// - Throws: `errSecParam` for a key that neither decrypts nor agrees.
+    init(
+        sealing secret: borrowing Secret, of keychain: UniqueID, for key: any KeychainKey,
+        reference: PersistentReference, label: String
+    ) throws(KeychainError) {
+        guard let algorithm = CardBinding.algorithms.first(where: { CardBinding.canOpen(key, $0) }) else {
+            throw KeychainError(
+                .param, "the key \(key.name) of '\(label)' neither decrypts nor agrees",
+                remedy: "use the key management key, 9D", key: "key")
+        }
+        do throws(CryptoError) {
+            let publicKey = try PublicKey(spki: key.publicKey)
+            let shared = try CardBinding.secret(for: publicKey, algorithm)
+            let salt = try RandomBytes.make(count: CardBinding.saltLength)
+            let draft = CardBinding(
+                reference: reference, label: label, publicKey: key.publicKey, algorithm: algorithm,
+                exchange: shared.exchange, salt: salt, wrapped: [])
+            self = draft.filled(
+                try SealedBox.seal(
+                    secret.bytes, key: draft.wrappingKey(shared.secret), authenticating: draft.data(keychain)))
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// The keychain's key, by the card's.
+    ///
+    /// - Throws: `errSecDecode` where what is stored was altered, or is not for this key.
+    func open(
+        with key: any KeychainKey, of keychain: UniqueID, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        let shared =
+            if algorithm == .ecdhKeyExchangeStandard {
+                try key.keyExchange(with: exchange, using: algorithm, use: use, authentication: authentication)
+            } else {
+                try key.decrypt(exchange, using: algorithm, use: use, authentication: authentication)
+            }
+        do throws(CryptoError) {
+            return try SealedBox.open(wrapped, key: wrappingKey(shared), authenticating: data(keychain))
+        } catch {
+            guard error.code == .authenticationFailed else { throw KeychainError(error) }
+            throw KeychainError(
+                .decode, "the key on '\(label)' does not open the keychain",
+                remedy: "unlock it with its password and bind the card again")
+        }
+    }
+
+    // MARK: - How
+
+    private static let saltLength = 32
+
+    /// Best first.
+    private static let algorithms: [KeyAlgorithm] = [
+        .rsaEncryptionOAEP(.sha256), .rsaEncryptionPKCS1, .ecdhKeyExchangeStandard,
+    ]
+
+    private static func canOpen(_ key: any KeychainKey, _ algorithm: KeyAlgorithm) -> Bool {
+        key.isSupported(algorithm, for: algorithm == .ecdhKeyExchangeStandard ? .keyExchange : .decrypt)
+    }
+
+    private struct SharedSecret: ~Copyable {
+        let secret: Secret
+        let exchange: [UInt8]
+    }
+
+    /// A secret that only the holder of the private key comes to, by what he is given.
+    private static func secret(
+        for key: PublicKey, _ algorithm: KeyAlgorithm
+    ) throws(CryptoError) -> SharedSecret {
+        if case .rsaEncryption(let encryption) = algorithm.scheme {
+            let secret = try RandomBytes.makeSecret(count: WrappedKey.keyLength)
+            let ciphertext = try encrypted(secret, for: key, encryption)
+            return SharedSecret(secret: secret, exchange: ciphertext)
+        }
+        let ephemeral = try PrivateKey.generate(key.kind)
+        return SharedSecret(
+            secret: try ephemeral.sharedSecret(with: key), exchange: ephemeral.publicKey.rawRepresentation)
+    }
+
+    private static func encrypted(
+        _ secret: borrowing Secret, for key: PublicKey, _ encryption: RSAEncryption
+    ) throws(CryptoError) -> [UInt8] {
+        try key.encrypt(secret.bytes, using: encryption)
+    }
+
+    /// Both public keys are part of what the key is derived from (SP 800-56A §5.8.2), and so is what it is for.
+    private func wrappingKey(_ shared: borrowing Secret) throws(CryptoError) -> Secret {
+        try HKDF.deriveKey(
+            from: shared, salt: salt, info: Array("tokenkit card binding 1".utf8) + publicKey + exchange,
+            count: WrappedKey.keyLength)
+    }
+
+    private func data(_ keychain: UniqueID) -> AssociatedData {
+        var data = AssociatedData("keychain card binding 1", keychain: keychain)
+        for part in [reference.encoded(), publicKey, Array(algorithm.rawValue.utf8), exchange, salt] {
+            data.append(part)
+        }
+        return data
+    }
+
+    private func filled(_ wrapped: [UInt8]) -> CardBinding {
+        CardBinding(
+            reference: reference, label: label, publicKey: publicKey, algorithm: algorithm, exchange: exchange,
+            salt: salt, wrapped: wrapped)
+    }
+}

@@ -1,0 +1,114 @@
+internal import TokenKit
+
+/// Cards that open a keychain, beside its password. Keychain semantics 4.6 and 7.11.
+extension LocalKeychain {
+    /// The cards that open the keychain, in the order in which they were bound first.
+    public func cardBindings() throws(KeychainError) -> [CardBinding] {
+        try use { opened throws(KeychainError) in try CardBindingTable.all(in: opened.database) }
+    }
+
+    /// Lets the card in a reader open the keychain from now on; a binding that it had is replaced.
+    ///
+    /// The card shows at once that it can, so its PIN may be asked for.
+    ///
+    /// - Parameter name: the card's key: one that decrypts or agrees on secrets.
+    /// - Throws: `errSecInteractionNotAllowed` while the keychain is locked, `errSecReadOnly`, `errSecNoSuchKeychain`
+    ///   where there is no card, `errSecItemNotFound` where it has no such key, `errSecParam` for a key that only signs.
+    @discardableResult
+    public func bind(
+        to token: TokenKeychain, key name: String = "9D", authentication: AuthenticationContext
+    ) throws(KeychainError) -> CardBinding {
+        guard !isReadOnly else { throw KeychainError(.readOnly, "the keychain file is read-only") }
+        let secret = try clonedKey()
+        guard let identity = try token.identity() else {
+            throw KeychainError(.noSuchKeychain, "there is no card in '\(token.name)'", remedy: "insert one")
+        }
+        guard let key = try token.keys(.name(name)).first else {
+            throw KeychainError(
+                .itemNotFound, "'\(identity.label)' has no key \(name)",
+                remedy: "have its issuer put a key management key on it")
+        }
+        let current = try wrappedKey()
+        let binding = try CardBinding(
+            sealing: secret, of: current.keychain, for: key, reference: key.reference(on: identity),
+            label: identity.label)
+        let opened = try binding.open(
+            with: key, of: current.keychain, use: "bind '\(self.name)' to it", authentication: authentication)
+        guard current.isFor(opened) else { throw KeychainError(.decode, "the card gave back another key") }
+        try use { opened throws(KeychainError) in
+            try CardBindingTable.put(binding, in: opened.database)
+        }
+        return binding
+    }
+
+    /// Takes it back that a card opens the keychain.
+    ///
+    /// - Parameter token: the card, ``CardBinding/tokenID``; nil for every card.
+    /// - Returns: how many bindings there were.
+    @discardableResult
+    public func unbind(_ token: String? = nil) throws(KeychainError) -> Int {
+        guard !isReadOnly else { throw KeychainError(.readOnly, "the keychain file is read-only") }
+        return try use { opened throws(KeychainError) in
+            try CardBindingTable.remove(token, from: opened.database)
+        }
+    }
+
+    /// Unlocks with the first bound card that is in one of the readers.
+    ///
+    /// - Parameter use: completes "PIN to …".
+    /// - Returns: false where none of them is in; the PIN was not asked for then.
+    /// - Throws: `errSecDecode` where the card has another key by now, and what using its key throws.
+    public func unlock(
+        with tokens: [TokenKeychain], use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Bool {
+        guard let secret = try boundKey(with: tokens, use: use, afresh: false, authentication: authentication)
+        else { return false }
+        setKey(secret)
+        return true
+    }
+
+    /// The keychain's key, by the first bound card that is in one of the readers; nil where none of them is in.
+    ///
+    /// - Parameter afresh: whether the PIN is to be presented for this, also where the card counts it as presented.
+    func boundKey(
+        with tokens: [TokenKeychain], use: String, afresh: Bool, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        let bindings = tokens.isEmpty ? [] : try cardBindings()
+        guard !bindings.isEmpty else { return nil }
+        for token in tokens {
+            // A reader that fails hides no other.
+            guard let id = (try? token.identity())?.id.description,
+                let binding = bindings.first(where: { $0.tokenID == id })
+            else { continue }
+            guard let key = try token.keys(.reference(binding.reference)).first else {
+                throw KeychainError(
+                    .decode, "'\(binding.label)' has another key than the keychain was bound to",
+                    remedy: "unlock it with its password and bind the card again")
+            }
+            if afresh { try token.verifyPIN(use: use, authentication: authentication) }
+            let current = try wrappedKey()
+            let secret = try binding.open(with: key, of: current.keychain, use: use, authentication: authentication)
+            guard current.isFor(secret) else { throw KeychainError(.decode, "the card gave back another key") }
+            return secret
+        }
+        return nil
+    }
+
+    private func clonedKey() throws(KeychainError) -> Secret {
+        try use { opened throws(KeychainError) -> Secret in
+            switch opened.key {
+            case .some(let key): key.clone()
+            case .none: throw OpenKeychain.locked
+            }
+        }
+    }
+}
+
+extension KeychainKey {
+    /// The reference of a key on a card.
+    fileprivate func reference(on identity: TokenIdentity) -> PersistentReference {
+        let key = TokenKey(algorithm: .other(0), publicKey: publicKey, usage: [], pinPolicy: .never)
+        let object = TokenObject(id: TokenObjectID(name), label: "", certificate: certificate, key: key)
+        return TokenItems.reference(.key, to: object, on: identity)
+    }
+}

@@ -1,0 +1,72 @@
+internal import TokenKit
+
+// How a keychain's key is come by: a bound card, a password that a program gave, or one that is asked for.
+extension LocalKeychain {
+    /// Unlocks with what this login session keeps, else with a bound card, else with the context's password, else with
+    /// one that is asked for.
+    ///
+    /// - Parameter use: completes "password to …".
+    public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+        guard isLocked else { return }
+        // A session that keeps no keys is no reason not to ask.
+        if let isUnlocked = try? unlockFromSession(), isUnlocked { return }
+        setKey(try obtainKey(use: use, afresh: false, authentication: authentication))
+    }
+
+    /// Has the person show that he knows the password or the PIN, also while the keychain is unlocked.
+    func confirmPresence(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+        _ = try obtainKey(use: use, afresh: true, authentication: authentication)
+    }
+
+    /// - Parameter afresh: whether a PIN counts only if it is presented for this.
+    private func obtainKey(
+        use: String, afresh: Bool, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        var failure: KeychainError?
+        let cards = authentication.cards
+        let byCard = try attempt(&failure) { () throws(KeychainError) in
+            try boundKey(with: cards, use: use, afresh: afresh, authentication: authentication)
+        }
+        if let byCard { return byCard }
+        let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
+        if let given { return given }
+        while true {
+            let request = PromptRequest(.password, subject: name, use: use, failure: failure?.reason)
+            guard authentication.prompter.canAsk else { throw failure ?? .cannotAsk(request) }
+            let password = try authentication.prompter.ask(request)
+            do throws(KeychainError) {
+                return try wrappedKey().unwrap(password: password)
+            } catch {
+                guard error.code == .authFailed, authentication.prompter.canAskAgain else { throw error }
+                failure = error
+            }
+        }
+    }
+
+    /// Another way remains where one fails, save where the person has had enough.
+    private func attempt(
+        _ failure: inout KeychainError?, _ body: () throws(KeychainError) -> Secret?
+    ) throws(KeychainError) -> Secret? {
+        do throws(KeychainError) {
+            return try body()
+        } catch {
+            guard error.code != .userCanceled else { throw error }
+            failure = error
+            return nil
+        }
+    }
+
+    /// - Throws: `errSecAuthFailed` where the context's password is wrong; it has forgotten it then.
+    private func keyFromContext(_ authentication: AuthenticationContext) throws(KeychainError) -> Secret? {
+        switch authentication.credential(.password) {
+        case .none: return nil
+        case .some(let password):
+            do throws(KeychainError) {
+                return try wrappedKey().unwrap(password: password)
+            } catch {
+                if error.code == .authFailed { authentication.removeCredential(.password) }
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+import Synchronization
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import KeychainHost
+
+/// A card's PIN opens a keychain. Keychain semantics 4.6 and 7.11.
+@Suite struct CardBindingTests {
+    private let local: TestKeychain
+
+    init() throws {
+        local = try TestKeychain()
+        try local.addPassword(secret: "s3cret")
+    }
+
+    private func desk(_ algorithm: CardAlgorithm = .p256, name: String = "card", guid: Int = 1) throws -> Desk {
+        let hex = String(guid, radix: 16)
+        return try Desk(
+            TestCard(
+                profile: .yubiKey57, algorithm: algorithm, slots: [.keyManagement],
+                guid: String(repeating: "0", count: 32 - hex.utf8.count) + hex, name: name),
+            reader: "Reader \(guid)")
+    }
+
+    private func read(_ keychain: LocalKeychain) throws -> String? {
+        let item = try #require(try keychain.items(matching: Query(.genericPassword)).items.first)
+        return try keychain.secretText(item.reference)
+    }
+
+    @Test(arguments: [CardAlgorithm.rsa2048, .p256, .p384, .x25519])
+    func thePINOpensTheKeychain(algorithm: CardAlgorithm) throws {
+        let desk = try desk(algorithm)
+        let binding = try local.keychain.bind(to: desk.token, authentication: .owner)
+        #expect(try local.keychain.cardBindings() == [binding])
+        // Another program, and the card fresh from the pocket.
+        let reopened = try local.reopened()
+        try desk.token.lock()
+        let person = TypesInTurn("123456")
+        let isOpen = try reopened.unlock(
+            with: [desk.token], use: "read it", authentication: AuthenticationContext(prompter: person))
+        #expect(isOpen)
+        #expect(person.requests.map(\.purpose) == [.pin])
+        #expect(person.requests.first?.use == "read it with key 9D")
+        #expect(try read(reopened) == "s3cret")
+    }
+
+    @Test func thePasswordOpensItStill() throws {
+        try local.keychain.bind(to: desk().token, authentication: .owner)
+        let reopened = try local.reopened()
+        try reopened.unlock(password: .of("correct"))
+        #expect(try read(reopened) == "s3cret")
+    }
+
+    @Test func aNewPasswordLeavesTheBindingAsItIs() throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try local.keychain.changePassword(from: .of("correct"), to: .of("new"), cost: .negligible)
+        let reopened = try local.reopened()
+        let isOpen = try reopened.unlock(with: [desk.token], use: "read", authentication: .owner)
+        #expect(isOpen)
+        #expect(try read(reopened) == "s3cret")
+    }
+
+    @Test func anyOfSeveralCardsOpensIt() throws {
+        let desks = try [desk(name: "one", guid: 1), desk(.x25519, name: "two", guid: 2)]
+        for desk in desks { try local.keychain.bind(to: desk.token, authentication: .owner) }
+        #expect(try local.keychain.cardBindings().count == 2)
+        for desk in desks {
+            let reopened = try local.reopened()
+            let other = try self.desk(name: "stranger", guid: 3)
+            let tokens = [Desk(VirtualReader()).token, other.token, desk.token]
+            let isOpen = try reopened.unlock(with: tokens, use: "read", authentication: .owner)
+            #expect(isOpen)
+            #expect(other.pinsSent == 0)
+        }
+    }
+
+    @Test func aReissuedCardIsBoundAnewInPlaceOfTheOld() throws {
+        let old = try desk(name: "old")
+        try local.keychain.bind(to: old.token, authentication: .owner)
+        // The same card by its GUID, with a new key.
+        let new = try desk(.p384, name: "new")
+        let reopened = try local.reopened()
+        let error = #expect(throws: KeychainError(.decode)) {
+            try reopened.unlock(with: [new.token], use: "read", authentication: .owner)
+        }
+        #expect(error?.remedy?.contains("bind the card again") == true)
+        #expect(new.pinsSent == 0)
+        try local.keychain.bind(to: new.token, authentication: .owner)
+        #expect(try local.keychain.cardBindings().count == 1)
+        let isOpen = try reopened.unlock(with: [new.token], use: "read", authentication: .owner)
+        #expect(isOpen)
+        let another = try local.reopened()
+        #expect(throws: KeychainError(.decode)) {
+            try another.unlock(with: [old.token], use: "read", authentication: .owner)
+        }
+    }
+
+    @Test func whatIsUnboundOpensNothing() throws {
+        let desks = try [desk(name: "one", guid: 1), desk(name: "two", guid: 2)]
+        for desk in desks { try local.keychain.bind(to: desk.token, authentication: .owner) }
+        let first = try #require(try local.keychain.cardBindings().first)
+        #expect(try local.keychain.unbind("piv:unknown") == 0)
+        #expect(try local.keychain.unbind(first.tokenID) == 1)
+        let reopened = try local.reopened()
+        let isOpen = try reopened.unlock(with: [desks[0].token], use: "read", authentication: .owner)
+        #expect(!isOpen && reopened.isLocked)
+        #expect(try local.keychain.unbind() == 1)
+        #expect(try local.keychain.cardBindings().isEmpty)
+    }
+
+    @Test func withoutABindingNoCardIsTouched() throws {
+        let desk = try desk()
+        let isOpen = try local.reopened().unlock(with: [desk.token], use: "read", authentication: .owner)
+        #expect(!isOpen)
+        #expect(desk.reader.log.isEmpty)
+    }
+
+    @Test func bindingTakesAnOpenKeychainACardAndAKeyThatOpens() throws {
+        let desk = try desk()
+        let signer = try Desk(TestCard(profile: .yubiKey57, algorithm: .ed25519, slots: [.authentication]))
+        #expect(throws: KeychainError(.noSuchKeychain)) {
+            try local.keychain.bind(to: Desk(VirtualReader()).token, authentication: .owner)
+        }
+        #expect(throws: KeychainError(.itemNotFound)) {
+            try local.keychain.bind(to: signer.token, authentication: .owner)
+        }
+        #expect(throws: KeychainError(.param)) {
+            try local.keychain.bind(to: signer.token, key: "9A", authentication: .owner)
+        }
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try local.keychain.bind(to: desk.token, authentication: .nobody)
+        }
+        local.keychain.lock()
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try local.keychain.bind(to: desk.token, authentication: .owner)
+        }
+        #expect(try local.keychain.cardBindings().isEmpty)
+    }
+
+    @Test func aWrongPINOpensNothingAndTheScriptHearsOfIt() throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try desk.token.lock()
+        let reopened = try local.reopened()
+        let error = #expect(throws: KeychainError(.authFailed)) {
+            try reopened.unlock(
+                with: [desk.token], use: "read",
+                authentication: AuthenticationContext(prompter: AnswersByScript("000000")))
+        }
+        #expect(error?.triesLeft == 2)
+        #expect(reopened.isLocked)
+    }
+
+    @Test(arguments: ["reference", "public_key", "exchange", "salt", "wrapped_key"])
+    func anAlteredBindingOpensNothing(column: String) throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        let database = try local.database()
+        let bytes = try #require(try database.value("SELECT \(column) FROM card_binding").blob)
+        for index in [0, bytes.count / 2, bytes.count - 1] {
+            var changed = bytes
+            changed[index] ^= 1
+            try database.run("UPDATE card_binding SET \(column) = ?", [.blob(changed)])
+            let reopened = try local.reopened()
+            let isOpen = try? reopened.unlock(with: [desk.token], use: "read", authentication: .owner)
+            #expect(isOpen != true)
+            #expect(reopened.isLocked)
+        }
+    }
+
+    @Test func aBindingOfAnotherKeychainOpensNothing() throws {
+        let desk = try desk()
+        let other = try TestKeychain()
+        for keychain in [local.keychain, other.keychain] {
+            try keychain.bind(to: desk.token, authentication: .owner)
+        }
+        let theirs = try #require(try other.keychain.cardBindings().first)
+        try CardBindingTable.put(theirs, in: try local.database())
+        let reopened = try local.reopened()
+        #expect(throws: KeychainError(.decode)) {
+            try reopened.unlock(with: [desk.token], use: "read", authentication: .owner)
+        }
+    }
+
+    @Test func theKeychainsKeyIsNotInTheFile() throws {
+        let key = try local.keychain.state.withLock { opened throws(KeychainError) -> [UInt8] in
+            switch opened.key {
+            case .some(let key): key.copiedBytes
+            case .none: []
+            }
+        }
+        #expect(key.count == 32)
+        try local.keychain.bind(to: desk().token, authentication: .owner)
+        for suffix in ["", "-wal"] {
+            guard let bytes = try? local.folder.read("test.keychain\(suffix)") else { continue }
+            for start in bytes.indices.dropLast(32) where bytes[start] == key[0] {
+                #expect(Array(bytes[start..<start + 32]) != key)
+            }
+        }
+    }
+
+    // MARK: - On the way to a secret
+
+    @Test func aKeyIsUsedWithThePINInPlaceOfThePassword() throws {
+        let desk = try desk()
+        try local.add(try TestKey.named("anna").privateKey, [.label: "mine"])
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try desk.token.lock()
+        let key = try #require(try local.reopened().keys(.name("mine")).first)
+        let person = TypesInTurn("123456")
+        _ = try key.sign(AuthenticationContext(prompter: person, cards: [desk.token]))
+        #expect(person.requests.map(\.purpose) == [.pin])
+    }
+
+    @Test func whereTheCardCannotThePasswordIsAskedFor() throws {
+        let (blocked, absent) = (try desk(), Desk(VirtualReader()))
+        try local.keychain.bind(to: blocked.token, authentication: .owner)
+        for (token, failed) in [(try desk(name: "new").token, true), (absent.token, false)] {
+            let person = TypesInTurn("correct")
+            let reopened = try local.reopened()
+            try reopened.unlock(
+                use: "read", authentication: AuthenticationContext(prompter: person, cards: [token]))
+            #expect(person.requests.map(\.purpose) == [.password])
+            #expect((person.requests.first?.failure != nil) == failed)
+        }
+        let context = AuthenticationContext(cards: [try desk(name: "new").token])
+        context.setCredential(.of("correct"), .password)
+        let reopened = try local.reopened()
+        try reopened.unlock(use: "read", authentication: context)
+        #expect(!reopened.isLocked)
+    }
+
+    @Test func whoGivesUpAtThePINIsNotAskedForThePassword() throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try desk.token.lock()
+        let person = TypesInTurn()
+        #expect(throws: KeychainError(.userCanceled)) {
+            try local.reopened().unlock(
+                use: "read", authentication: AuthenticationContext(prompter: person, cards: [desk.token]))
+        }
+        #expect(person.requests.count == 1)
+    }
+}
