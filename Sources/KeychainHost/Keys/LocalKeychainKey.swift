@@ -24,8 +24,9 @@ struct LocalKeychainKey: KeychainKey {
     func perform(
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
-        try keychain.unlock(use: use, authentication: authentication)
-        guard let encoded = try keychain.secret(of: item.reference) else {
+        guard
+            let encoded = try keychain.keyMaterial(of: item.reference, use: use, authentication: authentication)
+        else {
             throw KeychainError(.dataNotAvailable, "the key '\(name)' was stored without its private half")
         }
         do throws(CryptoError) {
@@ -45,5 +46,47 @@ extension KeyOperation {
         case .keyExchange: .canDerive
         case .verify, .encrypt: nil
         }
+    }
+}
+
+extension ItemRow {
+    /// - Throws: `errSecDataNotAvailable` for a key that is used where it is, and never read.
+    func checkExtractable() throws(KeychainError) {
+        guard itemClass == .key, attributes[.isExtractable]?.isTrue == false else { return }
+        throw KeychainError(
+            .dataNotAvailable,
+            "the key '\(attributes[.label]?.string ?? "")' was stored as one that cannot be extracted")
+    }
+
+    /// - Throws: `errSecReadOnlyAttr` where a key would become less protected than it was, or seem to have been more so;
+    ///   `errSecParam` for another accessibility than that of the access control.
+    func checkMayBecome(_ changes: Attributes) throws(KeychainError) {
+        if attributes[.accessControl] != nil, let accessible = changes[.accessible] {
+            _ = try AccessControl.settling(attributes.merging([.accessible: accessible]) { $1 })
+        }
+        guard itemClass == .key else { return }
+        // A key may be sealed off at any time, and stays so.
+        let oneWay: [(Attribute, to: Bool)] = [(.isExtractable, false), (.isSensitive, true)]
+        for (attribute, final) in oneWay {
+            guard let new = changes[attribute]?.isTrue, let old = attributes[attribute]?.isTrue else { continue }
+            guard new == old || new == final else { throw fixed(attribute) }
+        }
+        for attribute in [Attribute.wasNeverExtractable, .wasAlwaysSensitive] {
+            guard let new = changes[attribute]?.isTrue else { continue }
+            guard new == attributes[attribute]?.isTrue else { throw fixed(attribute) }
+        }
+    }
+
+    /// - Throws: `errSecDataNotModifiable` for a secret under an application password, which is not known here.
+    func checkSecretMayChange() throws(KeychainError) {
+        guard try AccessControl(of: attributes)?.wantsApplicationPassword == true else { return }
+        throw KeychainError(
+            .dataNotModifiable, "the \(itemClass.noun) is under an application password",
+            remedy: "delete it and add another")
+    }
+
+    private func fixed(_ attribute: Attribute) -> KeychainError {
+        KeychainError(
+            .readOnlyAttribute, "attribute \(attribute) of a key does not change that way", key: attribute.rawValue)
     }
 }

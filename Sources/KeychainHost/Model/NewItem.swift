@@ -10,9 +10,12 @@ public struct NewItem: ~Copyable, Sendable {
     public let der: [UInt8]?
     /// What only an unlocked keychain gives back: a password, or a private key in PKCS #8.
     public let secret: Secret?
+    /// Whether the secret is under an application password already.
+    let isApplicationSealed: Bool
 
     init(
-        _ itemClass: ItemClass, _ attributes: Attributes, der: [UInt8]? = nil, secret: consuming Secret? = nil
+        _ itemClass: ItemClass, _ attributes: Attributes, der: [UInt8]? = nil, secret: consuming Secret? = nil,
+        isApplicationSealed: Bool = false
     ) throws(KeychainError) {
         let checked = try itemClass.checkedForStorage(attributes, for: .add)
         try Limits.check(secret)
@@ -23,6 +26,7 @@ public struct NewItem: ~Copyable, Sendable {
         self.attributes = checked
         self.der = der
         self.secret = secret
+        self.isApplicationSealed = isApplicationSealed
     }
 
     /// A generic password. One without a secret is an item too.
@@ -149,7 +153,7 @@ extension ItemClass {
         if let accessible = checked[.accessible], !Accessibility.all.contains(where: accessible.matches) {
             throw KeychainError(.param, "there is no such accessibility", key: Attribute.accessible.rawValue)
         }
-        return checked
+        return use == .add ? try AccessControl.settling(checked) : checked
     }
 }
 

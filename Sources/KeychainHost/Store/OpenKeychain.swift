@@ -27,7 +27,13 @@ struct OpenKeychain: ~Copyable {
     }
 
     /// The secret of an item; nil if it was stored without one.
-    func secret(of reference: PersistentReference) throws(KeychainError) -> Secret? {
+    ///
+    /// - Parameters:
+    ///   - leaving: whether the caller gets it, and not only what is done with it.
+    ///   - isAuthorized: whether what its access control asks for was shown.
+    func secret(
+        of reference: PersistentReference, leaving: Bool = true, isAuthorized: Bool = false
+    ) throws(KeychainError) -> Secret? {
         var found: ItemRow?
         try forEachRow(Query(reference)) { row throws(KeychainError) in
             found = try row()
@@ -39,6 +45,8 @@ struct OpenKeychain: ~Copyable {
             try found.checkSecretless()
             return nil
         }
+        if leaving { try found.checkExtractable() }
+        if !isAuthorized { try found.checkFree() }
         return try open(found)
     }
 
@@ -47,6 +55,7 @@ struct OpenKeychain: ~Copyable {
     /// Adds an item, with what a new one has by default.
     func add(_ new: borrowing NewItem) throws(KeychainError) -> Item {
         try checkWritable()
+        try new.checkSealed()
         var row = ItemRow(
             id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
         switch new.secret {
@@ -127,6 +136,8 @@ struct OpenKeychain: ~Copyable {
         _ row: ItemRow, _ attributes: Attributes, secret: borrowing Secret?
     ) throws(KeychainError) -> ItemRow {
         var new = row
+        try row.checkMayBecome(attributes)
+        if secret != nil { try row.checkSecretMayChange() }
         new.attributes.merge(attributes) { $1 }
         new.attributes[.modificationDate] = .date(clock())
         switch secret {

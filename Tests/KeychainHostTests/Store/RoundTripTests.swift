@@ -37,7 +37,10 @@ extension AttributeType {
     static let classes: [ItemClass] = [.genericPassword, .internetPassword, .certificate, .key]
 
     /// What has a meaning of its own, and so is not free for any value.
-    private static let fixed: Set<Attribute> = [.tokenID, .accessible, .synchronizable, .modificationDate]
+    private static let fixed: Set<Attribute> = [
+        .tokenID, .accessible, .synchronizable, .modificationDate, .accessControl, .isExtractable, .isSensitive,
+        .wasNeverExtractable, .wasAlwaysSensitive,
+    ]
 
     private func attributes(
         of itemClass: ItemClass, for use: AttributeDefinition.Uses, probability: Double,
@@ -103,8 +106,7 @@ extension AttributeType {
         var generator = SeededGenerator(state: 3)
         let test = try TestKeychain()
         for item in try fill(test, itemClass, &generator) {
-            let attributes = item.attributes.filter { $0.key != .accessControl }
-            let query = try Query(itemClass, attributes, limit: .all)
+            let query = try Query(itemClass, item.attributes, limit: .all)
             #expect(try test.keychain.items(matching: query).items.contains(item))
         }
     }

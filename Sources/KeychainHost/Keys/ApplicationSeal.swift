@@ -1,0 +1,70 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// A secret encrypted under an application's password, inside what the keychain encrypts: both are needed to read it.
+///
+/// A version, the costs of scrypt (8, 4 and 4 bytes), the salt, and AES-256-GCM over the secret.
+enum ApplicationSeal {
+    private static let version: UInt8 = 1
+    private static let saltLength = 32
+    private static let headLength = 1 + 16 + saltLength
+
+    static func seal(
+        _ secret: borrowing Secret, password: borrowing Secret, keychain: UniqueID, cost: ScryptCost
+    ) throws(KeychainError) -> Secret {
+        do throws(CryptoError) {
+            let salt = try RandomBytes.make(count: saltLength)
+            let key = try deriveKey(password, salt: salt, cost: cost)
+            let head = [version] + encode(cost.n, 8) + encode(UInt64(cost.r), 4) + encode(UInt64(cost.p), 4) + salt
+            var sealed = head + (try SealedBox.seal(secret.bytes, key: key, authenticating: data(keychain, head)))
+            return Secret(consuming: &sealed)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// - Throws: `errSecAuthFailed` for another password, `errSecDecode` for what ``seal(_:password:keychain:cost:)`` has
+    ///   not made.
+    static func open(
+        _ sealed: borrowing Secret, password: borrowing Secret, keychain: UniqueID
+    ) throws(KeychainError) -> Secret {
+        let bytes = sealed.copied()
+        let head = Array(bytes.prefix(headLength))
+        guard head.count == headLength, head[0] == version, let r = UInt32(exactly: decode(head[9..<13])),
+            let p = UInt32(exactly: decode(head[13..<17]))
+        else { throw damaged }
+        let cost = ScryptCost(n: decode(head[1..<9]), r: r, p: p)
+        guard cost.isAcceptable else { throw damaged }
+        do throws(CryptoError) {
+            let key = try deriveKey(password, salt: Array(head.suffix(saltLength)), cost: cost)
+            return try SealedBox.open(
+                Array(bytes.dropFirst(headLength)), key: key, authenticating: data(keychain, head))
+        } catch {
+            guard error.code == .authenticationFailed else { throw KeychainError(error) }
+            throw KeychainError(.authFailed, "the application password of the item is wrong")
+        }
+    }
+
+    private static func deriveKey(
+        _ password: borrowing Secret, salt: [UInt8], cost: ScryptCost
+    ) throws(CryptoError) -> Secret {
+        try Scrypt.deriveKey(
+            password: password, salt: salt, n: cost.n, r: cost.r, p: cost.p, count: WrappedKey.keyLength)
+    }
+
+    private static func data(_ keychain: UniqueID, _ head: [UInt8]) -> AssociatedData {
+        var data = AssociatedData("keychain application password 1", keychain: keychain)
+        data.append(head)
+        return data
+    }
+
+    private static func encode(_ number: UInt64, _ count: UInt64) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - $0))) }
+    }
+
+    private static func decode(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+
+    private static var damaged: KeychainError {
+        KeychainError(.decode, "an item under an application password is damaged", remedy: "restore it from a backup")
+    }
+}

@@ -1,0 +1,142 @@
+public import TokenKit
+
+// Secrets of items with an access control. Keychain semantics 3.2.
+extension LocalKeychain {
+    /// Adds an item, its secret under the context's application password where its access control says so.
+    ///
+    /// - Parameter cost: what one guess at the application password is to cost.
+    /// - Throws: as ``add(_:)`` does; `errSecInteractionNotAllowed` where the password is neither there nor can be asked
+    ///   for.
+    @discardableResult
+    public func add(
+        _ item: borrowing NewItem, authentication: AuthenticationContext, cost: ScryptCost = .standard
+    ) throws(KeychainError) -> Item {
+        guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true else { return try add(item) }
+        switch item.secret {
+        case .none: return try add(item)
+        case .some(let secret):
+            let request = PromptRequest(.newPassword, subject: item.attributes[.label]?.string ?? "the new item")
+            let password = try authentication.applicationPassword(request)
+            let sealed = try ApplicationSeal.seal(
+                secret, password: password, keychain: try wrappedKey().keychain, cost: cost)
+            return try add(
+                NewItem(
+                    item.itemClass, item.attributes, der: item.der, secret: sealed, isApplicationSealed: true))
+        }
+    }
+
+    /// The secret of an item, or nil if it was stored without one; whatever its access control asks for is asked for.
+    ///
+    /// - Parameter use: completes "password to …".
+    /// - Throws: as ``secret(of:)`` does; `errSecAuthFailed` where password, PIN or application password is wrong.
+    public func secret(
+        of reference: PersistentReference, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        try secret(of: reference, leaving: true, use: use, authentication: authentication)
+    }
+
+    /// The bytes of a key, for use and not to be given away.
+    func keyMaterial(
+        of reference: PersistentReference, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        try secret(of: reference, leaving: false, use: use, authentication: authentication)
+    }
+
+    private func secret(
+        of reference: PersistentReference, leaving: Bool, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        try unlock(use: use, authentication: authentication)
+        guard let item = try items(matching: Query(reference)).items.first else { throw KeychainError(.itemNotFound) }
+        let control = try AccessControl(of: item.attributes)
+        if control?.wantsPasscode == true { try confirmPresence(use: use, authentication: authentication) }
+        let stored = try self.use { opened throws(KeychainError) in
+            try opened.secret(of: reference, leaving: leaving, isAuthorized: true)
+        }
+        guard control?.wantsApplicationPassword == true else { return stored }
+        switch stored {
+        case .none: return nil
+        case .some(let sealed):
+            let request = PromptRequest(.password, subject: item.label ?? item.itemClass.noun, use: use)
+            return try unseal(sealed, request, authentication)
+        }
+    }
+
+    private func unseal(
+        _ sealed: borrowing Secret, _ request: PromptRequest, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        let password = try authentication.applicationPassword(request)
+        do throws(KeychainError) {
+            return try ApplicationSeal.open(sealed, password: password, keychain: try wrappedKey().keychain)
+        } catch {
+            if error.code == .authFailed { authentication.removeCredential(.applicationPassword) }
+            throw error
+        }
+    }
+}
+
+extension AuthenticationContext {
+    /// The application password that the context carries, else one that is asked for.
+    fileprivate func applicationPassword(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        switch credential(.applicationPassword) {
+        case .some(let password): return password
+        case .none:
+            guard prompter.canAsk else { throw .cannotAsk(request) }
+            return try prompter.ask(request)
+        }
+    }
+}
+
+extension AccessControl {
+    /// The access control among an item's attributes.
+    ///
+    /// - Throws: `errSecParam` for bytes that are none.
+    init?(of attributes: Attributes) throws(KeychainError) {
+        guard let bytes = attributes[.accessControl]?.bytes else { return nil }
+        try self.init(parsing: bytes)
+    }
+
+    /// The attributes of a new item, whose accessibility is the access control's.
+    ///
+    /// - Throws: `errSecParam` where it was given as another.
+    static func settling(_ attributes: Attributes) throws(KeychainError) -> Attributes {
+        guard let control = try AccessControl(of: attributes) else { return attributes }
+        if let given = attributes[.accessible], !given.matches(control.protection) {
+            throw KeychainError(
+                .param, "the item's accessibility is not that of its access control",
+                key: Attribute.accessible.rawValue)
+        }
+        return attributes.merging([.accessible: control.protection]) { $1 }
+    }
+}
+
+extension Item {
+    /// What has to be shown before its secret is used; nil for nothing beyond an unlocked keychain.
+    public var accessControl: AccessControl? {
+        get throws(KeychainError) { try AccessControl(of: attributes) }
+    }
+}
+
+extension ItemRow {
+    /// - Throws: `errSecInteractionNotAllowed` for an item that asks for something first.
+    func checkFree() throws(KeychainError) {
+        guard let control = try AccessControl(of: attributes), control.wantsPasscode || control.wantsApplicationPassword
+        else { return }
+        throw KeychainError(
+            .interactionNotAllowed, "the \(itemClass.noun) asks for a password each time it is read",
+            remedy: "read it with an authentication context")
+    }
+}
+
+extension NewItem {
+    /// - Throws: `errSecInteractionNotAllowed` for a secret that is to be under an application password, and is not.
+    func checkSealed() throws(KeychainError) {
+        guard try AccessControl(of: attributes)?.wantsApplicationPassword == true, !isApplicationSealed else { return }
+        switch secret {
+        case .none: return
+        case .some:
+            throw KeychainError(
+                .interactionNotAllowed, "the \(itemClass.noun) wants an application password",
+                remedy: "add it with an authentication context")
+        }
+    }
+}
