@@ -208,16 +208,18 @@ private struct Holder {
     }
 
     @Test func aWrongPasswordIsAskedForAgain() throws {
-        let (_, key) = try locked()
+        let (local, key) = try locked()
         let person = TypesInTurn("wrong", "correct")
         _ = try key.sign(AuthenticationContext(prompter: person))
+        #expect(!local.keychain.isLocked)
         #expect(person.requests.map { $0.failure != nil } == [false, true])
     }
 
     @Test func aScriptIsAskedOnce() throws {
-        let (_, key) = try locked()
+        let (local, key) = try locked()
         let script = AnswersByScript("wrong", "correct")
         #expect(throws: KeychainError(.authFailed)) { try key.sign(AuthenticationContext(prompter: script)) }
+        #expect(local.keychain.isLocked)
         #expect(script.timesAsked == 1)
     }
 
