@@ -3,8 +3,9 @@ import Testing
 /// Sessions at the terminal, with the command that was built. Each is a file in Scripts.
 @Suite struct ScriptTests {
     @Test(arguments: [
-        "bad-input", "cards", "certificates", "completions", "data-objects", "decrypt", "export", "files", "identities",
-        "import", "interpreter", "keychain-settings", "keychains", "no-daemon", "passwords", "prompts", "removal",
+        "bad-input", "binding", "cards", "certificates", "completions", "data-objects", "decrypt", "export", "files",
+        "identities", "import", "interpreter", "keychain-settings", "keychains", "no-daemon", "passwords", "prompts",
+        "removal",
         "sign-card", "sign-local", "stream", "test-cards", "trace", "usage", "virtual-card", "watch",
     ])
     func `A session goes as written`(_ script: String) throws {

@@ -30,6 +30,8 @@ extension LocalKeychain {
         if let byCard { return byCard }
         let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
         if let given { return given }
+        // A script gives its answers in an order: the next one is not for another question than it was written for.
+        if let failure, failure.code == .authFailed, !authentication.prompter.canAskAgain { throw failure }
         while true {
             let request = PromptRequest(.password, subject: name, use: use, failure: failure?.reason)
             guard authentication.prompter.canAsk else { throw failure ?? .cannotAsk(request) }

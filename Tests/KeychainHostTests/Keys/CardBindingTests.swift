@@ -234,6 +234,19 @@ import VirtualCard
         #expect(!reopened.isLocked)
     }
 
+    @Test func aScriptWithAWrongPINIsNotAskedForThePassword() throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try desk.token.lock()
+        let script = AnswersByScript("000000", "correct")
+        let error = #expect(throws: KeychainError(.authFailed)) {
+            try local.reopened().unlock(
+                use: "read", authentication: AuthenticationContext(prompter: script, cards: [desk.token]))
+        }
+        #expect(error?.triesLeft == 2)
+        #expect(script.timesAsked == 1)
+    }
+
     @Test func whoGivesUpAtThePINIsNotAskedForThePassword() throws {
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)
