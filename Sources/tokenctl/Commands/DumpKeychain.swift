@@ -67,7 +67,7 @@ struct DumpKeychain: ParsableCommand {
         if item.itemClass == .certificate {
             print(QuotedText.string(item.der ?? []))
         } else if let keychain, try hasSecret(item, keychain, context),
-            let secret = try keychain.secret(of: item.reference)
+            let secret = try keychain.secret(of: item.reference, use: "show its items", authentication: context)
         {
             try StandardOutput.write(SecretText.quoted(secret), newline: true)
         } else {
@@ -77,7 +77,9 @@ struct DumpKeychain: ParsableCommand {
 
     /// Whether the item is of a kind that has a secret; then the keychain is unlocked for it.
     private func hasSecret(_ item: Item, _ keychain: LocalKeychain, _ context: AuthenticationContext) throws -> Bool {
-        guard item.itemClass != .key || item[.keyClass]?.integer != KeyClass.public.rawValue else { return false }
+        guard item.itemClass != .key || item[.keyClass]?.integer != KeyClass.public.rawValue,
+            item[.isExtractable]?.isTrue != false
+        else { return false }
         try keychain.unlock(use: "read its secrets", authentication: context)
         return true
     }

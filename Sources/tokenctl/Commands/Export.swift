@@ -187,10 +187,6 @@ struct Export: ParsableCommand {
         guard item[.isExtractable]?.isTrue != false else {
             throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' was stored never to be given out")
         }
-        try keychain.unlock(use: "export a key", authentication: context)
-        guard let encoded = try keychain.secret(of: item.reference) else {
-            throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' has no private half here")
-        }
-        return try PrivateKey(encoded: encoded)
+        return try keychain.exportKey(item.reference, authentication: context)
     }
 }

@@ -7,8 +7,8 @@ struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Import certificates and keys into a local keychain.",
         discussion: """
-            Takes certificates in PEM, DER or PKCS#7, private keys in PKCS#8, PKCS#1 or SEC 1, public keys, and PKCS#12. \
-            What is in the keychain already is left as it is.
+            Takes certificates in PEM, DER or PKCS#7, private keys in PKCS#8, PKCS#1, SEC 1 or OpenSSH's format, public keys, \
+            and PKCS#12. What is in the keychain already is left as it is.
             """)
 
     /// What is imported of a file, by the names of macOS's `security`: keys of three kinds, certificates, or all.

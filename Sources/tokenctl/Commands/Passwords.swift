@@ -109,8 +109,10 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
     func run() throws {
         let (item, keychain) = try item.first(in: keychains)
         guard passwordOnly || showPassword else { return try ItemText.show(item, in: keychain.path, json: output.json) }
-        try keychain.unlock(use: "read a password", authentication: authentication.context())
-        let secret = try keychain.secret(of: item.reference) ?? Secret(copying: [UInt8]().span)
+        let context = try authentication.context()
+        let secret =
+            try keychain.secret(of: item.reference, use: "read a password", authentication: context)
+            ?? Secret(copying: [UInt8]().span)
         if passwordOnly { return try StandardOutput.write(SecretText.plain(secret), newline: true) }
         try ItemText.show(item, in: keychain.path, json: output.json)
         StandardError.write("password: ")
