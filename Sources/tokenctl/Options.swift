@@ -81,7 +81,7 @@ extension Query {
     /// All of a class, or those whose certificate has a common name that contains a text, be it upper or lower case.
     static func all(_ itemClass: ItemClass, commonName: String?) throws(KeychainError) -> Query {
         try Query(
-            itemClass, subject: commonName.map { SubjectMatch(.contains, $0) }, ignoringCase: commonName != nil,
-            limit: .all)
+            itemClass, filters: commonName.map { [.subject(.contains, $0)] } ?? [],
+            folding: commonName == nil ? [] : .case, limit: .all)
     }
 }

@@ -9,7 +9,7 @@ extension LocalKeychain {
     ///   for.
     @discardableResult
     public func add(
-        _ item: borrowing NewItem, authentication: AuthenticationContext, cost: ScryptCost = .standard
+        _ item: borrowing NewItem, authentication: AuthenticationContext, cost: ScryptCost
     ) throws(KeychainError) -> Item {
         guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true else { return try add(item) }
         switch item.secret {

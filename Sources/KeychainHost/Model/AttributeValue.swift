@@ -3,7 +3,7 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
     case string, data, number, boolean, date
     /// Four characters, or none.
     case code
-    /// Bytes that nothing else passes for, and that nothing is found by.
+    /// Bytes that nothing else passes for.
     case opaque
 
     /// With its article, for a sentence.

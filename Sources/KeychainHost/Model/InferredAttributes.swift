@@ -36,10 +36,13 @@ enum InferredAttributes {
     /// `CSSM_CERT_ENCODING_DER`
     private static let encodingDER: Int64 = 3
 
-    /// What a person would call the certificate: its common name, else the first of its e-mail addresses or DNS names,
-    /// else the whole subject.
+    /// What a person would call the certificate: its common name with the description that the subject has, else the first
+    /// of its e-mail addresses or DNS names, else the whole subject.
     static func summary(of certificate: Certificate) -> String? {
-        if let name = certificate.commonName ?? certificate.emailAddresses.first { return name }
+        if let name = certificate.commonName {
+            return certificate.subject.descriptionAttribute.map { "\(name) (\($0))" } ?? name
+        }
+        if let address = certificate.emailAddresses.first { return address }
         for case .dns(let name) in certificate.subjectAlternativeNames { return name }
         return certificate.subject.isEmpty ? nil : certificate.subject.description
     }

@@ -21,7 +21,10 @@ extension AttributeDefinition {
                     "Accessible", .accessible, .string, .all,
                     "when its secret can be read, and whether it may leave this machine"
                 ),
-                ("AccessControl", .accessControl, .opaque, .add, "what has to be shown before its secret is used"),
+                (
+                    "AccessControl", .accessControl, .opaque, [.add, .find],
+                    "what has to be shown before its secret is used"
+                ),
                 ("TokenID", .tokenID, .string, [.add, .find], "the token it is on; empty for a local item"),
                 ("Alias", .alias, .data, .all, "another name, kept for programs that use it"),
             ])

@@ -29,6 +29,20 @@ public struct NewItem: ~Copyable, Sendable {
         self.isApplicationSealed = isApplicationSealed
     }
 
+    private init(_ other: consuming NewItem, accessGroup: String) {
+        itemClass = other.itemClass
+        attributes = other.attributes.merging([.accessGroup: .string(accessGroup)]) { given, _ in given }
+        der = other.der
+        isApplicationSealed = other.isApplicationSealed
+        secret = other.secret
+    }
+
+    /// The same item in an access group, if it names none.
+    consuming func defaulting(to accessGroup: String?) -> NewItem {
+        guard let accessGroup else { return self }
+        return NewItem(self, accessGroup: accessGroup)
+    }
+
     /// A generic password. One without a secret is an item too.
     public static func genericPassword(
         _ attributes: Attributes, secret: consuming Secret?
@@ -155,14 +169,6 @@ extension ItemClass {
         }
         return use == .add ? try AccessControl.settling(checked) : checked
     }
-}
-
-/// The values of `agrp` that have a meaning of their own.
-public enum AccessGroup {
-    /// Where items go that name no group.
-    public static let standard = "local"
-    /// The group of every item that is on a token.
-    public static let token = "com.apple.token"
 }
 
 /// The values of `pdmn`, keychain semantics 1.2.

@@ -33,14 +33,19 @@ public struct Query: Sendable, Hashable {
     public let attributes: Attributes
     /// The one item that is meant, if the query names it.
     public let reference: PersistentReference?
-    /// A match on the common name of the certificate's subject.
-    public let subject: SubjectMatch?
-    /// Whether labels and subjects match without regard to case.
-    public let ignoresCase: Bool
+    /// What an item has to pass besides.
+    public let filters: [Filter]
+    /// What differences labels and subjects may have.
+    public let folding: Folding
     /// The keychains to search instead of all of the search list.
     public let keychains: [KeychainIdentifier]?
-    public let limit: Limit
+    public internal(set) var limit: Limit
     public let authenticationUI: AuthenticationUI
+
+    /// The groups that are open to whoever asks; nil for all.
+    var accessGroups: AccessGroups?
+    /// Normalised names of issuers whose certificates lead to a name of ``Filter/issuers(_:)``.
+    var issuerNames: Set<[UInt8]> = []
 
     /// The value of `sync` that matches synchronizable and other items alike.
     public static let anySynchronizable: AttributeValue = "syna"
@@ -49,23 +54,26 @@ public struct Query: Sendable, Hashable {
     ///
     /// - Throws: `errSecParam` or `errSecNoSuchAttr`, naming the key, for whatever cannot be honoured.
     public init(
-        _ itemClass: ItemClass, _ attributes: Attributes = [:], subject: SubjectMatch? = nil,
-        ignoringCase: Bool = false, in keychains: [KeychainIdentifier]? = nil, limit: Limit = .one,
+        _ itemClass: ItemClass, _ attributes: Attributes = [:], filters: [Filter] = [], folding: Folding = [],
+        in keychains: [KeychainIdentifier]? = nil, limit: Limit = .one, authenticationUI: AuthenticationUI = .allow
+    ) throws(KeychainError) {
+        try self.init(
+            itemClass, Self.resolve(attributes, of: itemClass), reference: nil, filters, folding, keychains, limit,
+            authenticationUI)
+    }
+
+    /// A query for the one item of a persistent reference, if it has these attributes and passes these filters.
+    public init(
+        _ reference: PersistentReference, _ attributes: Attributes = [:], filters: [Filter] = [],
+        folding: Folding = [], in keychains: [KeychainIdentifier]? = nil, limit: Limit = .one,
         authenticationUI: AuthenticationUI = .allow
     ) throws(KeychainError) {
-        self.itemClass = itemClass
-        self.attributes = try Self.resolve(attributes, of: itemClass)
-        self.subject = try Self.checked(subject, of: itemClass)
-        self.keychains = keychains
-        self.limit = try Self.checked(limit)
-        self.authenticationUI = authenticationUI
-        reference = nil
-        guard !ignoringCase || subject != nil || attributes[.label] != nil else {
-            throw KeychainError(
-                .param, "there is neither a label nor a subject to match without regard to case",
-                key: "m_CaseInsensitive")
-        }
-        ignoresCase = ignoringCase
+        // A reference means its item whether that synchronises or not.
+        var attributes = attributes
+        if attributes[.synchronizable] == Query.anySynchronizable { attributes[.synchronizable] = nil }
+        try self.init(
+            reference.itemClass, reference.itemClass.checked(attributes), reference: reference, filters, folding,
+            keychains, limit, authenticationUI)
     }
 
     /// A query for the one item of a persistent reference.
@@ -76,10 +84,24 @@ public struct Query: Sendable, Hashable {
         itemClass = reference.itemClass
         attributes = [:]
         self.reference = reference
-        subject = nil
-        ignoresCase = false
+        (filters, folding) = ([], [])
         self.keychains = keychains
         limit = .one
+        self.authenticationUI = authenticationUI
+    }
+
+    private init(
+        _ itemClass: ItemClass, _ attributes: Attributes, reference: PersistentReference?, _ filters: [Filter],
+        _ folding: Folding, _ keychains: [KeychainIdentifier]?, _ limit: Limit, _ authenticationUI: AuthenticationUI
+    ) throws(KeychainError) {
+        self.itemClass = itemClass
+        self.attributes = attributes
+        self.reference = reference
+        self.filters = try filters.map { filter throws(KeychainError) in try filter.checked(for: itemClass) }
+        self.folding = try Self.checked(
+            folding, hasText: attributes[.label] != nil || filters.contains(where: \.isSubject))
+        self.keychains = keychains
+        self.limit = try Self.checked(limit)
         self.authenticationUI = authenticationUI
     }
 
@@ -92,14 +114,12 @@ public struct Query: Sendable, Hashable {
         return try itemClass.checked(attributes)
     }
 
-    private static func checked(
-        _ subject: SubjectMatch?, of itemClass: ItemClass
-    ) throws(KeychainError) -> SubjectMatch? {
-        guard let subject else { return nil }
-        guard itemClass == .certificate || itemClass == .identity else {
-            throw KeychainError(.param, "a \(itemClass.noun) has no subject to match", key: subject.key)
-        }
-        return subject
+    private static func checked(_ folding: Folding, hasText: Bool) throws(KeychainError) -> Folding {
+        guard !folding.isEmpty, !hasText else { return folding }
+        let key =
+            folding.contains(.case)
+            ? "m_CaseInsensitive" : folding.contains(.diacritics) ? "m_DiacriticInsensitive" : "m_WidthInsensitive"
+        throw KeychainError(.param, "there is neither a label nor a subject to compare loosely", key: key)
     }
 
     private static func checked(_ limit: Limit) throws(KeychainError) -> Limit {
@@ -110,36 +130,17 @@ public struct Query: Sendable, Hashable {
     }
 }
 
-/// How the common name of a certificate's subject is compared with a text.
-public struct SubjectMatch: Sendable, Hashable {
-    /// Which part of the name must be equal.
-    public enum Part: String, Sendable, Hashable, CaseIterable {
-        case contains = "m_SubjectContains"
-        case startsWith = "m_SubjectStartsWith"
-        case endsWith = "m_SubjectEndsWith"
-        case wholeString = "m_SubjectWholeString"
+extension Filter {
+    fileprivate var isSubject: Bool {
+        if case .subject = self { true } else { false }
     }
+}
 
-    public let part: Part
-    public let text: String
-
-    public init(_ part: Part, _ text: String) {
-        self.part = part
-        self.text = text
-    }
-
-    /// The query key it stands for.
-    var key: String { part.rawValue }
-
-    /// Whether a common name passes.
-    func accepts(_ name: String, ignoringCase: Bool) -> Bool {
-        let name = ignoringCase ? name.lowercased() : name
-        let text = ignoringCase ? self.text.lowercased() : self.text
-        return switch part {
-        case .contains: text.isEmpty || name.contains(text)
-        case .startsWith: name.hasPrefix(text)
-        case .endsWith: name.hasSuffix(text)
-        case .wholeString: name == text
-        }
+extension Query {
+    /// The same query for everything that matches.
+    var withoutLimit: Query {
+        var query = self
+        query.limit = .all
+        return query
     }
 }

@@ -1,13 +1,19 @@
+internal import SystemCrypto
+
 /// The meaning of a query, as one predicate for the items of every kind of keychain.
 extension Query {
     /// Whether an item satisfies everything the query asks for, the limit aside.
     ///
-    /// An identity is not an item: the two halves of one are matched by whoever pairs them.
+    /// An identity is not an item: the two halves of one are matched by whoever pairs them. A chain is followed only as far
+    /// as ``SearchList`` has said what it leads to; by itself a certificate has a subject and an issuer.
     public func matches(_ item: Item) -> Bool {
-        guard item.itemClass == itemClass, includes(item.keychain) else { return false }
+        guard item.itemClass == itemClass, includes(item.keychain), isReadable(item) else { return false }
         if let reference, item.reference != reference { return false }
         guard attributes.allSatisfy({ matches($0.value, for: $0.key, of: item) }) else { return false }
-        return matchesSubject(of: item)
+        guard !filters.isEmpty else { return true }
+        // Read once, since several filters may ask for it, and only if something else does not fail before.
+        let certificate = needsCertificate ? item.certificate : nil
+        return filters.allSatisfy { accepts($0, item, certificate) }
     }
 
     /// Whether a keychain is one of those the query is about.
@@ -15,19 +21,63 @@ extension Query {
         keychains?.contains(keychain) ?? true
     }
 
+    /// Whether the item's access group is open to the client. What is on a token is open to everybody.
+    private func isReadable(_ item: Item) -> Bool {
+        guard let accessGroups, !item.isOnToken else { return true }
+        return item[.accessGroup]?.bytes.map { accessGroups.allow(String(decoding: $0, as: UTF8.self)) } ?? false
+    }
+
     private func matches(_ wanted: AttributeValue, for attribute: Attribute, of item: Item) -> Bool {
         guard let actual = item[attribute] else {
             return itemClass.countsAbsentAsDefault(attribute) && wanted.isDefault
         }
-        if attribute == .label, ignoresCase, let left = wanted.string, let right = actual.string {
-            return left.lowercased() == right.lowercased()
+        if attribute == .label, !folding.isEmpty, let left = wanted.string, let right = actual.string {
+            return folding.fold(left) == folding.fold(right)
         }
         return actual.matches(wanted)
     }
 
-    private func matchesSubject(of item: Item) -> Bool {
-        guard let subject else { return true }
-        return item.commonName.map { subject.accepts($0, ignoringCase: ignoresCase) } ?? false
+    private var needsCertificate: Bool {
+        filters.contains { filter in
+            switch filter {
+            case .subject, .emailAddress, .policy, .validOn: true
+            case .issuers, .hostOrSubdomain, .items: false
+            }
+        }
+    }
+
+    private func accepts(_ filter: Filter, _ item: Item, _ certificate: Certificate?) -> Bool {
+        switch filter {
+        case .subject(let match): certificate?.commonName.map { match.accepts($0, folding) } ?? false
+        case .emailAddress(let address):
+            certificate?.emailAddresses.contains { !$0.isEmpty && $0.lowercased() == address.lowercased() } ?? false
+        case .policy(let policy): certificate.map(policy.accepts) ?? false
+        case .validOn(let time): certificate?.isValid(at: time) ?? false
+        case .issuers(let names): accepts(issuers: names, item)
+        case .hostOrSubdomain(let host): accepts(host: host, item)
+        case .items(let list): list.contains(item)
+        }
+    }
+
+    private func accepts(issuers names: [[UInt8]], _ item: Item) -> Bool {
+        let wanted = names.compactMap { NormalizedName.content(of: $0) }
+        if let subject = item[.subject]?.bytes, wanted.contains(subject) { return true }
+        guard let issuer = item[.issuer]?.bytes else { return false }
+        return wanted.contains(issuer) || issuerNames.contains(issuer)
+    }
+
+    /// Names of hosts have no case (RFC 4343).
+    private func accepts(host: String, _ item: Item) -> Bool {
+        guard let bytes = item[.server]?.bytes else { return false }
+        let (server, host) = (String(decoding: bytes, as: UTF8.self).lowercased(), host.lowercased())
+        return server == host || server.hasSuffix("." + host)
+    }
+}
+
+extension Item {
+    /// The certificate, if this is one.
+    var certificate: Certificate? {
+        itemClass == .certificate ? der.flatMap { try? Certificate(der: $0) } : nil
     }
 }
 

@@ -30,6 +30,8 @@ extension SearchList {
             let key = keys.first { $0.keychain == certificate.keychain } ?? keys.first
             return key.map { Identity(certificate: certificate, key: $0) }
         }
+        let lists = query.filters.compactMap(\.itemList)
+        result.found = result.found.filter { identity in lists.allSatisfy { $0.contains(identity) } }
         if let count = query.limit.count { result.found = Array(result.found.prefix(count)) }
         return result
     }
@@ -49,18 +51,39 @@ extension Query {
     /// An attribute that certificates have is matched there, one that only keys have at the key; how many are wanted
     /// counts only once they are paired.
     func half(_ itemClass: ItemClass) throws(KeychainError) -> Query {
-        if let reference, itemClass == .certificate {
-            return Query(reference.retyped(as: .certificate), in: keychains, authenticationUI: authenticationUI)
-        }
         var attributes = attributes.filter { itemClass.has($0.key) }
         if itemClass == .key {
             attributes = attributes.filter { !ItemClass.certificate.has($0.key) || $0.key == .synchronizable }
         }
         // A query keeps no value for "any", and a new one without a value would mean 0.
         attributes[.synchronizable] = attributes[.synchronizable] ?? Query.anySynchronizable
-        let isCertificate = itemClass == .certificate
-        return try Query(
-            itemClass, attributes, subject: isCertificate ? subject : nil, ignoringCase: isCertificate && ignoresCase,
-            in: keychains, limit: .all, authenticationUI: authenticationUI)
+        var half: Query
+        if itemClass == .certificate, let reference {
+            half = try Query(
+                reference.retyped(as: .certificate), attributes, filters: certificateFilters, folding: folding,
+                in: keychains, limit: .all, authenticationUI: authenticationUI)
+        } else {
+            let isCertificate = itemClass == .certificate
+            half = try Query(
+                itemClass, attributes, filters: isCertificate ? certificateFilters : [],
+                folding: isCertificate ? folding : [], in: keychains, limit: .all, authenticationUI: authenticationUI)
+        }
+        half.accessGroups = accessGroups
+        return half
+    }
+
+    /// A list of items may name an identity by either half, or as a whole.
+    private var certificateFilters: [Filter] { filters.filter { $0.itemList == nil } }
+}
+
+extension Filter {
+    fileprivate var itemList: ItemList? {
+        if case .items(let list) = self { list } else { nil }
+    }
+}
+
+extension ItemList {
+    fileprivate func contains(_ identity: Identity) -> Bool {
+        references.contains(identity.reference) || contains(identity.certificate) || contains(identity.key)
     }
 }

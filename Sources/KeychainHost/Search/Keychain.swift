@@ -1,3 +1,5 @@
+public import TokenKit
+
 /// A member of the search list: a local file, or a card.
 public protocol Keychain: Sendable {
     /// What people know it by: a file's name, or a card's label.
@@ -6,31 +8,95 @@ public protocol Keychain: Sendable {
     /// Whether its items can be neither added, changed nor deleted.
     var isReadOnly: Bool { get }
 
+    /// What the items of a keychain that can be written to give as theirs; nil for one that is only read.
+    var writableIdentifier: KeychainIdentifier? { get }
+
+    /// Whether it is the keychain that items give as theirs.
+    func isIdentified(by identifier: KeychainIdentifier) -> Bool
+
     /// The items that the query finds, in the keychain's own order. Nobody is asked anything for it.
     ///
     /// A keychain whose card is out has no items; one that cannot be read throws.
     func items(matching query: Query) throws(KeychainError) -> SearchResult
 
+    /// The secret of one of its items: a password, a key's PKCS #8 or its bytes; nil where it has none.
+    ///
+    /// - Parameter use: what for, in words that complete "password to …".
+    /// - Throws: `errSecDataNotAvailable` for what never leaves the keychain, `errSecInteractionNotAllowed` if nobody can
+    ///   be asked for the password.
+    func secret(
+        of item: Item, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret?
+
+    /// Whether a password would have to be asked for to read a secret.
+    var isLocked: Bool { get }
+
+    /// How often a PIN may still be tried; nil where there is none, or the card does not tell. It costs no try.
+    func triesLeft() -> Int?
+
+    /// Why the query finds nothing here whatever there is; nil if it has to be searched. No card is touched for it.
+    func reasonToSkip(_ query: Query) -> String?
+
+    /// How the store gets to the items of a query, in its own words; empty where there is nothing to choose.
+    func plan(for query: Query) -> [String]
+
+    /// Makes sure that secrets can be read and written.
+    ///
+    /// - Parameter use: what for, in words that complete "password to …".
+    func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError)
+
     /// The private keys that the selector names, read as far as using them takes.
     func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey]
 
-    /// Adds an item.
+    /// Adds an item; what its access control asks for is asked for.
     ///
     /// - Throws: `errSecReadOnly` from a keychain that is only read; nothing has changed then, here and in what follows.
-    @discardableResult
-    func add(_ item: borrowing NewItem) throws(KeychainError) -> Item
+    func add(
+        _ item: borrowing NewItem, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Item
 
     /// Changes all items a query finds, or none of them.
     ///
-    /// - Returns: how many there were; 0 is no error here.
-    @discardableResult
-    func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int
+    /// - Parameter others: what else belongs to the change, and tells how many that were; where it fails, nothing has
+    ///   changed here either.
+    /// - Returns: how many there were, the others included; 0 is no error here.
+    func update(
+        matching query: Query, to changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int
 
-    /// Deletes all items a query finds, or none of them.
+    /// Deletes all items that any of the queries finds, or none of them.
+    ///
+    /// - Parameter others: as for updates.
+    /// - Returns: how many there were, the others included; 0 is no error here.
+    func delete(
+        matching queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int
+}
+
+extension Keychain {
+    /// Adds an item that asks for nothing.
+    @discardableResult
+    public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item {
+        try add(item, authentication: AuthenticationContext())
+    }
+
+    /// Changes all items a query finds, or none of them. Their references stay.
+    ///
+    /// - Returns: how many there were; 0 is no error here.
+    /// - Throws: `errSecDuplicateItem` if an item would become the same as another, `errSecInteractionNotAllowed` if one
+    ///   has a secret and the keychain is locked, `errSecReadOnly`.
+    @discardableResult
+    public func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+        try update(matching: query, to: changes) { 0 }
+    }
+
+    /// Deletes all items a query finds, locked or not.
     ///
     /// - Returns: how many there were; 0 is no error here.
     @discardableResult
-    func delete(matching query: Query) throws(KeychainError) -> Int
+    public func delete(matching query: Query) throws(KeychainError) -> Int {
+        try delete(matching: [query]) { 0 }
+    }
 }
 
 /// How a private key is named.

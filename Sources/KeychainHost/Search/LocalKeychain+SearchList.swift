@@ -1,4 +1,4 @@
-internal import TokenKit
+public import TokenKit
 
 extension LocalKeychain: Keychain {
     /// The file's name without folder and ending.
@@ -6,6 +6,31 @@ extension LocalKeychain: Keychain {
         let file = path.split(separator: "/").last ?? path[...]
         guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return String(file) }
         return String(file[..<dot])
+    }
+
+    public var writableIdentifier: KeychainIdentifier? { isReadOnly ? nil : identifier }
+
+    public func triesLeft() -> Int? { nil }
+
+    public func reasonToSkip(_ query: Query) -> String? {
+        if !query.includes(identifier) { return "the query is about other keychains" }
+        if let token = query.reference?.tokenID { return "the reference is to an item on \(token)" }
+        if let token = query.attributes[.tokenID], !token.isDefault { return "the query is about a token" }
+        return nil
+    }
+
+    public func isIdentified(by identifier: KeychainIdentifier) -> Bool { self.identifier == identifier }
+
+    public func secret(
+        of item: Item, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        try secret(of: item.reference, use: use, authentication: authentication)
+    }
+
+    public func add(
+        _ item: borrowing NewItem, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Item {
+        try add(item, authentication: authentication, cost: .standard)
     }
 
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {

@@ -16,6 +16,12 @@ public struct SearchList: Sendable {
         self.failures = failures
     }
 
+    /// Any keychains in any order.
+    public init(members: [any Keychain]) {
+        self.members = members
+        failures = []
+    }
+
     /// Why a member of the list gave nothing.
     public struct Failure: Sendable, Hashable {
         public let keychain: String
@@ -52,6 +58,7 @@ public struct SearchList: Sendable {
         guard query.itemClass != .identity else {
             throw KeychainError(.param, "an identity is not one item but two", key: "class")
         }
+        let query = followingChains(query)
         var result = Result<Item>()
         try visit(&result) { (member, result) throws(KeychainError) in
             let part = try member.items(matching: query)

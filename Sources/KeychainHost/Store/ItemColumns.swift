@@ -18,7 +18,7 @@ struct ItemColumns {
         for (attribute, value) in query.attributes.sorted(by: { $0.key < $1.key }) {
             if attribute == .tokenID {
                 if !value.isDefault { conditions.append("0") }
-            } else if !(attribute == .label && query.ignoresCase) {
+            } else if !(attribute == .label && !query.folding.isEmpty) {
                 conditions.append("\(comparand(attribute)) = ?")
                 values.append(value.bytes.map { .blob($0) } ?? SQLValue(value))
             }

@@ -115,22 +115,20 @@ extension LocalKeychain {
         try use { opened throws(KeychainError) in try opened.secret(of: reference) }
     }
 
-    /// Changes all items a query finds, or none of them. Their references stay.
-    ///
-    /// - Returns: how many there were; 0 is no error here.
-    /// - Throws: `errSecDuplicateItem` if an item would become the same as another, `errSecInteractionNotAllowed` if one
-    ///   has a secret and the keychain is locked, `errSecReadOnly`.
-    @discardableResult
-    public func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
-        try use { opened throws(KeychainError) in try opened.update(query, changes) }
+    public func plan(for query: Query) -> [String] {
+        state.withLock { opened in (try? opened.plan(for: query)) ?? [] }
     }
 
-    /// Deletes all items a query finds, locked or not.
-    ///
-    /// - Returns: how many there were; 0 is no error here.
-    @discardableResult
-    public func delete(matching query: Query) throws(KeychainError) -> Int {
-        try use { opened throws(KeychainError) in try opened.delete(query) }
+    public func update(
+        matching query: Query, to changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int {
+        try use { opened throws(KeychainError) in try opened.update(query, changes, with: others) }
+    }
+
+    public func delete(
+        matching queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int {
+        try use { opened throws(KeychainError) in try opened.delete(queries, with: others) }
     }
 }
 

@@ -26,6 +26,15 @@ struct OpenKeychain: ~Copyable {
         return result
     }
 
+    /// How SQLite gets to the rows of a query. Wraps `EXPLAIN QUERY PLAN`.
+    func plan(for query: Query) throws(SQLiteError) -> [String] {
+        let (sql, values) = ItemColumns(itemClass: query.itemClass).select(query)
+        let statement = try database.prepare("EXPLAIN QUERY PLAN " + sql, values)
+        var plan: [String] = []
+        while try statement.step() { if case .text(let step) = statement[3] { plan.append(step) } }
+        return plan
+    }
+
     /// The secret of an item; nil if it was stored without one.
     ///
     /// - Parameters:
@@ -68,7 +77,9 @@ struct OpenKeychain: ~Copyable {
     }
 
     /// Changes every item a query finds, or none.
-    func update(_ query: Query, _ changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+    func update(
+        _ query: Query, _ changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int {
         try checkWritable()
         try checkSelection(query)
         let attributes = try changes.checked(for: query.itemClass)
@@ -79,21 +90,27 @@ struct OpenKeychain: ~Copyable {
                 let (sql, values) = columns.update(try changed(row, attributes, secret: changes.secret))
                 try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
             }
-            return found.count
+            return found.count + (try others())
         }
     }
 
-    /// Deletes every item a query finds. This works while the keychain is locked.
-    func delete(_ query: Query) throws(KeychainError) -> Int {
+    /// Deletes every item that any of the queries finds. This works while the keychain is locked.
+    func delete(
+        _ queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int {
         try checkWritable()
-        try checkSelection(query)
-        let columns = ItemColumns(itemClass: query.itemClass)
+        for query in queries { try checkSelection(query) }
         return try database.writing { () throws(KeychainError) in
-            let found = try matchingRows(query)
-            try KeychainError.mapping { () throws(SQLiteError) in
-                for row in found { try database.run(columns.delete, [.blob(row.id.bytes)]) }
+            var count = 0
+            for query in queries {
+                let found = try matchingRows(query)
+                try KeychainError.mapping { () throws(SQLiteError) in
+                    let delete = ItemColumns(itemClass: query.itemClass).delete
+                    for row in found { try database.run(delete, [.blob(row.id.bytes)]) }
+                }
+                count += found.count
             }
-            return found.count
+            return count + (try others())
         }
     }
 

@@ -4,7 +4,7 @@ public import TokenKit
 /// insert. Keychain semantics 7.4.
 ///
 /// Only who asks for such cards puts them into a search list; they are never shown in place of one that is in.
-public struct AbsentTokenKeychain: Keychain {
+public struct AbsentTokenKeychain: CardKeychain {
     private let token: KnownToken
 
     init(_ token: KnownToken) {
@@ -30,7 +30,11 @@ public struct AbsentTokenKeychain: Keychain {
 
     public var name: String { token.identity.label }
 
-    public var isReadOnly: Bool { true }
+    public func isIdentified(by identifier: KeychainIdentifier) -> Bool {
+        identifier.rawValue == token.identity.id.description
+    }
+
+    public func triesLeft() -> Int? { nil }
 
     public func items(matching query: Query) throws(KeychainError) -> SearchResult {
         TokenItems(identity: token.identity).result(of: query, in: token.inventory)
@@ -47,18 +51,6 @@ public struct AbsentTokenKeychain: Keychain {
         }.compactMap { object in
             object.key.map { AbsentTokenKey(identity: token.identity, object: object, key: $0) }
         }
-    }
-
-    public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item { throw refusal }
-
-    public func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
-        throw refusal
-    }
-
-    public func delete(matching query: Query) throws(KeychainError) -> Int { throw refusal }
-
-    private var refusal: KeychainError {
-        KeychainError(.readOnly, "the card '\(name)' is only read", remedy: "use a local keychain")
     }
 }
 

@@ -4,7 +4,7 @@ public import TokenKit
 ///
 /// Its items are made of what the driver reads, and only what a query needs is read. Its PIN takes the place of the
 /// unlock password.
-public struct TokenKeychain: Keychain {
+public struct TokenKeychain: CardKeychain {
     /// The owner of the reader.
     public let slot: TokenSlot
 
@@ -15,8 +15,6 @@ public struct TokenKeychain: Keychain {
     /// The reader's name, which costs no command to the card.
     public var name: String { slot.name }
 
-    public var isReadOnly: Bool { true }
-
     /// Which card is in the reader.
     ///
     /// - Returns: nil where the reader is empty or holds a card that no driver knows.
@@ -25,7 +23,7 @@ public struct TokenKeychain: Keychain {
     }
 
     public func items(matching query: Query) throws(KeychainError) -> SearchResult {
-        guard query.mayFindTokenItems else { return SearchResult() }
+        guard query.itemClass != .identity, reasonToSkip(query) == nil else { return SearchResult() }
         let content = try reading { (token, card, _) throws(TokenError) -> (TokenIdentity, TokenInventory)? in
             let identity = try token.identity(&card)
             guard let selection = query.selection(on: identity.id) else { return nil }
@@ -33,6 +31,12 @@ public struct TokenKeychain: Keychain {
         }
         guard case let (identity, inventory)?? = content else { return SearchResult() }
         return TokenItems(identity: identity).result(of: query, in: inventory)
+    }
+
+    public func triesLeft() -> Int? { (try? status(of: .pin))?.triesLeft }
+
+    public func isIdentified(by identifier: KeychainIdentifier) -> Bool {
+        !identifier.isLocal && (try? identity())?.id.description == identifier.rawValue
     }
 
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
@@ -88,35 +92,9 @@ public struct TokenKeychain: Keychain {
     }
 }
 
-// MARK: Writing
-
-/// What is on a card was put there by its issuer, and stays as it is.
-extension TokenKeychain {
-    public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item { throw refusal }
-
-    public func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
-        throw refusal
-    }
-
-    public func delete(matching query: Query) throws(KeychainError) -> Int { throw refusal }
-
-    private var refusal: KeychainError {
-        KeychainError(.readOnly, "the card in '\(name)' is only read", remedy: "use a local keychain")
-    }
-}
-
 // MARK: What a query is about
 
 extension Query {
-    /// Whether there can be an answer on any token; where not, no card is touched.
-    fileprivate var mayFindTokenItems: Bool {
-        guard itemClass == .certificate || itemClass == .key else { return false }
-        if let reference, reference.tokenID == nil { return false }
-        if let keychains, keychains.allSatisfy(\.isLocal) { return false }
-        if let group = attributes[.accessGroup], !group.matches(.string(AccessGroup.token)) { return false }
-        return attributes[.tokenID].map { !$0.isDefault } ?? true
-    }
-
     /// What there is to read on a token for the answer; nil for nothing, since the query is about other tokens.
     fileprivate func selection(on token: TokenID) -> TokenSelection? {
         let id = token.description

@@ -9,6 +9,8 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
     public let description: String
     /// The values of the most specific common name, control characters escaped.
     public let commonName: String?
+    /// The value of the most specific description attribute, control characters escaped.
+    public let descriptionAttribute: String?
     /// The values of the emailAddress attribute, control characters escaped.
     public let emailAddresses: [String]
 
@@ -28,6 +30,7 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
         self.der = der
         description = (try? DistinguishedName.text(of: name)) ?? DisplayText.hexadecimal(der)
         commonName = DistinguishedName.values(NID_commonName, of: name).last
+        descriptionAttribute = DistinguishedName.values(NID_description, of: name).last
         emailAddresses = DistinguishedName.values(NID_pkcs9_emailAddress, of: name)
     }
 

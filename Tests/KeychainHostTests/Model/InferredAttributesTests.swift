@@ -52,6 +52,13 @@ import TokenKit
         #expect(InferredAttributes.certificate(try certificate(names: names))[.label]?.string == label)
     }
 
+    @Test func aDescriptionFollowsTheCommonNameInParentheses() throws {
+        let described = NameBuilder.name([
+            [(NameBuilder.commonName, 0x0C, Array("Anna".utf8))], [([0x55, 0x04, 0x0D], 0x0C, Array("at work".utf8))],
+        ])
+        #expect(InferredAttributes.certificate(try certificate(subject: described))[.label] == "Anna (at work)")
+    }
+
     @Test func aSubjectWithoutACommonNameIsItsOwnLabel() throws {
         let subject = NameBuilder.name([[(NameBuilder.organization, 0x0C, Array("Acme".utf8))]])
         #expect(InferredAttributes.certificate(try certificate(subject: subject))[.label] == "O=Acme")

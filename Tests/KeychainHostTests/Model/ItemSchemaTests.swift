@@ -64,8 +64,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (Attribute.accessControl, AttributeDefinition.Uses.find), (.accessControl, .change), (.tokenID, .change),
-        (.modificationDate, .change),
+        (Attribute.accessControl, AttributeDefinition.Uses.change), (.tokenID, .change), (.modificationDate, .change),
     ])
     func whatIsNotForAUseIsRefusedByName(attribute: Attribute, use: AttributeDefinition.Uses) throws {
         let value: AttributeValue = attribute == .modificationDate ? .date(1) : .data([1])
@@ -77,7 +76,7 @@ import Testing
         #expect(try ItemClass.genericPassword.checked([attribute: value], for: .add)[attribute] == value)
     }
 
-    // Case 11: on add its type is wrong, elsewhere it has no place
+    // Case 11
     @Test(arguments: [AttributeDefinition.Uses.add, .find])
     func accessControlIsNeverText(use: AttributeDefinition.Uses) throws {
         let error = try #require(throws: KeychainError.self) {

@@ -36,15 +36,15 @@ private func certificateItem(commonName: String?) throws -> Item {
     @Test(arguments: [ItemClass.genericPassword, .key])
     func aSubjectMatchNeedsACertificate(itemClass: ItemClass) throws {
         let error = try #require(throws: KeychainError.self) {
-            try Query(itemClass, subject: SubjectMatch(.contains, "x"))
+            try Query(itemClass, filters: [.subject(SubjectMatch(.contains, "x"))])
         }
-        #expect(error.code == .param)
+        #expect(error.code == .unimplemented)
         #expect(error.key == "m_SubjectContains")
     }
 
     @Test func caseIsNotIgnoredWhereThereIsNothingToFold() throws {
         let error = try #require(throws: KeychainError.self) {
-            try Query(.genericPassword, [.account: "x"], ignoringCase: true)
+            try Query(.genericPassword, [.account: "x"], folding: .case)
         }
         #expect(error.code == .param)
         #expect(error.key == "m_CaseInsensitive")
@@ -77,8 +77,8 @@ private func certificateItem(commonName: String?) throws -> Item {
     }
 
     @Test func labelsMatchWithoutRegardToCaseWhenAsked() throws {
-        #expect(try Query(.genericPassword, [.label: "mAIL"], ignoringCase: true).matches(password))
-        #expect(try !Query(.genericPassword, [.label: "mAI"], ignoringCase: true).matches(password))
+        #expect(try Query(.genericPassword, [.label: "mAIL"], folding: .case).matches(password))
+        #expect(try !Query(.genericPassword, [.label: "mAI"], folding: .case).matches(password))
     }
 
     @Test func onlyTheChosenKeychainsMatch() throws {
@@ -111,17 +111,19 @@ private func certificateItem(commonName: String?) throws -> Item {
         (.wholeString, "test-568", false),
     ])
     func subjectsMatchAtTheirExactAnchors(part: SubjectMatch.Part, text: String, expected: Bool) throws {
-        let query = try Query(.certificate, subject: SubjectMatch(part, text))
+        let query = try Query(.certificate, filters: [.subject(SubjectMatch(part, text))])
         #expect(try query.matches(certificateItem(commonName: "test-5685316-AB")) == expected)
     }
 
     @Test func subjectsMatchWithoutRegardToCaseWhenAsked() throws {
-        let query = try Query(.certificate, subject: SubjectMatch(.contains, "MÜLLER"), ignoringCase: true)
+        let query = try Query(.certificate, filters: [.subject(SubjectMatch(.contains, "MÜLLER"))], folding: .case)
         #expect(try query.matches(certificateItem(commonName: "Anna Müller")))
     }
 
     @Test(arguments: SubjectMatch.Part.allCases)
     func aCertificateWithoutACommonNameIsNeverFoundBySubject(part: SubjectMatch.Part) throws {
-        #expect(try !Query(.certificate, subject: SubjectMatch(part, "")).matches(certificateItem(commonName: nil)))
+        #expect(
+            try !Query(.certificate, filters: [.subject(SubjectMatch(part, ""))]).matches(
+                certificateItem(commonName: nil)))
     }
 }

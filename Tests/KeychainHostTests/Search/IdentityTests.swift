@@ -107,9 +107,10 @@ import VirtualCard
         let list = list(nil, local)
         #expect(try list.identities([.label: "the key"]).isEmpty)
         #expect(try list.identities([.label: "the certificate"]).count == 1)
-        let subject = try Query(.identity, subject: SubjectMatch(.contains, "ANNA"), ignoringCase: true, limit: .all)
+        let subject = try Query(
+            .identity, filters: [.subject(SubjectMatch(.contains, "ANNA"))], folding: .case, limit: .all)
         #expect(try list.identities(matching: subject).found.count == 1)
-        let stranger = try Query(.identity, subject: SubjectMatch(.contains, "ben"), limit: .all)
+        let stranger = try Query(.identity, filters: [.subject(SubjectMatch(.contains, "ben"))], limit: .all)
         #expect(try list.identities(matching: stranger).found.isEmpty)
         try local.keychain.update(matching: Query(.key, [.label: "the key"]), to: ItemChanges([.label: "renamed"]))
         #expect(try list.identities([.label: "the certificate"]).count == 1)

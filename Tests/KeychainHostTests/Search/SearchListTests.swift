@@ -55,7 +55,7 @@ import VirtualCard
         let (local, desk) = (try TestKeychain(), try Desk())
         for name in ["anna", "ben", "cleo"] { try local.add(TestKey.named(name).certificate) }
         let list = SearchList(tokens: [desk.token], locals: [local.keychain])
-        let query = try Query(.certificate, subject: SubjectMatch(.startsWith, "cleo"), limit: .one)
+        let query = try Query(.certificate, filters: [.subject(SubjectMatch(.startsWith, "cleo"))], limit: .one)
         #expect(try list.items(matching: query).found.map(\.commonName) == ["cleo holder"])
     }
 

@@ -9,12 +9,26 @@ struct AlwaysFails: Keychain {
     var code = ErrSec.deviceFailed
 
     func items(matching query: Query) throws(KeychainError) -> SearchResult { throw KeychainError(code) }
-    func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] { throw KeychainError(code) }
-    func add(_ item: borrowing NewItem) throws(KeychainError) -> Item { throw KeychainError(code) }
-    func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+    var isLocked: Bool { false }
+    func triesLeft() -> Int? { nil }
+    func reasonToSkip(_ query: Query) -> String? { nil }
+    func plan(for query: Query) -> [String] { [] }
+    func isIdentified(by identifier: KeychainIdentifier) -> Bool { false }
+    func secret(of item: Item, use: String, authentication: AuthenticationContext) throws(KeychainError) -> Secret? {
         throw KeychainError(code)
     }
-    func delete(matching query: Query) throws(KeychainError) -> Int { throw KeychainError(code) }
+    func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) { throw KeychainError(code) }
+    func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] { throw KeychainError(code) }
+    func add(_ item: borrowing NewItem, authentication: AuthenticationContext) throws(KeychainError) -> Item {
+        throw KeychainError(code)
+    }
+    var writableIdentifier: KeychainIdentifier? { nil }
+    func update(
+        matching query: Query, to changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int { throw KeychainError(code) }
+    func delete(
+        matching queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int { throw KeychainError(code) }
 }
 
 extension TestKeychain {

@@ -89,13 +89,78 @@ import VirtualCard
         #expect(try local.count(.genericPassword) == 0)
     }
 
-    @Test func identitiesAreNeitherChangedNorDeleted() throws {
+    @Test func anIdentityIsNotChangedAsOne() throws {
         let local = try TestKeychain()
         let key = try TestKey.named("anna")
         try local.add(key.privateKey)
         try local.add(key.certificate)
         let list = SearchList(locals: [local.keychain])
-        #expect(throws: KeychainError(.param)) { try list.delete(matching: Query(.identity)) }
-        #expect(try list.identities().count == 1)
+        #expect(throws: KeychainError(.unimplemented)) {
+            try list.update(matching: Query(.identity), to: ItemChanges([.label: "x"]))
+        }
+        #expect(try list.identities().map(\.certificate.label) == ["anna holder"])
+    }
+
+    @Test func anIdentitySpreadOverTwoFilesIsDeletedFromBoth() throws {
+        let (first, second) = (try TestKeychain(), try TestKeychain())
+        let key = try TestKey.named("anna")
+        try first.add(key.privateKey)
+        try second.add(key.certificate)
+        let list = SearchList(locals: [first.keychain, second.keychain])
+        #expect(try list.delete(matching: Query(.identity)) == 1)
+        #expect(try first.count(.key) == 0)
+        #expect(try second.count(.certificate) == 0)
+    }
+
+    @Test func aFailureInOneFileLeavesTheOthersAsTheyWere() throws {
+        let (first, second) = (try TestKeychain(), try TestKeychain())
+        try first.addPassword("a", service: "old")
+        try second.addPassword("a", service: "old")
+        try second.addPassword("a", service: "new")
+        for list in [
+            SearchList(locals: [first.keychain, second.keychain]),
+            SearchList(locals: [second.keychain, first.keychain]),
+        ] {
+            #expect(throws: KeychainError(.duplicateItem)) {
+                try list.update(
+                    matching: Query(.genericPassword, [.service: "old"]), to: ItemChanges([.service: "new"]))
+            }
+            #expect(try first.passwords().map { $0[.service] } == ["old"])
+            #expect(try second.passwords().map { $0[.service] } == ["old", "new"])
+        }
+        second.keychain.lock()
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try SearchList(locals: [first.keychain, second.keychain]).update(
+                matching: Query(.genericPassword, [.service: "old"]), to: ItemChanges([.label: "x"]))
+        }
+        #expect(try first.passwords([.label: "x"]).isEmpty)
+    }
+
+    @Test func aKeychainThatIsListedTwiceIsWrittenOnce() throws {
+        let local = try TestKeychain()
+        try local.addPassword("a")
+        let list = SearchList(locals: [local.keychain, local.keychain])
+        #expect(try list.update(matching: Query(.genericPassword), to: ItemChanges([.label: "x"])) == 1)
+        #expect(try list.delete(matching: Query(.genericPassword)) == 1)
+    }
+
+    @Test func clientsThatNameKeychainsInAnotherOrderDoNotBlockEachOther() async throws {
+        let (first, second) = (try TestKeychain(), try TestKeychain())
+        for local in [first, second] { try local.addPassword("a") }
+        let orders = [[first.keychain, second.keychain], [second.keychain, first.keychain]]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for order in orders {
+                group.addTask {
+                    for number in 0..<50 {
+                        let changes = ItemChanges([.label: .string("\(number)")])
+                        let count = try SearchList(locals: order).update(matching: Query(.genericPassword), to: changes)
+                        #expect(count == 2)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try first.passwords([.label: "49"]).count == 1)
+        #expect(try second.passwords([.label: "49"]).count == 1)
     }
 }

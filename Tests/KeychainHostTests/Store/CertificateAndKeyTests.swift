@@ -93,13 +93,13 @@ import TokenKit
             builder.serialNumber = [UInt8(number + 1)]
             try test.keychain.add(.certificate(try builder.selfSigned(by: key)))
         }
-        let query = try Query(.certificate, subject: SubjectMatch(.endsWith, "4"), limit: .one)
+        let query = try Query(.certificate, filters: [.subject(SubjectMatch(.endsWith, "4"))], limit: .one)
         #expect(try test.keychain.items(matching: query).items.map(\.commonName) == ["Number 4"])
     }
 
     @Test func bytesThatAreNoCertificateMatchNoSubject() throws {
         try test.keychain.add(NewItem(.certificate, [:], der: [0x30, 0]))
-        let query = try Query(.certificate, subject: SubjectMatch(.contains, ""))
+        let query = try Query(.certificate, filters: [.subject(SubjectMatch(.contains, ""))])
         #expect(try test.keychain.items(matching: query).items.isEmpty)
     }
 }

@@ -60,8 +60,7 @@ import TokenKit
             (.key, [.applicationTag: "t"], "keys_atag"), (.key, [.label: "l"], "keys_labl"),
         ] as [(ItemClass, Attributes, String)])
     func exactMatchesUseAnIndex(itemClass: ItemClass, attributes: Attributes, index: String) throws {
-        let (sql, values) = ItemColumns(itemClass: itemClass).select(try Query(itemClass, attributes))
-        let plan = try rows("EXPLAIN QUERY PLAN " + sql, column: 3, values)
+        let plan = test.keychain.plan(for: try Query(itemClass, attributes))
         #expect(plan.contains { $0.hasPrefix("SEARCH") && $0.contains("USING INDEX \(index) ") }, "\(plan)")
         #expect(!plan.contains { $0.hasPrefix("SCAN") }, "\(plan)")
         let expressions = plan.joined().split { !"<>=?".contains($0) && !$0.isLetter }.filter { $0.hasSuffix("=?") }

@@ -98,7 +98,7 @@ import TokenKit
         let test = try TestKeychain()
         for index in 0..<5 { try test.addPassword("\(index)", [.label: "x"]) }
         try test.addPassword("last", [.label: "WANTED"])
-        let query = try Query(.genericPassword, [.label: "wanted"], ignoringCase: true, limit: .one)
+        let query = try Query(.genericPassword, [.label: "wanted"], folding: .case, limit: .one)
         #expect(try test.keychain.items(matching: query).items.map { $0[.account]?.string } == ["last"])
     }
 

@@ -93,7 +93,7 @@ extension AttributeType {
         for _ in 0..<300 {
             let wanted = attributes(of: itemClass, for: .find, probability: 0.06, &generator)
             let folds = wanted[.label] != nil && Bool.random(using: &generator)
-            let query = try Query(itemClass, wanted, ignoringCase: folds, limit: .all)
+            let query = try Query(itemClass, wanted, folding: folds ? .case : [], limit: .all)
             let found = try test.keychain.items(matching: query).items
             #expect(found == items.filter(query.matches), "\(wanted)")
             hits += found.count

@@ -1,0 +1,55 @@
+public import TokenKit
+
+/// A card as a keychain, be it in a reader or not: it is only read, and what is secret on it stays there.
+public protocol CardKeychain: Keychain {}
+
+extension CardKeychain {
+    public var isReadOnly: Bool { true }
+    public var writableIdentifier: KeychainIdentifier? { nil }
+
+    /// What needs the PIN is used and never read.
+    public var isLocked: Bool { false }
+
+    public func plan(for query: Query) -> [String] { [] }
+
+    public func reasonToSkip(_ query: Query) -> String? {
+        if query.itemClass.isPassword { return "a token has no \(query.itemClass.noun)" }
+        if let reference = query.reference, reference.tokenID == nil { return "the reference is to a local item" }
+        if let keychains = query.keychains, keychains.allSatisfy(\.isLocal) {
+            return "the query is about local keychains"
+        }
+        if let group = query.attributes[.accessGroup], !group.matches(.string(AccessGroup.token)) {
+            return "the access group is not the tokens'"
+        }
+        if let token = query.attributes[.tokenID], token.isDefault { return "the query is about local items" }
+        return nil
+    }
+
+    /// A key on a card is used there and never read; everything else there is public.
+    public func secret(
+        of item: Item, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        throw KeychainError(
+            .dataNotAvailable, "the key '\(item.label ?? "")' never leaves the card", remedy: "use it there")
+    }
+
+    /// There is nothing to write; what needs the PIN asks for it.
+    public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {}
+
+    public func add(
+        _ item: borrowing NewItem, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Item { throw refusal }
+
+    public func update(
+        matching query: Query, to changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int { throw refusal }
+
+    public func delete(
+        matching queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int { throw refusal }
+
+    /// What is on a card was put there by its issuer, and stays as it is.
+    private var refusal: KeychainError {
+        KeychainError(.readOnly, "the card in '\(name)' is only read", remedy: "use a local keychain")
+    }
+}
