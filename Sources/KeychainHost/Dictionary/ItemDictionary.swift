@@ -1,0 +1,71 @@
+public import SystemCrypto
+public import TokenKit
+
+/// A query, an item or a result as `SecItem` has it: values by the strings behind Apple's `kSec…` constants.
+public typealias ItemDictionary = [String: ItemValue]
+
+/// A value in an ``ItemDictionary``.
+public enum ItemValue: Sendable {
+    case string(String)
+    case data([UInt8])
+    case number(Int64)
+    case bool(Bool)
+    /// Whole seconds since the start of 1970, UTC.
+    case date(Int64)
+    case array([ItemValue])
+    case dictionary(ItemDictionary)
+    case reference(ItemReference)
+    /// A password or private key.
+    case secret(SharedSecret)
+    case null
+}
+
+/// What a dictionary refers to rather than says.
+public enum ItemReference: Sendable {
+    /// An item that a keychain has.
+    case item(Item)
+    /// A certificate and a key that keychains have.
+    case identity(Identity)
+    case certificate(Certificate)
+    case publicKey(PublicKey)
+    case privateKey(PrivateKey)
+    /// A certificate with its private key, neither of which has to be in a keychain.
+    case keyPair(Certificate, PrivateKey)
+    case keychain(any Keychain)
+    case authentication(AuthenticationContext)
+    case policy(CertificatePolicy)
+}
+
+/// A secret that several owners hold. It is overwritten when the last of them lets go.
+public final class SharedSecret: Sendable {
+    public let secret: Secret
+
+    public init(_ secret: consuming Secret) {
+        self.secret = secret
+    }
+}
+
+extension ItemValue {
+    /// The value of an attribute.
+    public init(_ value: AttributeValue) {
+        switch value {
+        case .string(let text): self = .string(text)
+        case .data(let bytes): self = .data(bytes)
+        case .number(let number): self = .number(number)
+        case .bool(let flag): self = .bool(flag)
+        case .date(let seconds): self = .date(seconds)
+        }
+    }
+
+    /// The value as an attribute has it; nil for what none can be.
+    var attributeValue: AttributeValue? {
+        switch self {
+        case .string(let text): .string(text)
+        case .data(let bytes): .data(bytes)
+        case .number(let number): .number(number)
+        case .bool(let flag): .bool(flag)
+        case .date(let seconds): .date(seconds)
+        case .array, .dictionary, .reference, .secret, .null: nil
+        }
+    }
+}

@@ -1,0 +1,132 @@
+internal import SystemCrypto
+
+/// What a dictionary of the `SecItem` interface says, each key of it understood and legal for the operation.
+struct ParsedDictionary {
+    /// What the dictionary is given for, keychain semantics 1.7.
+    enum Operation: Sendable {
+        case add, copy, update, delete
+        /// The second dictionary of an update.
+        case change
+    }
+
+    /// What a result is to hold.
+    struct Returns: OptionSet {
+        let rawValue: UInt8
+        static let data = Returns(rawValue: 1 << 0)
+        static let attributes = Returns(rawValue: 1 << 1)
+        static let reference = Returns(rawValue: 1 << 2)
+        static let persistentReference = Returns(rawValue: 1 << 3)
+        static let provenance = Returns(rawValue: 1 << 4)
+    }
+
+    var itemClass: ItemClass?
+    var attributes: Attributes = [:]
+    var filters: [Filter] = []
+    var folding: Folding = []
+    var limit: Query.Limit?
+    var searchList: [any Keychain]?
+    var returns: Returns = []
+    /// `v_Data`: a secret, or the DER of a certificate.
+    var data: ItemValue?
+    var reference: ItemReference?
+    var persistentReference: PersistentReference?
+    var authenticationUI = Query.AuthenticationUI.allow
+    var authentication: AuthenticationContext?
+    var prompt: String?
+    var target: (any Keychain)?
+    var isLocalOnly = false
+
+    /// The most keys a dictionary may have.
+    static let maximumCount = 128
+
+    /// - Throws: `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass` or `errSecUnimplemented`, naming the key, for whatever
+    ///   cannot be honoured.
+    init(_ dictionary: ItemDictionary, for operation: Operation) throws(KeychainError) {
+        guard dictionary.count <= Self.maximumCount else {
+            throw KeychainError(
+                .param, "a dictionary may have \(Self.maximumCount) keys, and this one has \(dictionary.count)")
+        }
+        for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
+            try read(key, value, operation)
+        }
+        if authenticationUI == .skip, operation != .copy {
+            throw KeychainError(.param, "only a search can leave items out", key: "u_AuthUI")
+        }
+        if operation != .change { itemClass = try resolvedClass() }
+        if operation != .add { try checkPersistentReference(of: dictionary) }
+    }
+
+    private mutating func read(
+        _ key: String, _ value: ItemValue, _ operation: Operation
+    ) throws(KeychainError) {
+        if let known = DictionaryKey.table[key] {
+            guard known.operations.contains(operation) else {
+                throw KeychainError(.param, "\(key) has no place \(operation.place)", key: key)
+            }
+            guard try known.read(value, &self) else { throw .unfitting(key) }
+        } else if key.utf8.count == 4 {
+            guard let value = value.attributeValue else { throw .unfitting(key) }
+            attributes[Attribute(rawValue: key)] = value
+        } else {
+            throw KeychainError(.param, "there is no key \(key)", key: key)
+        }
+    }
+
+    /// The class that is given, or that a reference supplies.
+    private func resolvedClass() throws(KeychainError) -> ItemClass {
+        let referred = persistentReference?.itemClass ?? reference?.itemClass
+        guard let known = itemClass ?? referred else {
+            throw KeychainError(.param, "the class is missing", remedy: "say which with class", key: "class")
+        }
+        if let referred, referred != known {
+            throw KeychainError(.param, "the reference is to a \(referred.noun), not to a \(known.noun)", key: "class")
+        }
+        return known
+    }
+
+    /// A persistent reference is the whole query; that of a token may name the token.
+    private func checkPersistentReference(of dictionary: ItemDictionary) throws(KeychainError) {
+        guard let persistentReference else { return }
+        if reference != nil {
+            throw KeychainError(.param, "there are two references", remedy: "leave one out", key: "v_Ref")
+        }
+        let allowed: [Attribute] = persistentReference.tokenID == nil ? [] : [.tokenID]
+        for attribute in attributes.keys.sorted() where !allowed.contains(attribute) {
+            throw KeychainError(
+                .param, "a persistent reference leaves nothing to say by \(attribute)", remedy: "leave it out",
+                key: attribute.rawValue)
+        }
+    }
+}
+
+extension ParsedDictionary.Operation {
+    fileprivate var place: String {
+        switch self {
+        case .add: "when an item is added"
+        case .copy: "in a search"
+        case .update: "in the query of an update"
+        case .delete: "when items are deleted"
+        case .change: "among changes"
+        }
+    }
+}
+
+extension ItemReference {
+    /// The class it is of; nil for what is no item.
+    var itemClass: ItemClass? {
+        switch self {
+        case .item(let item): item.itemClass
+        case .identity, .keyPair: .identity
+        case .certificate: .certificate
+        case .publicKey, .privateKey: .key
+        case .keychain, .authentication, .policy: nil
+        }
+    }
+}
+
+extension KeychainError {
+    /// The value of a key is of a kind that it cannot have.
+    static func unfitting(_ key: String) -> KeychainError {
+        KeychainError(.param, "the value of \(key) is of a wrong kind", key: key)
+    }
+}

@@ -1,0 +1,73 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// Something that a search found: an item, or the two that make an identity.
+enum FoundItem: Sendable {
+    case item(Item)
+    case identity(Identity)
+
+    /// The item whose data, label and keychain count.
+    var main: Item {
+        switch self {
+        case .item(let item): item
+        case .identity(let identity): identity.certificate
+        }
+    }
+
+    var reference: PersistentReference {
+        switch self {
+        case .item(let item): item.reference
+        case .identity(let identity): identity.reference
+        }
+    }
+
+    /// An identity has its certificate's attributes, and those that only its key has.
+    var attributes: Attributes {
+        switch self {
+        case .item(let item): item.attributes
+        case .identity(let identity):
+            identity.certificate.attributes.merging(identity.key.attributes) { first, _ in first }
+        }
+    }
+
+    var itemReference: ItemReference {
+        switch self {
+        case .item(let item): .item(item)
+        case .identity(let identity): .identity(identity)
+        }
+    }
+}
+
+/// The shapes of keychain semantics 1.6.
+extension ParsedDictionary.Returns {
+    /// Whether data is all that is asked for, so that an item without any has nothing to answer.
+    var isDataAlone: Bool { self == .data }
+
+    /// The result for what was found; nil where nothing was asked for.
+    ///
+    /// - Parameter data: the data of each, nil for what has none to give.
+    func value(of found: [(FoundItem, data: ItemValue?, provenance: ItemDictionary?)], isArray: Bool) -> ItemValue? {
+        guard !isEmpty else { return nil }
+        let values = found.map { value(of: $0, data: $1, provenance: $2) }
+        return isArray ? .array(values) : values.first
+    }
+
+    private func value(of found: FoundItem, data: ItemValue?, provenance: ItemDictionary?) -> ItemValue {
+        switch self {
+        case .data: return data ?? .data([])
+        case .reference: return .reference(found.itemReference)
+        case .persistentReference: return .data(found.reference.encoded())
+        default: break
+        }
+        var dictionary: ItemDictionary = [:]
+        if contains(.attributes) {
+            for (attribute, value) in found.attributes { dictionary[attribute.rawValue] = ItemValue(value) }
+            dictionary["class"] = .string(found.reference.itemClass.rawValue)
+        }
+        if contains(.data) { dictionary["v_Data"] = data }
+        if contains(.reference) { dictionary["v_Ref"] = .reference(found.itemReference) }
+        if contains(.persistentReference) { dictionary["v_PersistentRef"] = .data(found.reference.encoded()) }
+        if let provenance { dictionary["v_Provenance"] = .dictionary(provenance) }
+        return .dictionary(dictionary)
+    }
+}

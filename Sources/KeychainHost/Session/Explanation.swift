@@ -1,0 +1,102 @@
+/// What a search would do and why: the answer to "why was it not found?".
+public struct Explanation: Sendable {
+    /// What became of one keychain of the search list.
+    public enum Outcome: Sendable, Hashable {
+        /// It was searched, and so many items matched, whatever the limit.
+        case searched(matches: Int)
+        /// Nothing it could have would match.
+        case skipped(reason: String)
+        /// It could not be searched.
+        case failed(reason: String)
+    }
+
+    /// One keychain, in the order of the search list.
+    public struct Visit: Sendable {
+        public let keychain: String
+        public let outcome: Outcome
+        /// What would have to be asked for to read what is wanted; nil for nothing.
+        public let question: String?
+        /// How the store gets to the rows, in its own words; empty where there is nothing to choose.
+        public let plan: [String]
+    }
+
+    public let itemClass: ItemClass
+    /// The attributes that have to be equal, defaults included.
+    public let columns: [Attribute]
+    /// The keys of the filters that follow, in their order.
+    public let filters: [String]
+    /// How many items are wanted; nil for all.
+    public let limit: Int?
+    public let visits: [Visit]
+    /// How many items would be returned.
+    public let count: Int
+}
+
+extension KeychainSession {
+    /// Says what ``copyMatching(_:)`` would do with a query. Nobody is asked for anything, and no secret is read.
+    ///
+    /// - Throws: what the search itself throws for a query that cannot be honoured.
+    public func explain(_ query: ItemDictionary) throws(KeychainError) -> Explanation {
+        try explain(SearchRequest(ParsedDictionary(query, for: .copy), in: self))
+    }
+
+    /// Says what a search would do. Nobody is asked for anything, and no secret is read.
+    public func explain(_ query: some QueryForm) throws(KeychainError) -> Explanation {
+        try explain(SearchRequest(query, in: self))
+    }
+
+    private func explain(_ request: SearchRequest) throws(KeychainError) -> Explanation {
+        let query = request.query
+        let visits = request.searchList.members.map { visit($0, request) }
+        let found =
+            query.itemClass == .identity
+            ? (try? request.searchList.identities(matching: query).found.count) ?? 0
+            : (try? request.searchList.items(matching: query).found.count) ?? 0
+        let folded = query.folding.isEmpty || query.attributes[.label] == nil ? nil : Attribute.label
+        return Explanation(
+            itemClass: query.itemClass,
+            columns: (query.attributes.keys.filter { $0 != folded }).sorted(),
+            filters: (folded.map { ["\($0) loosely"] } ?? []) + query.filters.map(\.key)
+                + (query.accessGroups == .all ? [] : [Attribute.accessGroup.rawValue]),
+            limit: query.limit.count, visits: visits, count: found)
+    }
+
+    private func visit(_ member: any Keychain, _ request: SearchRequest) -> Explanation.Visit {
+        // An identity is searched for by its two halves, the certificate first.
+        let queries: [Query]
+        do throws(KeychainError) {
+            let query = request.searchList.followingChains(request.query).withoutLimit
+            queries = query.itemClass == .identity ? [try query.half(.certificate), try query.half(.key)] : [query]
+        } catch {
+            return Explanation.Visit(
+                keychain: member.name, outcome: .failed(reason: error.reason), question: nil, plan: [])
+        }
+        let reasons = queries.compactMap { member.reasonToSkip($0) }
+        if reasons.count == queries.count, let reason = reasons.first {
+            return Explanation.Visit(keychain: member.name, outcome: .skipped(reason: reason), question: nil, plan: [])
+        }
+        do throws(KeychainError) {
+            var items: [Item] = []
+            for query in queries { items += try member.items(matching: query).items }
+            let needsSecret = request.returns.contains(.data) && items.contains(where: \.hasSecret)
+            return Explanation.Visit(
+                keychain: member.name, outcome: .searched(matches: items.count),
+                question: needsSecret && member.isLocked ? "password for '\(member.name)'" : nil,
+                plan: queries.flatMap { member.plan(for: $0) })
+        } catch {
+            return Explanation.Visit(
+                keychain: member.name, outcome: .failed(reason: error.reason), question: nil, plan: [])
+        }
+    }
+}
+
+extension Item {
+    /// Whether reading its data takes the keychain's key.
+    fileprivate var hasSecret: Bool {
+        switch itemClass {
+        case .genericPassword, .internetPassword: true
+        case .certificate, .identity: false
+        case .key: !isOnToken && self[.keyClass]?.integer != KeyClass.public.rawValue
+        }
+    }
+}

@@ -1,0 +1,35 @@
+internal import TokenKit
+
+// Keychain semantics 1.8, "update" and "delete", and 4.3.
+extension KeychainSession {
+    @discardableResult
+    func update(matching request: SearchRequest, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+        try checkEntitled(changes.attributes)
+        let count: Int
+        do throws(KeychainError) {
+            count = try request.searchList.update(matching: request.query, to: changes)
+        } catch {
+            // The secret of an item is bound to its attributes, and to be sealed anew.
+            guard error.code == .interactionNotAllowed else { throw error }
+            try unlockKeychains(of: request)
+            count = try request.searchList.update(matching: request.query, to: changes)
+        }
+        guard count > 0 else { throw request.notFound() }
+        return count
+    }
+
+    @discardableResult
+    func delete(matching request: SearchRequest) throws(KeychainError) -> Int {
+        let count = try request.searchList.delete(matching: request.query)
+        guard count > 0 else { throw request.notFound() }
+        return count
+    }
+
+    private func unlockKeychains(of request: SearchRequest) throws(KeychainError) {
+        for member in request.searchList.members where !member.isReadOnly {
+            guard try !member.items(matching: request.query).items.isEmpty else { continue }
+            try member.unlock(
+                use: "change a \(request.query.itemClass.noun)", authentication: request.context.authentication)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+/// What a client works with: the keychains that it searches, the one that it adds to, the access groups that are open to
+/// it, and who is asked for PINs and passwords.
+///
+/// Front ends ask it in one of two forms that mean the same: queries and items, which the compiler checks, and the
+/// dictionaries of `SecItem`, which are checked when they are read. Nothing in either is ever ignored.
+public struct KeychainSession: Sendable {
+    public let searchList: SearchList
+    /// Where items go that name no keychain.
+    public let defaultKeychain: (any Keychain)?
+    public let accessGroups: AccessGroups
+    public let authentication: AuthenticationContext
+
+    public init(
+        searchList: SearchList, defaultKeychain: (any Keychain)? = nil, accessGroups: AccessGroups = .all,
+        authentication: AuthenticationContext = AuthenticationContext()
+    ) {
+        self.searchList = searchList
+        self.defaultKeychain = defaultKeychain
+        self.accessGroups = accessGroups
+        self.authentication = authentication
+    }
+}
+
+// MARK: The dictionary form
+
+extension KeychainSession {
+    /// Finds items, as `SecItemCopyMatching` does.
+    ///
+    /// - Returns: what the `r_` keys ask for, an array where the limit allows for several; nil if they ask for nothing.
+    /// - Throws: `errSecItemNotFound` if nothing matches; `errSecParam` and its kin, naming the key, for a query that cannot
+    ///   be honoured; `errSecInteractionNotAllowed` for a secret that is out of reach.
+    public func copyMatching(_ query: ItemDictionary) throws(KeychainError) -> ItemValue? {
+        try copy(SearchRequest(ParsedDictionary(query, for: .copy), in: self))
+    }
+
+    /// Adds an item, as `SecItemAdd` does.
+    ///
+    /// - Returns: what the `r_` keys ask for of the new item.
+    /// - Throws: `errSecDuplicateItem`, `errSecNoDefaultKeychain`, `errSecMissingEntitlement` for a group that is not open to
+    ///   the client, `errSecReadOnly` for a token; nothing has changed then.
+    public func add(_ item: ItemDictionary) throws(KeychainError) -> ItemValue? {
+        let parsed = try ParsedDictionary(item, for: .add)
+        let context = requestContext(parsed, for: "store \(parsed.itemClass?.noun ?? "it")")
+        let added = try add(parsed, context)
+        let answer = try describe([added], parsed.returns, context, in: [target(of: parsed)])
+        return parsed.returns.value(of: answer, isArray: false)
+    }
+
+    /// Changes all items that a query finds, or none, as `SecItemUpdate` does.
+    ///
+    /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDuplicateItem` if an item would become the same as another,
+    ///   `errSecReadOnly` if one of them is on a token.
+    public func update(_ query: ItemDictionary, to changes: ItemDictionary) throws(KeychainError) {
+        let parsed = try ParsedDictionary(query, for: .update)
+        let changed = try ParsedDictionary(changes, for: .change)
+        let request = try SearchRequest(parsed, in: self)
+        try update(matching: request, to: ItemChanges(changed.attributes, secret: changed.secret()))
+    }
+
+    /// Deletes all items that a query finds, or none, as `SecItemDelete` does.
+    ///
+    /// - Throws: `errSecItemNotFound` if nothing matches, `errSecReadOnly` if one of them is on a token.
+    public func delete(_ query: ItemDictionary) throws(KeychainError) {
+        try delete(matching: SearchRequest(ParsedDictionary(query, for: .delete), in: self))
+    }
+}
+
+/// Who is asked on behalf of a request, and what is said to him.
+struct RequestContext: Sendable {
+    let authentication: AuthenticationContext
+    /// Completes "password to …".
+    let use: String
+}
+
+extension KeychainSession {
+    func requestContext(_ parsed: ParsedDictionary, for use: String) -> RequestContext {
+        let given = parsed.authentication ?? authentication
+        return RequestContext(
+            authentication: given.restricted(to: parsed.authenticationUI),
+            use: parsed.prompt ?? use)
+    }
+
+    /// - Throws: `errSecMissingEntitlement` for a client without any group.
+    func checkEntitled() throws(KeychainError) {
+        if accessGroups.names.isEmpty {
+            throw KeychainError(.missingEntitlement, "this program has no access group")
+        }
+    }
+
+    /// - Throws: `errSecMissingEntitlement` for a group that is not open to the client.
+    func checkEntitled(_ attributes: Attributes) throws(KeychainError) {
+        guard let group = attributes[.accessGroup]?.bytes else { return }
+        let name = String(decoding: group, as: UTF8.self)
+        guard accessGroups.allow(name), name != AccessGroup.token else {
+            throw KeychainError(
+                .missingEntitlement, "the access group \(name) is not open to this program",
+                key: Attribute.accessGroup.rawValue)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import TokenKit
+
+/// Where an item comes from, and what stands between it and its use.
+public struct Provenance: Sendable, Hashable {
+    /// The name of the keychain: a file's, or a reader's.
+    public let keychain: String
+    /// What the item gives as its keychain.
+    public let identifier: KeychainIdentifier
+    /// The token it is on.
+    public let tokenID: String?
+    /// Its object on the token: `9A`.
+    public let slot: String?
+    public let isReadOnly: Bool
+    /// Whether a password has to be given before its secret is read.
+    public let isLocked: Bool
+    /// How often the token's PIN may still be tried, where it tells.
+    public let triesLeft: Int?
+}
+
+extension KeychainSession {
+    /// Where an item comes from. A token is asked for the tries that are left, which costs none.
+    ///
+    /// - Returns: nil if its keychain is not in the search list.
+    public func provenance(of item: Item) -> Provenance? {
+        Self.provenance(of: item, in: searchList.members)
+    }
+
+    static func provenance(of item: Item, in members: [any Keychain]) -> Provenance? {
+        guard let keychain = members.first(where: { $0.isIdentified(by: item.keychain) }) else { return nil }
+        return Provenance(
+            keychain: keychain.name, identifier: item.keychain, tokenID: item.reference.tokenID,
+            slot: item.reference.tokenObject, isReadOnly: keychain.isReadOnly, isLocked: keychain.isLocked,
+            triesLeft: keychain.triesLeft())
+    }
+}
+
+extension Provenance {
+    /// The dictionary form, `v_Provenance`.
+    var dictionary: ItemDictionary {
+        var dictionary: ItemDictionary = [
+            "keychain": .string(keychain), "identifier": .string(identifier.rawValue), "readOnly": .bool(isReadOnly),
+            "locked": .bool(isLocked),
+        ]
+        dictionary["token"] = tokenID.map { .string($0) }
+        dictionary["slot"] = slot.map { .string($0) }
+        dictionary["triesLeft"] = triesLeft.map { .number(Int64($0)) }
+        return dictionary
+    }
+}
+
+extension PersistentReference {
+    /// The name of the object on its token.
+    fileprivate var tokenObject: String? {
+        if case .token(_, let name) = target { TokenItems.objectID(of: name).rawValue } else { nil }
+    }
+}

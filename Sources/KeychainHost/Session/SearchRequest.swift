@@ -1,0 +1,82 @@
+internal import SystemCrypto
+
+/// A search as it is carried out: the query, the keychains, and what is wanted of what they have.
+struct SearchRequest: Sendable {
+    let query: Query
+    let searchList: SearchList
+    let returns: ParsedDictionary.Returns
+    let context: RequestContext
+
+    /// - Throws: `errSecParam` and its kin, naming the key, for what the class or the reference rules out.
+    init(_ parsed: ParsedDictionary, in session: KeychainSession) throws(KeychainError) {
+        try session.checkEntitled()
+        guard let itemClass = parsed.itemClass else { throw KeychainError(.param, key: "class") }
+        var attributes = parsed.attributes
+        if parsed.isLocalOnly {
+            guard attributes[.tokenID]?.isDefault ?? true else {
+                throw KeychainError(.param, "the query is about a token", key: "u_LocalOnly")
+            }
+            attributes[.tokenID] = ""
+        }
+        var filters = parsed.filters
+        var reference = parsed.persistentReference
+        switch parsed.reference {
+        case nil: break
+        case .item(let item): reference = item.reference
+        case .identity(let identity): reference = identity.reference
+        case .certificate(let certificate), .keyPair(let certificate, _):
+            attributes.merge(certificate.uniqueAttributes) { given, _ in given }
+            filters.append(.items(ItemList(certificates: [certificate.der])))
+        case .publicKey(let key):
+            attributes.merge(InferredAttributes.identifying(key, .public)) { given, _ in given }
+        case .privateKey(let key):
+            attributes.merge(InferredAttributes.identifying(key.publicKey, .private)) { given, _ in given }
+        case .keychain, .authentication, .policy: throw .unfitting("v_Ref")
+        }
+        let limit = parsed.limit ?? .one
+        var query =
+            if let reference {
+                try Query(
+                    reference, attributes, filters: filters, folding: parsed.folding, limit: limit,
+                    authenticationUI: parsed.authenticationUI)
+            } else {
+                try Query(
+                    itemClass, attributes, filters: filters, folding: parsed.folding, limit: limit,
+                    authenticationUI: parsed.authenticationUI)
+            }
+        query.accessGroups = session.accessGroups
+        self.query = query
+        searchList = parsed.searchList.map { SearchList(members: $0) } ?? session.searchList
+        returns = parsed.returns
+        context = session.requestContext(parsed, for: "read a \(itemClass.noun)")
+    }
+}
+
+extension SearchRequest {
+    init(_ form: some QueryForm, in session: KeychainSession) throws(KeychainError) {
+        try session.checkEntitled()
+        var query = try form.checked()
+        query.accessGroups = session.accessGroups
+        self.query = query
+        searchList = session.searchList
+        returns = []
+        context = RequestContext(
+            authentication: session.authentication.restricted(to: query.authenticationUI),
+            use: "read a \(query.itemClass.noun)")
+    }
+}
+
+extension Certificate {
+    /// What makes an item of it unique, so that it is found again.
+    var uniqueAttributes: Attributes {
+        let unique = ItemClass.certificate.uniqueAttributes
+        return InferredAttributes.certificate(self).filter { unique.contains($0.key) }
+    }
+}
+
+extension InferredAttributes {
+    /// What a stored key is found by.
+    static func identifying(_ key: PublicKey, _ keyClass: KeyClass) -> Attributes {
+        [.keyClass: keyClass.value, .applicationLabel: .data(key.keyHash)]
+    }
+}

@@ -1,0 +1,113 @@
+/// Something a search can be made of: a ``Query``, or a ``TypedQuery``.
+public protocol QueryForm: Sendable {
+    /// - Throws: `errSecParam` and its kin, naming the key, for what cannot be honoured.
+    func checked() throws(KeychainError) -> Query
+}
+
+extension Query: QueryForm {
+    public func checked() throws(KeychainError) -> Query { self }
+
+    /// All generic passwords, to be narrowed down.
+    public static var genericPasswords: TypedQuery<GenericPasswords> { TypedQuery() }
+    /// All internet passwords, to be narrowed down.
+    public static var internetPasswords: TypedQuery<InternetPasswords> { TypedQuery() }
+    /// All certificates, to be narrowed down.
+    public static var certificates: TypedQuery<Certificates> { TypedQuery() }
+    /// All keys, to be narrowed down.
+    public static var keys: TypedQuery<Keys> { TypedQuery() }
+    /// All identities, to be narrowed down.
+    public static var identities: TypedQuery<Identities> { TypedQuery() }
+}
+
+/// A search for items of one kind, put together so that only what they have compiles.
+///
+///     let mail = try session.items(matching: .genericPasswords.where(.service, "mail").where(.account, "anna"))
+///     let signers = try session.identities(matching: .identities.subject(.contains, "anna").where(.canSign, true))
+public struct TypedQuery<Kind: ItemKind>: QueryForm {
+    private var attributes: Attributes = [:]
+    private var filters: [Filter] = []
+    private var folding: Folding = []
+    private var keychains: [KeychainIdentifier]?
+    private var limit = Query.Limit.all
+
+    init() {}
+
+    public func checked() throws(KeychainError) -> Query {
+        try Query(Kind.itemClass, attributes, filters: filters, folding: folding, in: keychains, limit: limit)
+    }
+
+    /// Those whose attribute has the value.
+    public func `where`<Value>(_ attribute: ItemAttribute<Kind, Value>, _ value: Value) -> Self {
+        changed { $0.attributes[attribute.attribute] = value.attributeValue }
+    }
+
+    /// Those that synchronise, too; without it only those that do not.
+    public func includingSynchronizable() -> Self {
+        changed { $0.attributes[.synchronizable] = Query.anySynchronizable }
+    }
+
+    /// Those of some keychains.
+    public func `in`(_ keychains: KeychainIdentifier...) -> Self { changed { $0.keychains = keychains } }
+
+    /// Those that are named.
+    public func among(_ items: ItemList) -> Self { filtered(.items(items)) }
+
+    /// The first so many.
+    public func first(_ count: Int = 1) -> Self { changed { $0.limit = count == 1 ? .one : .atMost(count) } }
+
+    /// Labels and subjects compared with these differences overlooked.
+    public func ignoring(_ folding: Folding) -> Self { changed { $0.folding.formUnion(folding) } }
+
+    private func filtered(_ filter: Filter) -> Self { changed { $0.filters.append(filter) } }
+
+    private func changed(_ change: (inout Self) -> Void) -> Self {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+extension TypedQuery where Kind: CertificateKind {
+    /// Those whose subject's common name matches.
+    public func subject(_ part: SubjectMatch.Part, _ text: String) -> Self { filtered(.subject(part, text)) }
+
+    /// Those that one of the names, in DER, issued, directly or further up.
+    public func issued(by names: [[UInt8]]) -> Self { filtered(.issuers(names)) }
+
+    /// Those that have the e-mail address.
+    public func emailAddress(_ address: String) -> Self { filtered(.emailAddress(address)) }
+
+    /// Those that are for a purpose.
+    public func policy(_ policy: CertificatePolicy) -> Self { filtered(.policy(policy)) }
+
+    /// Those that are valid at a time.
+    public func valid(on date: ItemDate) -> Self { filtered(.validOn(date.seconds)) }
+
+    /// Those that are valid now.
+    public func validNow() -> Self { filtered(.validNow) }
+}
+
+extension TypedQuery where Kind == InternetPasswords {
+    /// Those for a host and its subdomains.
+    public func hostOrSubdomain(of host: String) -> Self { filtered(.hostOrSubdomain(host)) }
+}
+
+extension QueryForm where Self == TypedQuery<GenericPasswords> {
+    public static var genericPasswords: Self { Query.genericPasswords }
+}
+
+extension QueryForm where Self == TypedQuery<InternetPasswords> {
+    public static var internetPasswords: Self { Query.internetPasswords }
+}
+
+extension QueryForm where Self == TypedQuery<Certificates> {
+    public static var certificates: Self { Query.certificates }
+}
+
+extension QueryForm where Self == TypedQuery<Keys> {
+    public static var keys: Self { Query.keys }
+}
+
+extension QueryForm where Self == TypedQuery<Identities> {
+    public static var identities: Self { Query.identities }
+}

@@ -1,0 +1,81 @@
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+/// Keychain semantics 1.6: every combination of return keys at every limit, on a card, in a file and over both.
+@Suite struct ResultShapeTests {
+    private static let keys = ["r_Data", "r_Attributes", "r_Ref", "r_PersistentRef"]
+    private static let limits: [(ItemValue?, isArray: Bool)] = [
+        (nil, false), (.string("m_LimitOne"), false), (.number(1), false), (.number(2), true),
+        (.string("m_LimitAll"), true),
+    ]
+
+    @Test(arguments: Venue.allCases, ["cert", "idnt"])
+    func everyCombinationHasItsShape(venue: Venue, itemClass: String) throws {
+        let stage = try Stage(venue).withIdentity()
+        for set in 0..<16 {
+            let asked = Self.keys.enumerated().filter { set & (1 << $0.offset) != 0 }.map(\.element)
+            for (limit, isArray) in Self.limits {
+                var query: ItemDictionary = ["class": .string(itemClass)]
+                for key in asked { query[key] = .bool(true) }
+                query["m_Limit"] = limit
+                let result = try stage.copy(query)
+                if asked.isEmpty {
+                    #expect(result == nil)
+                } else {
+                    let values = isArray ? try #require(result?.array) : [try #require(result)]
+                    #expect(!values.isEmpty)
+                    for value in values { check(value, asked) }
+                }
+            }
+        }
+    }
+
+    private func check(_ value: ItemValue, _ asked: [String]) {
+        if asked == ["r_Data"] || asked == ["r_PersistentRef"] {
+            #expect(value.bytes?.isEmpty == false)
+        } else if asked == ["r_Ref"] {
+            #expect(value.item != nil || value.identity != nil)
+        } else {
+            let dictionary = value.dictionary ?? [:]
+            #expect((dictionary["v_Data"] != nil) == asked.contains("r_Data"))
+            #expect((dictionary["v_Ref"] != nil) == asked.contains("r_Ref"))
+            #expect((dictionary["v_PersistentRef"] != nil) == asked.contains("r_PersistentRef"))
+            #expect((dictionary["class"] != nil) == asked.contains("r_Attributes"))
+            #expect((dictionary["labl"] != nil) == asked.contains("r_Attributes"))
+        }
+    }
+
+    @Test func anAdditionHasTheShapeOfASearchForOne() throws {
+        let stage = try Stage(.local)
+        let bare = try stage.addPassword("a", ["r_PersistentRef": .bool(true)])
+        #expect(try PersistentReference(parsing: #require(bare?.bytes)).itemClass == .genericPassword)
+        let data = try stage.addPassword("b", ["r_Data": .bool(true)])
+        #expect(data?.bytes == Array("s3cret".utf8))
+        let both = try stage.addPassword("c", ["r_Data": .bool(true), "r_Attributes": .bool(true)])?.dictionary
+        #expect(both?["v_Data"]?.bytes == Array("s3cret".utf8))
+        #expect(both?["acct"]?.text == "c")
+        #expect(both?["agrp"]?.text == "local")
+        #expect(both?["pdmn"]?.text == "ak")
+    }
+
+    @Test func severalSecretsComeInOneAnswer() throws {
+        let stage = try Stage(.local)
+        for name in ["a", "b"] { try stage.addPassword(name) }
+        let query: ItemDictionary = ["class": .string("genp"), "r_Data": .bool(true), "m_Limit": .string("m_LimitAll")]
+        #expect(try stage.copy(query)?.array?.map(\.bytes) == [Array("s3cret".utf8), Array("s3cret".utf8)])
+    }
+
+    @Test func oneDamagedSecretHidesNoOther() throws {
+        let stage = try Stage(.local)
+        for name in ["a", "b"] { try stage.addPassword(name) }
+        try stage.local.database().execute("UPDATE genp SET labl = 'x' WHERE acct = 'a'")
+        let query: ItemDictionary = ["class": .string("genp"), "r_Data": .bool(true), "m_Limit": .string("m_LimitAll")]
+        #expect(try stage.copy(query)?.array?.count == 1)
+        expect(.decode) { try stage.copy(query.merging(["acct": .string("a")]) { $1 }) }
+        try stage.local.database().execute("UPDATE genp SET labl = 'x'")
+        expect(.decode) { try stage.copy(query) }
+    }
+}

@@ -1,0 +1,92 @@
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+@Suite struct ExplanationTests {
+    private let local: TestKeychain
+    private let desk: Desk
+
+    init() throws {
+        (local, desk) = (try TestKeychain(), try Desk())
+        for name in ["a", "b"] { try local.addPassword(name, service: "mail") }
+        try local.add(TestKey.named("anna").certificate)
+        try local.add(TestKey.named("anna").privateKey)
+    }
+
+    private var session: KeychainSession {
+        KeychainSession(searchList: SearchList(tokens: [desk.token, AlwaysFails()], locals: [local.keychain]))
+    }
+
+    @Test func everyKeychainIsAccountedFor() throws {
+        let explanation = try session.explain(["class": .string("cert"), "m_Limit": .string("m_LimitAll")])
+        #expect(explanation.itemClass == .certificate)
+        #expect(explanation.limit == nil)
+        #expect(explanation.count == 5)
+        #expect(explanation.visits.map(\.keychain) == ["Desk Reader", "broken", "test"])
+        #expect(explanation.visits[0].outcome == .searched(matches: 4))
+        #expect(explanation.visits[1].outcome == .failed(reason: "the reader or card failed"))
+        #expect(explanation.visits[2].outcome == .searched(matches: 1))
+    }
+
+    @Test func aKeychainIsSkippedForAReasonAndNotTouched() throws {
+        let queries: [(ItemDictionary, String)] = [
+            (["class": .string("genp")], "a token has no generic password"),
+            (["class": .string("cert"), "u_LocalOnly": .bool(true)], "the query is about local items"),
+            (["class": .string("cert"), "agrp": .string("mine")], "the access group is not the tokens'"),
+        ]
+        for (query, reason) in queries {
+            #expect(try session.explain(query).visits[0].outcome == .skipped(reason: reason))
+        }
+        #expect(desk.commands.isEmpty)
+        let token = try session.explain(["class": .string("cert"), "tkid": .string("piv:1")])
+        #expect(token.visits[2].outcome == .skipped(reason: "the query is about a token"))
+        #expect(token.count == 0)
+    }
+
+    @Test func columnsAndFiltersAreNamed() throws {
+        let explanation = try session.explain([
+            "class": .string("cert"), "labl": .string("ANNA HOLDER"), "pkhh": .data([1]),
+            "m_CaseInsensitive": .bool(true),
+            "m_SubjectContains": .string("a"), "m_ValidOnDate": .null,
+        ])
+        #expect(explanation.columns.map(\.rawValue) == ["pkhh", "sync"])
+        #expect(explanation.filters == ["labl loosely", "m_SubjectContains", "m_ValidOnDate"])
+        #expect(explanation.limit == 1)
+        #expect(explanation.visits[2].plan.contains { $0.contains("cert_pkhh") })
+    }
+
+    @Test func theQuestionIsToldAndNotAsked() throws {
+        let prompter = TypesInTurn("correct")
+        let session = KeychainSession(
+            searchList: session.searchList, authentication: AuthenticationContext(prompter: prompter))
+        let query: ItemDictionary = ["class": .string("genp"), "r_Data": .bool(true)]
+        #expect(try session.explain(query).visits[2].question == nil)
+        local.keychain.lock()
+        let explanation = try session.explain(query)
+        #expect(explanation.visits[2].question == "password for 'test'")
+        #expect(explanation.visits[2].outcome == .searched(matches: 2), "the limit does not hide how many there are")
+        #expect(explanation.count == 1)
+        #expect(try session.explain(["class": .string("genp"), "r_Attributes": .bool(true)]).visits[2].question == nil)
+        #expect(try session.explain(["class": .string("cert"), "r_Data": .bool(true)]).visits[2].question == nil)
+        #expect(prompter.requests.isEmpty)
+        #expect(local.keychain.isLocked)
+        #expect(desk.pinsSent == 0)
+    }
+
+    @Test func identitiesAreTheTwoHalves() throws {
+        let explanation = try session.explain(Query.identities.where(.keyType, .ecPrime))
+        #expect(explanation.count == 5)
+        #expect(explanation.visits[0].outcome == .searched(matches: 8))
+        #expect(explanation.visits[2].outcome == .searched(matches: 2))
+    }
+
+    @Test func aClientsGroupsCount() throws {
+        let client = KeychainSession(searchList: session.searchList, accessGroups: AccessGroups(["other"]))
+        let explanation = try client.explain(["class": .string("genp")])
+        #expect(explanation.filters == ["agrp"])
+        #expect(explanation.visits[2].outcome == .searched(matches: 0))
+    }
+}
