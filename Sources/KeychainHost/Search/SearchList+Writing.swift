@@ -11,6 +11,8 @@ extension SearchList {
             throw KeychainError(
                 .unimplemented, "an identity is a certificate and a key", remedy: "change one of them", key: "class")
         }
+        // What cannot be at all is refused as such, whatever there is and wherever.
+        _ = try changes.checked(for: query.itemClass)
         return try update(writableMembers(query)[...], matching: query, to: changes)
     }
 

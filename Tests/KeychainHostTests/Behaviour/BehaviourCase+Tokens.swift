@@ -46,6 +46,7 @@ extension BehaviourCase {
             expect(.readOnly) { try stage.session.delete(query) }
             expect(.readOnly) { try stage.session.delete(["class": .string("idnt")]) }
             #expect(try stage.all("cert").map { $0["labl"]?.text } == before.map { $0["labl"]?.text })
+            expect(.param, key: "tkid") { try stage.session.update(query, to: ["tkid": .string("")]) }
             guard stage.isWritable else {
                 return expect(.itemNotFound) {
                     try stage.session.delete(["class": .string("cert"), "u_LocalOnly": .bool(true)])
