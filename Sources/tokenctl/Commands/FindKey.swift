@@ -27,6 +27,14 @@ struct FindKey: ParsableCommand {
     @Option(name: .customShort("c"), help: ArgumentHelp("The creator, four characters.", valueName: "creator"))
     var creator: CharacterCode?
 
+    @Option(
+        name: .customShort("D"),
+        help: ArgumentHelp("The description, which keys do not have.", valueName: "description"))
+    var itemDescription: String?
+
+    @Option(name: .customShort("j"), help: ArgumentHelp("The comment, which keys do not have.", valueName: "comment"))
+    var comment: String?
+
     @Option(name: .customShort("l"), help: ArgumentHelp("The label.", valueName: "label"))
     var label: String?
 
@@ -88,6 +96,9 @@ struct FindKey: ParsableCommand {
         attributes[.applicationLabel] = applicationLabel.map { .data(Hex.decode($0) ?? Array($0.utf8)) }
         attributes[.creator] = creator.map { .number($0.number) }
         attributes[.label] = label.map { .string($0) }
+        // Refused as attributes that keys do not have.
+        attributes[.itemDescription] = itemDescription.map { .string($0) }
+        attributes[.comment] = comment.map { .string($0) }
         attributes[.keyClass] = kind?.keyClass.value
         let wanted: [(Bool, Attribute)] = [
             (decrypts, .canDecrypt), (encrypts, .canEncrypt), (derives, .canDerive), (signs, .canSign),
