@@ -84,6 +84,14 @@ extension PrivateKey {
 }
 
 extension PublicKey {
+    /// The key as SSH writes it on the wire; Base64 of it stands in `authorized_keys` behind the kind, which is its first
+    /// string.
+    ///
+    /// - Throws: `unsupported` for kinds of keys that SSH does not use.
+    public func openSSH() throws(CryptoError) -> [UInt8] {
+        try OpenSSHPrivateKey.publicBlob(of: self)
+    }
+
     /// A key from its ``rawRepresentation``.
     ///
     /// - Throws: `malformed` for other bytes.

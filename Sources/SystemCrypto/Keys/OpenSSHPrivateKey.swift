@@ -198,7 +198,7 @@ enum OpenSSHPrivateKey {
     }
 
     /// The public key as SSH writes it, RFC 4253 §6.6, RFC 5656 §3.1 and RFC 8709 §4.
-    private static func publicBlob(of key: PublicKey) throws(CryptoError) -> [UInt8] {
+    static func publicBlob(of key: PublicKey) throws(CryptoError) -> [UInt8] {
         let point = key.rawRepresentation
         let blob = Secret(capacity: point.count + 128) { output in
             switch (key.kind, key.rsaComponents) {

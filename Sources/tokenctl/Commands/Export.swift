@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import FoundationEssentials
 internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
@@ -8,7 +9,7 @@ struct Export: ParsableCommand {
         abstract: "Export certificates, public keys, private keys or identities.",
         discussion: """
             Certificates and public keys come as PEM, private keys as encrypted PKCS#8 in PEM, an identity as PKCS#12; \
-            a passphrase for it is asked for. A key on a card never leaves it.
+            a passphrase for it is asked for. The format openssh2 is that of ssh-keygen. A key on a card never leaves it.
             """)
 
     /// What is exported, by the names of macOS's `security`.
@@ -18,7 +19,7 @@ struct Export: ParsableCommand {
 
     /// What it is exported as, by the same names.
     enum Format: String, CaseIterable, ExpressibleByArgument {
-        case pemseq, x509, openssl, pkcs7, pkcs8, pkcs12
+        case pemseq, x509, openssl, pkcs7, pkcs8, pkcs12, openssh2
     }
 
     @Option(
@@ -64,7 +65,7 @@ struct Export: ParsableCommand {
             switch format {
             case nil, .pemseq: nil
             case .x509, .pkcs7: [.certs]
-            case .openssl, .pkcs8: [.allKeys, .pubKeys, .privKeys]
+            case .openssl, .pkcs8, .openssh2: [.allKeys, .pubKeys, .privKeys]
             case .pkcs12: [.identities]
             }
         guard let kinds, let format, let kind, !kinds.contains(kind) else { return }
@@ -86,7 +87,7 @@ struct Export: ParsableCommand {
     private var standardKind: Kind {
         switch format {
         case nil, .pemseq, .x509, .pkcs7: .certs
-        case .openssl, .pkcs8: .privKeys
+        case .openssl, .pkcs8, .openssh2: .privKeys
         case .pkcs12: .identities
         }
     }
@@ -119,7 +120,12 @@ struct Export: ParsableCommand {
     }
 
     private func publicKeys(_ session: Session) throws -> [UInt8] {
-        let texts = try keys(session).compactMap { $0.der.map { PEM.encode($0, label: "PUBLIC KEY") } }
+        let texts = try keys(session).map { item in
+            guard let der = item.der else { return "" }
+            return try format == .openssh2
+                ? AuthorizedKey.line(PublicKey(spki: der), comment: item.label ?? "")
+                : PEM.encode(der, label: "PUBLIC KEY")
+        }
         return Array(texts.joined().utf8)
     }
 
@@ -127,12 +133,20 @@ struct Export: ParsableCommand {
 
     private func privateKeys(_ items: [Item], _ session: Session) throws -> [UInt8] {
         let context = try authentication.context()
-        let keys = try items.map { try privateKey($0, session, context) }
+        let keys = try items.map { (try privateKey($0, session, context), $0.label ?? "") }
         let passphrase = try passphrase(for: "the exported keys", context)
-        let texts = try keys.map { key in
-            PEM.encode(try key.encryptedPKCS8(password: passphrase), label: "ENCRYPTED PRIVATE KEY")
+        var text: [UInt8] = []
+        for (key, label) in keys {
+            guard format != .openssh2 else {
+                let encrypted = try key.encryptedOpenSSH(comment: label, password: passphrase)
+                let bytes = encrypted.bytes
+                text += bytes.indices.map { bytes[$0] }
+                continue
+            }
+            text += Array(
+                PEM.encode(try key.encryptedPKCS8(password: passphrase), label: "ENCRYPTED PRIVATE KEY").utf8)
         }
-        return Array(texts.joined().utf8)
+        return text
     }
 
     private func identity(_ session: Session) throws -> [UInt8] {
@@ -188,5 +202,17 @@ struct Export: ParsableCommand {
             throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' was stored never to be given out")
         }
         return try keychain.exportKey(item.reference, authentication: context)
+    }
+}
+
+/// Lines of `authorized_keys`, sshd(8).
+enum AuthorizedKey {
+    /// The kind, the key in Base64, and a comment.
+    static func line(_ key: PublicKey, comment: String) throws -> String {
+        let blob = try key.openSSH()
+        // The first string of the key, behind its length of four bytes, is the kind.
+        let kind = String(decoding: blob.dropFirst(4).prefix { $0 >= 0x20 }, as: UTF8.self)
+        let words = [kind, Data(blob).base64EncodedString(), Listing.printable(comment)]
+        return words.filter { !$0.isEmpty }.joined(separator: " ") + "\n"
     }
 }

@@ -51,6 +51,11 @@ import TokenKit
         }
     }
 
+    @Test func aKeyThatSSHDoesNotUseHasNoForm() throws {
+        let key = try PrivateKey.generate(.x25519).publicKey
+        #expect(throws: CryptoError(.unsupported, "")) { try key.openSSH() }
+    }
+
     @Test(arguments: types) func ourKeysAreReadByItAndByUs(row: (type: String, bits: String, kind: KeyKind)) throws {
         try inFolder {
             let key = try PrivateKey.generate(row.kind)
@@ -64,6 +69,7 @@ import TokenKit
             let words = try #require(line.count == 3 ? line : nil)
             #expect(words[2].trimmingCharacters(in: .newlines) == "anna@example")
             let blob = try #require(Data(base64Encoded: String(words[1])))
+            #expect(try [UInt8](blob) == key.publicKey.openSSH())
             let raw = key.publicKey.rawRepresentation
             let tail = row.type == "rsa" ? key.publicKey.rsaComponents?.modulus ?? [] : raw
             #expect([UInt8](blob.suffix(tail.count)) == tail)
