@@ -57,7 +57,7 @@ struct Tokenctl: ParsableCommand {
                     FindCertificate.self, FindIdentity.self, FindKey.self, AddCertificates.self,
                     DeleteCertificate.self, DeleteIdentity.self, AddGenericPassword.self, FindGenericPassword.self,
                     DeleteGenericPassword.self, AddInternetPassword.self, FindInternetPassword.self,
-                    DeleteInternetPassword.self, Import.self, Export.self,
+                    DeleteInternetPassword.self, ItemCommand.self, Explain.self, Import.self, Export.self,
                 ]),
             CommandGroup(
                 name: "Keys",

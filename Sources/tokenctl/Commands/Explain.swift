@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import KeychainHost
+
+struct Explain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say what a search would do, without asking anybody for anything.",
+        discussion: """
+            The query is written as for item. Each keychain is listed with what became of it, what would have to be asked \
+            for to read what is wanted, and how its rows are found.
+            """)
+
+    @Argument(help: "What the items have, as class=cert,m_SubjectContains=Jo.")
+    var pairs: [String]
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
+
+    struct VisitRow: Row {
+        static let columns = ["KEYCHAIN", "OUTCOME", "WOULD ASK FOR", "ROWS FOUND BY"]
+        let keychain: String
+        let outcome: String
+        let matches: Int?
+        let question: String?
+        let plan: [String]
+        var cells: [String] { [keychain, outcome, question ?? "nothing", plan.joined(separator: "; ")] }
+    }
+
+    private struct Report: Encodable {
+        let itemClass: String
+        let columns: [String]
+        let filters: [String]
+        let limit: Int?
+        let count: Int
+        let keychains: [VisitRow]
+    }
+
+    func run() throws {
+        let session = try Session(cards)
+        let explanation = try KeychainSession(searchList: session.searchList).explain(ItemArguments.dictionary(pairs))
+        let visits = explanation.visits.map(Explain.row)
+        if output.json {
+            return try Listing.showJSON(
+                Report(
+                    itemClass: explanation.itemClass.rawValue, columns: explanation.columns.map(\.rawValue),
+                    filters: explanation.filters, limit: explanation.limit, count: explanation.count,
+                    keychains: visits))
+        }
+        print("Columns: \(Explain.list(explanation.columns.map(\.rawValue)))")
+        print("Filters: \(Explain.list(explanation.filters))")
+        try Listing.show(visits, json: false)
+        print("\(explanation.count) of at most \(explanation.limit.map { String($0) } ?? "all") would be returned.")
+        _ = session.reporting(SearchList.Result<Item>())
+    }
+
+    private static func list(_ names: [String]) -> String { names.isEmpty ? "none" : names.joined(separator: ", ") }
+
+    private static func row(_ visit: Explanation.Visit) -> VisitRow {
+        let (outcome, matches): (String, Int?) =
+            switch visit.outcome {
+            case .searched(let matches): ("\(matches) found", matches)
+            case .skipped(let reason): ("skipped: \(reason)", nil)
+            case .failed(let reason): ("failed: \(reason)", nil)
+            }
+        return VisitRow(
+            keychain: visit.keychain, outcome: outcome, matches: matches, question: visit.question, plan: visit.plan)
+    }
+}

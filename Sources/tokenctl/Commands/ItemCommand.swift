@@ -1,0 +1,187 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import TokenKit
+
+struct ItemCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "item", abstract: "Find, add, change or delete items by the keys of SecItem.",
+        discussion: """
+            Keys and values are written as class=genp,acct=joe, together or each for itself; Documentation/attributes.md \
+            lists the attributes. Data may be in hexadecimal digits after 0x. Without -a, -u or -D the items are printed.
+            """)
+
+    @Flag(name: .customShort("q"), help: "Find items; that is so without any other option.")
+    var find = false
+
+    @Flag(name: .customShort("g"), help: "Print their data as well.")
+    var showData = false
+
+    @Flag(name: .customShort("a"), help: "Add an item.")
+    var add = false
+
+    @Flag(name: .customShort("D"), help: "Delete all that match.")
+    var delete = false
+
+    @Option(name: .customShort("u"), help: ArgumentHelp("Change all that match to this.", valueName: "key=value,…"))
+    var changes: String?
+
+    @Option(name: .customShort("d"), help: SecretArgument.help("The data."))
+    var data: String?
+
+    @Option(
+        name: .customShort("f"), help: ArgumentHelp("The file with the data; - for standard input.", valueName: "file"))
+    var file: String?
+
+    @Flag(name: .customShort("j"), help: "Print JSON, as --json does.")
+    var jsonToo = false
+
+    @Argument(help: "What the items have, as class=genp,acct=joe.")
+    var pairs: [String]
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var authentication: AuthenticationOptions
+
+    private var isJSON: Bool { output.json || jsonToo }
+
+    func validate() throws {
+        guard [find, add, delete, changes != nil].filter({ $0 }).count <= 1 else {
+            throw ValidationError("choose one of -q, -a, -u and -D")
+        }
+        guard !(showData && isJSON) else { throw ValidationError("JSON has no data: leave out -g or --json") }
+        guard data == nil || file == nil else { throw ValidationError("give the data either with -d or with -f") }
+    }
+
+    func run() throws {
+        let session = try Session(cards)
+        let keychains = KeychainSession(
+            searchList: session.searchList, defaultKeychain: try? LocalKeychain.named(nil),
+            authentication: try authentication.context())
+        var query = try ItemArguments.dictionary(pairs)
+        if add {
+            query["v_Data"] = try secret()
+            _ = try keychains.add(query)
+        } else if let changes {
+            var values = try ItemArguments.dictionary([changes])
+            values["v_Data"] = try secret()
+            try keychains.update(query, to: values)
+        } else if delete {
+            try keychains.delete(query)
+        } else {
+            query["r_Attributes"] = .bool(true)
+            query["m_Limit"] = query["m_Limit"] ?? .string("m_LimitAll")
+            if showData { query["r_Data"] = .bool(true) }
+            try show(keychains.copyMatching(query))
+        }
+        _ = session.reporting(SearchList.Result<Item>())
+    }
+
+    private func secret() throws -> ItemValue? {
+        if let data { return .secret(SharedSecret(SecretArgument.secret(data))) }
+        guard let file else { return nil }
+        var bytes = try Input(file).whole()
+        return .secret(SharedSecret(Secret(consuming: &bytes)))
+    }
+
+    private func show(_ result: ItemValue?) throws {
+        let items: [ItemValue] =
+            switch result {
+            case .array(let values): values
+            case let value?: [value]
+            case nil: []
+            }
+        let dictionaries = items.compactMap { item -> ItemDictionary? in
+            if case .dictionary(let dictionary) = item { dictionary } else { nil }
+        }
+        guard !isJSON else { return try Listing.showJSON(dictionaries.map { $0.compactMapValues(ItemArguments.text) }) }
+        for dictionary in dictionaries {
+            for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { try showLine(key, value) }
+            print("====")
+        }
+    }
+
+    private func showLine(_ key: String, _ value: ItemValue) throws {
+        if case .secret(let shared) = value {
+            print("\(key) : ", terminator: "")
+            try StandardOutput.write(SecretText.quoted(shared.secret), newline: true)
+        } else if let text = ItemArguments.text(value) {
+            print("\(key) : \(Listing.printable(text))")
+        }
+    }
+}
+
+/// The dictionaries of SecItem as arguments, and their values as text.
+enum ItemArguments {
+    static func dictionary(_ arguments: [String]) throws -> ItemDictionary {
+        var dictionary: ItemDictionary = [:]
+        // A comma that no key follows is part of a value.
+        for pair in arguments.flatMap({ $0.split(separator: /,(?=[A-Za-z_]+=)/) }) {
+            guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else {
+                throw CommandError("'\(pair)' is no key and value", advice: "write it as acct=joe")
+            }
+            let key = String(pair[..<equals])
+            let text = String(pair[pair.index(after: equals)...])
+            guard dictionary.updateValue(try value(text, for: key), forKey: key) == nil else {
+                throw CommandError("'\(key)' is given twice")
+            }
+        }
+        return dictionary
+    }
+
+    /// A value as text; nil for one that has none.
+    static func text(_ value: ItemValue) -> String? {
+        switch value {
+        case .string(let text): text
+        case .data(let bytes): "0x" + Hex.encode(bytes)
+        case .number(let number): String(number)
+        case .bool(let flag): flag ? "1" : "0"
+        case .date(let seconds): Clock.text(seconds)
+        case .array, .dictionary, .reference, .secret, .null: nil
+        }
+    }
+
+    private static func value(_ text: String, for key: String) throws -> ItemValue {
+        if key == "m_Limit" { return limit(text) }
+        if key == "m_ValidOnDate", text == "now" { return .null }
+        let type = Attribute(rawValue: key).type ?? (isFlag(key) ? .boolean : key == "m_ValidOnDate" ? .date : .string)
+        switch type {
+        case .boolean: return try flag(text, key)
+        case .number:
+            return Int64(text).map { .number($0) } ?? CharacterCode(argument: text).map { .number($0.number) }
+                ?? .string(text)
+        case .date:
+            guard let date = DateArgument(argument: text) else {
+                throw CommandError("'\(text)' is no date for '\(key)'", advice: "write it as 2026-10-21")
+            }
+            return .date(date.seconds)
+        case .data, .opaque:
+            guard text.hasPrefix("0x") else { return .string(text) }
+            guard let bytes = Hex.decode(text.dropFirst(2)) else {
+                throw CommandError("'\(text)' has no hexadecimal digits for '\(key)'")
+            }
+            return .data(bytes)
+        case .string, .code: return .string(text)
+        }
+    }
+
+    private static func limit(_ text: String) -> ItemValue {
+        switch text {
+        case "all": .string("m_LimitAll")
+        case "one": .string("m_LimitOne")
+        default: Int64(text).map { .number($0) } ?? .string(text)
+        }
+    }
+
+    private static func isFlag(_ key: String) -> Bool {
+        key.hasPrefix("r_") || key.hasSuffix("Insensitive")
+            || ["m_TrustedOnly", "u_NoAuthUI", "u_LocalOnly", "nleg"].contains(key)
+    }
+
+    private static func flag(_ text: String, _ key: String) throws -> ItemValue {
+        switch text {
+        case "1", "true": .bool(true)
+        case "0", "false": .bool(false)
+        default: throw CommandError("'\(text)' is neither true nor false for '\(key)'")
+        }
+    }
+}
