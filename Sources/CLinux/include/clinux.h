@@ -7,6 +7,23 @@
 // who started it.
 const char *clinux_getenv(const char *name);
 
+// timerfd_create(2): a descriptor that can be read once the time is over, during which the machine may have slept. This and
+// the following return -errno where it failed.
+int clinux_alarm(int64_t milliseconds);
+
+// timerfd_create(2): a descriptor that can be read, if only to fail, once the machine was woken or its clock was set.
+int clinux_wakening(void);
+
+// eventfd(2): a descriptor that can be read after it was written to.
+int clinux_event(void);
+
+// inotify(7): a descriptor that can be read once something happened to what is watched.
+int clinux_watcher(void);
+
+// inotify_add_watch(2) for a file's times and its end, and for names in a folder.
+int clinux_watch_file(int watcher, const char *path);
+int clinux_watch_folder(int watcher, const char *path);
+
 // The key retention service of the Linux kernel, keyrings(7). libc has no functions for it, and syscall(2) takes a
 // variable number of arguments, which Swift cannot call. Each function returns -errno where the system call failed, so
 // that nothing can come between the failure and its number.

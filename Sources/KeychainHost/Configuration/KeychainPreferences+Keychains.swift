@@ -57,6 +57,22 @@ extension KeychainPreferences {
         return opened
     }
 
+    /// Takes the keys of all keychains of the search list away from the login session, and from every program that has them
+    /// from there.
+    ///
+    /// - Returns: what could not be locked, a session that keeps no keys apart.
+    public func lockAll() throws(KeychainError) -> [SearchList.Failure] {
+        let opened = try open()
+        var failures = opened.failures
+        for keychain in opened.keychains {
+            do throws(KeychainError) { try keychain.lockSession() } catch {
+                guard error.code != .notAvailable else { continue }
+                failures.append(SearchList.Failure(keychain: keychain.path, error: error))
+            }
+        }
+        return failures
+    }
+
     /// Opens the keychain that gets new items, locked.
     public func openDefault() throws(KeychainError) -> LocalKeychain {
         try LocalKeychain.open(try defaultKeychain())

@@ -63,7 +63,7 @@ extension LocalKeychain {
     ) throws(KeychainError) -> Bool {
         guard let secret = try boundKey(with: tokens, use: use, afresh: false, authentication: authentication)
         else { return false }
-        setKey(secret)
+        try unlock(key: secret)
         return true
     }
 

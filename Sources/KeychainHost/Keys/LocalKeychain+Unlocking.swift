@@ -10,7 +10,8 @@ extension LocalKeychain {
         guard isLocked else { return }
         // A session that keeps no keys is no reason not to ask.
         if let isUnlocked = try? unlockFromSession(), isUnlocked { return }
-        setKey(try obtainKey(use: use, afresh: false, authentication: authentication))
+        if try !hasPassword { return try unlock(password: Secret(copying: [UInt8]().span)) }
+        try unlock(key: try obtainKey(use: use, afresh: false, authentication: authentication))
     }
 
     /// Has the person show that he knows the password or the PIN, also while the keychain is unlocked.

@@ -21,6 +21,9 @@ public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable
         self = known
     }
 
+    /// The classes that have storage of their own.
+    static let stored = allCases.filter { $0 != .identity }
+
     /// Whether items of the class are passwords, whose secret can be changed.
     public var isPassword: Bool { self == .genericPassword || self == .internetPassword }
 

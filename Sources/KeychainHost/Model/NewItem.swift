@@ -175,5 +175,11 @@ extension ItemClass {
 public enum Accessibility {
     public static let whenUnlocked: AttributeValue = "ak"
     public static let always: AttributeValue = "dk"
+    /// Only where the keychain has a password; gone with it.
+    public static let whenPasscodeSet: AttributeValue = "akpu"
+    /// Those whose items are only to be used while the login session is unlocked.
+    static let whileUnlocked: [AttributeValue] = [whenUnlocked, "aku", whenPasscodeSet]
+    /// Those whose items never leave the device.
+    static let thisDeviceOnly: [AttributeValue] = ["aku", "cku", "dku", whenPasscodeSet]
     static let all: [AttributeValue] = ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"]
 }

@@ -33,6 +33,15 @@ struct Database: ~Copyable {
     /// Whether the file can only be read. Wraps `sqlite3_db_readonly`.
     var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
 
+    /// Runs `body` with another limit to the waiting for other processes, in milliseconds.
+    func waiting<Result>(
+        atMost limit: Int32, instead usual: Int32, _ body: () throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        unsafe sqlite3_busy_timeout(handle, limit)
+        defer { _ = unsafe sqlite3_busy_timeout(handle, usual) }
+        return try body()
+    }
+
     /// Whether the file still is where it was opened. Wraps `SQLITE_FCNTL_HAS_MOVED`.
     var isPresent: Bool {
         var hasMoved: Int32 = 0

@@ -64,6 +64,22 @@ package enum KernelKeyring {
         return secret
     }
 
+    /// Whether there is a key under the description.
+    static func contains(_ description: String) throws(KeychainError) -> Bool {
+        try find(description) != nil
+    }
+
+    /// Has a key kept for a number of seconds from now.
+    ///
+    /// - Returns: whether there is one.
+    static func keep(_ description: String, seconds: UInt32) throws(KeychainError) -> Bool {
+        guard let key = try find(description) else { return false }
+        let result = clinux_set_key_timeout(key, max(seconds, 1))
+        guard !isAbsent(result) else { return false }
+        try check(result, "limiting a key's time")
+        return true
+    }
+
     /// Ends a key for every process that has found it.
     ///
     /// - Returns: whether there was one.

@@ -22,6 +22,8 @@ public final class LocalKeychain: Sendable {
     public let isReadOnly: Bool
 
     let state: Mutex<OpenKeychain>
+    /// Forgets the key in time.
+    let timer = LockTimer()
 
     private init(_ opened: consuming sending OpenKeychain, path: String) {
         self.path = path
@@ -42,7 +44,7 @@ public final class LocalKeychain: Sendable {
         let file = try KeychainFile(new: path)
         let key = try OpenKeychain.create(file, password: password, cost: cost)
         let keychain = try open(file.path)
-        keychain.setKey(key)
+        try keychain.take(key)
         return keychain
     }
 
@@ -53,14 +55,27 @@ public final class LocalKeychain: Sendable {
     /// - Throws: `errSecNoSuchKeychain`, `errSecInvalidKeychain` for any other file, `errSecWrongSecVersion` for one of a
     ///   newer program, `errSecNoAccessForItem` if other users could read or replace it.
     public static func open(_ path: String) throws(KeychainError) -> LocalKeychain {
-        try open(path, clock: OpenKeychain.now)
+        try open(path, uptime: Uptime.now)
     }
 
     static func open(
-        _ path: String, clock: @escaping @Sendable () -> Int64
+        _ path: String, clock: @escaping @Sendable () -> Int64 = OpenKeychain.now,
+        uptime: @escaping @Sendable () -> Uptime,
+        isSessionLocked: @escaping @Sendable () -> Bool = LoginSession.isLocked
     ) throws(KeychainError) -> LocalKeychain {
         let file = try KeychainFile(existing: path)
-        return LocalKeychain(try OpenKeychain(file, clock: clock), path: file.path)
+        let opened = try OpenKeychain(file, clock: clock, uptime: uptime, isSessionLocked: isSessionLocked)
+        return LocalKeychain(opened, path: file.path)
+    }
+
+    /// Whether a keychain is there that can be opened.
+    public static func isValid(at path: String) -> Bool {
+        (try? open(path)) != nil
+    }
+
+    /// Whether the file is still the one that was opened.
+    public var isValid: Bool {
+        state.withLock { $0.database.isPresent }
     }
 
     /// Deletes the file. The key goes with it; every later call fails with `errSecInvalidKeychain`.
@@ -69,23 +84,48 @@ public final class LocalKeychain: Sendable {
     public func delete() throws(KeychainError) {
         try use { opened throws(KeychainError) in
             try KeychainFile(existing: path).remove()
-            opened.key = nil
+            opened.lock()
             // Where the kernel keeps no keys there is none to take away.
             _ = try? opened.withdrawKey()
         }
     }
 
-    /// The one way to the file: what is no longer there is not used any more.
+    /// The one way to the file: what is no longer there is not used any more, nor a key whose time is over.
     func use<Result: Sendable & ~Copyable>(
         _ body: (inout OpenKeychain) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         try state.withLock { opened throws(KeychainError) in
             guard opened.database.isPresent else {
-                opened.key = nil
+                opened.lock()
                 throw KeychainError(.invalidKeychain, "the keychain at \(path) has been deleted or moved")
             }
+            if opened.lockIfOver() { record(.lock, in: opened) }
+            opened.noteUse()
             return try body(&opened)
         }
+    }
+
+    /// As ``use(_:)``; tells those who watch the file that something may have changed.
+    func change<Result: Sendable & ~Copyable>(
+        _ body: (inout OpenKeychain) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        let result = try use(body)
+        ring()
+        return result
+    }
+
+    /// Touches the file. What SQLite itself writes comes before others can read it, and so too early to be told by.
+    private func ring() {
+        _ = unsafe utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
+    }
+
+    /// Writes down that the keychain was locked or unlocked, where that is possible soon: it has happened all the same.
+    func record(_ kind: KeychainEvent.Kind, in opened: borrowing OpenKeychain) {
+        guard !isReadOnly else { return }
+        try? opened.database.waiting(atMost: 200, instead: OpenKeychain.busyTimeout) { () throws(KeychainError) in
+            try opened.database.writing { () throws(KeychainError) in try opened.note(kind) }
+        }
+        ring()
     }
 }
 
@@ -98,7 +138,7 @@ extension LocalKeychain {
     ///   `errSecInteractionNotAllowed` if it has a secret and the keychain is locked, `errSecReadOnly`.
     @discardableResult
     public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item {
-        try use { opened throws(KeychainError) in try opened.add(item) }
+        try change { opened throws(KeychainError) in try opened.add(item) }
     }
 
     /// The items a query finds, at most as many as its limit, in the order they were added. No secret is needed for it.
@@ -122,86 +162,12 @@ extension LocalKeychain {
     public func update(
         matching query: Query, to changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
-        try use { opened throws(KeychainError) in try opened.update(query, changes, with: others) }
+        try change { opened throws(KeychainError) in try opened.update(query, changes, with: others) }
     }
 
     public func delete(
         matching queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
-        try use { opened throws(KeychainError) in try opened.delete(queries, with: others) }
-    }
-}
-
-// MARK: Locking
-
-extension LocalKeychain {
-    /// Whether secrets are out of reach.
-    public var isLocked: Bool {
-        state.withLock { $0.key == nil }
-    }
-
-    /// Makes secrets readable in this process. A wrong password takes as long as the right one.
-    ///
-    /// - Throws: `errSecAuthFailed` for a wrong password.
-    public func unlock(password: borrowing Secret) throws(KeychainError) {
-        setKey(try wrappedKey().unwrap(password: password))
-    }
-
-    /// Forgets the key.
-    public func lock() {
-        state.withLock { $0.key = nil }
-    }
-
-    /// Replaces the password; items stay as they are, and so does being locked or unlocked.
-    ///
-    /// - Throws: `errSecAuthFailed` for a wrong old password, or if another process changed it at the same time.
-    public func changePassword(
-        from old: borrowing Secret, to new: borrowing Secret, cost: ScryptCost = .standard
-    ) throws(KeychainError) {
-        guard !isReadOnly else { throw KeychainError(.readOnly) }
-        let current = try wrappedKey()
-        let key = try current.unwrap(password: old)
-        let replacement = try WrappedKey(wrapping: key, of: current.keychain, password: new, cost: cost)
-        let replaced = try use { opened throws(KeychainError) in try opened.replace(current, by: replacement)
-        }
-        guard replaced else { throw KeychainError(.authFailed, "the password was changed by another program") }
-    }
-
-    func wrappedKey() throws(KeychainError) -> WrappedKey {
-        try use { opened throws(KeychainError) in try WrappedKey(readingFrom: opened.database) }
-    }
-
-    func setKey(_ key: consuming Secret) {
-        var key: Secret? = key
-        state.withLock { $0.key = key.take() }
-    }
-}
-
-// MARK: The login session
-
-extension LocalKeychain {
-    /// Leaves the key where later processes of the login session find it, for a number of seconds.
-    ///
-    /// - Throws: `errSecInteractionNotAllowed` if the keychain is locked, `errSecNotAvailable` where the kernel keeps no
-    ///   keys; the keychain stays unlocked in this process all the same.
-    public func shareKeyWithSession(seconds: UInt32) throws(KeychainError) {
-        try use { opened throws(KeychainError) in try opened.shareKey(seconds: seconds) }
-    }
-
-    /// Unlocks with the key an earlier process of the login session left.
-    ///
-    /// - Returns: false if there is none, or it is not this keychain's.
-    /// - Throws: `errSecNotAvailable` where the kernel keeps no keys.
-    public func unlockFromSession() throws(KeychainError) -> Bool {
-        try use { opened throws(KeychainError) in try opened.takeSharedKey() }
-    }
-
-    /// Takes the key away from the login session, and forgets it here.
-    ///
-    /// - Returns: whether the session had it.
-    @discardableResult
-    public func lockSession() throws(KeychainError) -> Bool {
-        lock()
-        return try use { opened throws(KeychainError) in try opened.withdrawKey() }
+        try change { opened throws(KeychainError) in try opened.delete(queries, with: others) }
     }
 }

@@ -100,6 +100,13 @@ enum Migrations {
             exchange BLOB NOT NULL, salt BLOB NOT NULL, wrapped_key BLOB NOT NULL
         ) STRICT;
         """,
+        """
+        ALTER TABLE keychain ADD COLUMN has_password INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE keychain ADD COLUMN lock_on_sleep INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE keychain ADD COLUMN lock_interval INTEGER;
+
+        CREATE TABLE journal (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, item BLOB, pid INTEGER NOT NULL) STRICT;
+        """,
     ]
 
     /// Brings the file to the present layout, whichever process gets there first.

@@ -2,21 +2,29 @@ internal import Glibc
 internal import SystemCrypto
 internal import TokenKit
 
-/// How a keychain comes into being, is opened, and hands its key on.
+/// How a keychain comes into being and is opened.
 extension OpenKeychain {
     /// How long a call waits for another process that writes, in milliseconds.
     static let busyTimeout: Int32 = 10_000
 
     /// Opens the file and brings it to the present layout.
-    init(_ file: KeychainFile, clock: @escaping @Sendable () -> Int64) throws(KeychainError) {
+    init(
+        _ file: KeychainFile, clock: @escaping @Sendable () -> Int64,
+        uptime: @escaping @Sendable () -> Uptime = Uptime.now,
+        isSessionLocked: @escaping @Sendable () -> Bool = LoginSession.isLocked
+    ) throws(KeychainError) {
         let access: Database.Access = try file.isWritable ? .readWrite : .readOnly
         let database = try KeychainError.mapping { () throws(SQLiteError) in
             try Self.connect(file.path, access: access)
         }
         try Migrations.apply(to: database)
+        let settings = try KeychainSettings(readingFrom: database)
         id = try WrappedKey(readingFrom: database).keychain
         self.database = database
         self.clock = clock
+        self.uptime = uptime
+        self.isSessionLocked = isSessionLocked
+        lifetime = KeyLifetime(settings, from: uptime())
         key = nil
     }
 
@@ -48,7 +56,7 @@ extension OpenKeychain {
         return key
     }
 
-    private static func connect(_ path: String, access: Database.Access) throws(SQLiteError) -> Database {
+    static func connect(_ path: String, access: Database.Access) throws(SQLiteError) -> Database {
         let database = try Database(path: path, access: access, busyTimeout: busyTimeout)
         // `trusted_schema` and `cell_size_check` are for files somebody prepared; `secure_delete` is for what was deleted.
         try database.execute(
@@ -64,40 +72,5 @@ extension OpenKeychain {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec)
-    }
-
-    /// Puts a newly wrapped key in the place of the one before.
-    ///
-    /// - Returns: false if that one is no longer there.
-    func replace(_ old: WrappedKey, by new: WrappedKey) throws(KeychainError) -> Bool {
-        try database.writing { () throws(KeychainError) in
-            try KeychainError.mapping { () throws(SQLiteError) in try new.replace(old, in: database) }
-        }
-    }
-}
-
-extension OpenKeychain {
-    /// What the key is called in the session's keyring.
-    private var sharedKeyName: String { "tokenkit:keychain:\(id)" }
-
-    /// Leaves the key in the session's keyring.
-    func shareKey(seconds: UInt32) throws(KeychainError) {
-        switch key {
-        case .some(let key): try KernelKeyring.store(key, as: sharedKeyName, seconds: seconds)
-        case .none: throw Self.locked
-        }
-    }
-
-    /// Takes over the key from the session's keyring, if there is one and it fits.
-    mutating func takeSharedKey() throws(KeychainError) -> Bool {
-        guard let shared = try KernelKeyring.secret(sharedKeyName) else { return false }
-        guard try WrappedKey(readingFrom: database).isFor(shared) else { return false }
-        key = consume shared
-        return true
-    }
-
-    /// Removes the key from the session's keyring.
-    func withdrawKey() throws(KeychainError) -> Bool {
-        try KernelKeyring.revoke(sharedKeyName)
     }
 }

@@ -6,8 +6,14 @@ struct OpenKeychain: ~Copyable {
     let id: UniqueID
     /// The keychain's key; nil while it is locked.
     var key: Secret?
+    /// For how long it is to be there.
+    var lifetime: KeyLifetime
     /// The time in seconds since the start of 1970, UTC.
     let clock: @Sendable () -> Int64
+    /// What the time without use is counted by.
+    let uptime: @Sendable () -> Uptime
+    /// Whether the user's login session is locked.
+    let isSessionLocked: @Sendable () -> Bool
 
     // MARK: Searching
 
@@ -72,8 +78,12 @@ struct OpenKeychain: ~Copyable {
         case .none: break
         }
         let (sql, values) = ItemColumns(itemClass: new.itemClass).insert(row)
-        try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
-        return row.item(in: id)
+        return try database.writing { () throws(KeychainError) in
+            try checkPasscode(row)
+            try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
+            try note(.add, row)
+            return row.item(in: id)
+        }
     }
 
     /// Changes every item a query finds, or none.
@@ -87,8 +97,11 @@ struct OpenKeychain: ~Copyable {
         return try database.writing { () throws(KeychainError) in
             let found = try matchingRows(query)
             for row in found {
-                let (sql, values) = columns.update(try changed(row, attributes, secret: changes.secret))
+                let new = try changed(row, attributes, secret: changes.secret)
+                try checkPasscode(new)
+                let (sql, values) = columns.update(new)
                 try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
+                try note(.update, new)
             }
             return found.count + (try others())
         }
@@ -102,16 +115,20 @@ struct OpenKeychain: ~Copyable {
         for query in queries { try checkSelection(query) }
         return try database.writing { () throws(KeychainError) in
             var count = 0
-            for query in queries {
-                let found = try matchingRows(query)
-                try KeychainError.mapping { () throws(SQLiteError) in
-                    let delete = ItemColumns(itemClass: query.itemClass).delete
-                    for row in found { try database.run(delete, [.blob(row.id.bytes)]) }
-                }
-                count += found.count
-            }
+            for query in queries { count += try remove(query) }
             return count + (try others())
         }
+    }
+
+    /// Deletes every item a query finds, in the transaction that is going on.
+    func remove(_ query: Query) throws(KeychainError) -> Int {
+        let delete = ItemColumns(itemClass: query.itemClass).delete
+        let found = try matchingRows(query)
+        for row in found {
+            try KeychainError.mapping { () throws(SQLiteError) in try database.run(delete, [.blob(row.id.bytes)]) }
+            try note(.delete, row)
+        }
+        return found.count
     }
 
     // MARK: Rows
@@ -167,6 +184,7 @@ struct OpenKeychain: ~Copyable {
     // MARK: Secrets
 
     private func seal(_ secret: borrowing Secret, into row: inout ItemRow) throws(KeychainError) {
+        try checkSession(row)
         switch key {
         case .some(let key): try row.seal(secret, key: key, keychain: id)
         case .none: throw Self.locked
@@ -174,8 +192,9 @@ struct OpenKeychain: ~Copyable {
     }
 
     private func open(_ row: ItemRow) throws(KeychainError) -> Secret {
+        try checkSession(row)
         switch key {
-        case .some(let key): try row.open(key: key, keychain: id)
+        case .some(let key): return try row.open(key: key, keychain: id)
         case .none: throw Self.locked
         }
     }

@@ -36,6 +36,8 @@ struct WrappedKey: Sendable, Hashable {
     static let saltLength = 32
 
     let keychain: UniqueID
+    /// Whether the password has any characters. Without it a note, not a secret: one guess tells.
+    let hasPassword: Bool
     let cost: ScryptCost
     let salt: [UInt8]
     /// The key, sealed under the one derived from the password.
@@ -43,8 +45,11 @@ struct WrappedKey: Sendable, Hashable {
     /// Nothing, sealed under the key: tells whether a key from elsewhere is this keychain's.
     let check: [UInt8]
 
-    init(keychain: UniqueID, cost: ScryptCost, salt: [UInt8], wrapped: [UInt8], check: [UInt8]) {
+    init(
+        keychain: UniqueID, hasPassword: Bool, cost: ScryptCost, salt: [UInt8], wrapped: [UInt8], check: [UInt8]
+    ) {
         self.keychain = keychain
+        self.hasPassword = hasPassword
         self.cost = cost
         self.salt = salt
         self.wrapped = wrapped
@@ -59,6 +64,7 @@ struct WrappedKey: Sendable, Hashable {
     ) throws(KeychainError) {
         guard cost.isAcceptable else { throw KeychainError(.param, "scrypt does not take these costs") }
         self.keychain = keychain
+        hasPassword = !password.isEmpty
         self.cost = cost
         do {
             salt = try RandomBytes.make(count: Self.saltLength)

@@ -6,7 +6,10 @@ extension WrappedKey {
     init(readingFrom database: borrowing Database) throws(KeychainError) {
         let row = try KeychainError.mapping { () throws(SQLiteError) -> WrappedKey? in
             let statement = try database.prepare(
-                "SELECT uuid, scrypt_n, scrypt_r, scrypt_p, salt, wrapped_key, key_check FROM keychain WHERE id = 1")
+                """
+                SELECT uuid, scrypt_n, scrypt_r, scrypt_p, salt, wrapped_key, key_check, has_password FROM keychain
+                WHERE id = 1
+                """)
             return try statement.step() ? WrappedKey(row: statement) : nil
         }
         guard let row else {
@@ -22,17 +25,20 @@ extension WrappedKey {
             let n = row[1].integer.flatMap(UInt64.init(exactly:)),
             let r = row[2].integer.flatMap(UInt32.init(exactly:)),
             let p = row[3].integer.flatMap(UInt32.init(exactly:)), let salt = row[4].blob, let wrapped = row[5].blob,
-            let check = row[6].blob
+            let check = row[6].blob,
+            let hasPassword = row[7].integer
         else { return nil }
-        self.init(keychain: id, cost: ScryptCost(n: n, r: r, p: p), salt: salt, wrapped: wrapped, check: check)
+        self.init(
+            keychain: id, hasPassword: hasPassword != 0, cost: ScryptCost(n: n, r: r, p: p), salt: salt,
+            wrapped: wrapped, check: check)
     }
 
     /// Writes the row of a new keychain.
     func insert(into database: borrowing Database) throws(SQLiteError) {
         try database.run(
             """
-            INSERT INTO keychain (id, uuid, scrypt_n, scrypt_r, scrypt_p, salt, wrapped_key, key_check)
-            VALUES (1, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO keychain (id, uuid, scrypt_n, scrypt_r, scrypt_p, salt, wrapped_key, key_check, has_password)
+            VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
             """, [.blob(keychain.bytes)] + values)
     }
 
@@ -42,7 +48,8 @@ extension WrappedKey {
     func replace(_ old: WrappedKey, in database: borrowing Database) throws(SQLiteError) -> Bool {
         try database.run(
             """
-            UPDATE keychain SET scrypt_n = ?, scrypt_r = ?, scrypt_p = ?, salt = ?, wrapped_key = ?, key_check = ?
+            UPDATE keychain SET scrypt_n = ?, scrypt_r = ?, scrypt_p = ?, salt = ?, wrapped_key = ?, key_check = ?,
+                has_password = ?
             WHERE id = 1 AND uuid = ? AND wrapped_key = ?
             """, values + [.blob(keychain.bytes), .blob(old.wrapped)])
         return database.changes == 1
@@ -51,7 +58,7 @@ extension WrappedKey {
     private var values: [SQLValue] {
         [
             .integer(Int64(clamping: cost.n)), .integer(Int64(cost.r)), .integer(Int64(cost.p)), .blob(salt),
-            .blob(wrapped), .blob(check),
+            .blob(wrapped), .blob(check), .integer(hasPassword ? 1 : 0),
         ]
     }
 }

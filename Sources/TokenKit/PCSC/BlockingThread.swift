@@ -4,10 +4,10 @@ internal import Synchronization
 /// A thread for calls that block for as long as they like.
 ///
 /// The program's signals stay with the program's threads. There is no pool behind it that a `fork` would break.
-enum BlockingThread {
+package enum BlockingThread {
     /// Runs `body` on a thread of its own; false when the system has none left, and `body` will not run.
     @discardableResult
-    static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+    package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         unsafe pthread_attr_init(&attributes)
         unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))

@@ -199,6 +199,22 @@ struct TestUser {
         #expect(try SearchList().items(matching: Query(.certificate)).found.isEmpty)
     }
 
+    @Test func lockingAllTakesEveryKeyFromTheSession() throws {
+        let keychains = try ["login", "work"].map { try user.create($0) }
+        try preferences.setSearchList(keychains.map(\.path) + ["/nowhere"])
+        do throws(KeychainError) {
+            for keychain in keychains { try keychain.shareKeyWithSession(seconds: 60) }
+        } catch {
+            return #expect(error.code == .notAvailable)
+        }
+        let other = try LocalKeychain.open(keychains[0].path)
+        #expect(try other.unlockFromSession())
+        let failures = try preferences.lockAll()
+        #expect(failures.map(\.error.code) == [.noSuchKeychain])
+        for keychain in keychains + [other] { #expect(keychain.isLocked) }
+        #expect(try !other.unlockFromSession())
+    }
+
     // MARK: Default
 
     @Test func aReadOnlyKeychainIsNoDefault() throws {

@@ -78,6 +78,8 @@ import TokenKit
             DROP TABLE card_binding; DROP TABLE inet; DROP INDEX keys_atag; DROP INDEX genp_svce;
             CREATE INDEX genp_svce ON genp (ifnull(CAST(svce AS BLOB), x''));
             ALTER TABLE genp DROP COLUMN accc; ALTER TABLE cert DROP COLUMN accc; ALTER TABLE keys DROP COLUMN accc;
+            DROP TABLE journal; ALTER TABLE keychain DROP COLUMN has_password;
+            ALTER TABLE keychain DROP COLUMN lock_on_sleep; ALTER TABLE keychain DROP COLUMN lock_interval;
             PRAGMA user_version = 1;
             """)
         let reopened = try test.reopened()

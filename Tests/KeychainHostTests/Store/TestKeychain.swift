@@ -26,12 +26,17 @@ struct TestKeychain {
     let folder: TemporaryFolder
     let keychain: LocalKeychain
 
-    init(clock: @escaping @Sendable () -> Int64 = OpenKeychain.now) throws {
+    init(
+        password: String = "correct", clock: @escaping @Sendable () -> Int64 = OpenKeychain.now,
+        uptime: @escaping @Sendable () -> Uptime = Uptime.now,
+        isSessionLocked: @escaping @Sendable () -> Bool = { false }
+    ) throws {
         folder = try TemporaryFolder()
         let path = folder.path("test.keychain")
-        _ = try LocalKeychain.create(at: path, password: .of("correct"), cost: .negligible)
-        keychain = try LocalKeychain.open(path, clock: clock)
-        try keychain.unlock(password: .of("correct"))
+        _ = try LocalKeychain.create(at: path, password: .of(password), cost: .negligible)
+        keychain = try LocalKeychain.open(
+            path, clock: clock, uptime: uptime, isSessionLocked: isSessionLocked)
+        try keychain.unlock(password: .of(password))
     }
 
     var path: String { keychain.path }

@@ -1,0 +1,53 @@
+#define _GNU_SOURCE
+#include "clinux.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+// Further away than any machine runs: 30 years, in seconds.
+#define LONG 946080000
+
+static int started(int descriptor, int flags, time_t seconds, long nanoseconds) {
+    struct itimerspec time = {.it_value = {.tv_sec = seconds, .tv_nsec = nanoseconds}};
+    if (descriptor >= 0 && timerfd_settime(descriptor, flags, &time, NULL) == 0) return descriptor;
+    int error = errno;
+    if (descriptor >= 0) close(descriptor);
+    return -error;
+}
+
+int clinux_alarm(int64_t milliseconds) {
+    if (milliseconds < 1) milliseconds = 1;
+    if (milliseconds / 1000 > LONG) milliseconds = LONG * INT64_C(1000);
+    return started(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC), 0, milliseconds / 1000,
+                   milliseconds % 1000 * 1000000);
+}
+
+int clinux_wakening(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return started(timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
+                   now.tv_sec + LONG, 0);
+}
+
+int clinux_event(void) {
+    int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+int clinux_watcher(void) {
+    int descriptor = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+int clinux_watch_file(int watcher, const char *path) {
+    int watch = inotify_add_watch(watcher, path, IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+    return watch < 0 ? -errno : watch;
+}
+
+int clinux_watch_folder(int watcher, const char *path) {
+    int watch = inotify_add_watch(watcher, path, IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVE | IN_ONLYDIR);
+    return watch < 0 ? -errno : watch;
+}

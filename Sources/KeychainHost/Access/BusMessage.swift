@@ -1,0 +1,100 @@
+/// A method call and its answer as D-Bus writes them, as far as asking for one property goes. D-Bus Specification,
+/// "Message Protocol".
+enum BusMessage {
+    /// The largest message that is read, in bytes.
+    static let maximumLength = 64 << 10
+
+    /// A call, its arguments all strings.
+    static func call(
+        _ member: String, of interface: String, at path: String, to destination: String, arguments: [String] = [],
+        serial: UInt32
+    ) -> [UInt8] {
+        var body: [UInt8] = []
+        for argument in arguments { append(argument, to: &body) }
+        var fields: [UInt8] = []
+        for (code, type, value) in [(1, "o", path), (2, "s", interface), (3, "s", member), (6, "s", destination)] {
+            align(&fields, to: 8)
+            fields += [UInt8(code), 1] + type.utf8 + [0]
+            append(value, to: &fields)
+        }
+        if !arguments.isEmpty {
+            align(&fields, to: 8)
+            fields += [8, 1] + "g".utf8 + [0, UInt8(clamping: arguments.count)] + arguments.map { _ in 0x73 } + [0]
+        }
+        var message: [UInt8] = [0x6C, 1, 0, 1] + bytes(UInt32(clamping: body.count)) + bytes(serial)
+        message += bytes(UInt32(clamping: fields.count)) + fields
+        align(&message, to: 8)
+        return message + body
+    }
+
+    /// What a message answers, and with which flag; nil for one of another kind.
+    struct Answer {
+        let serial: UInt32
+        /// The flag; nil if the call failed, or was answered with something else.
+        let flag: Bool?
+    }
+
+    static let headerLength = 16
+
+    /// The length of the whole message whose header this is; nil if it is too long, or none that is understood.
+    static func length(header: [UInt8]) -> Int? {
+        guard header.count >= headerLength, header[0] == 0x6C, header[3] == 1, let body = number(header, at: 4),
+            let fields = number(header, at: 12), body <= maximumLength, fields <= maximumLength
+        else { return nil }
+        let length = headerLength + (Int(fields) + 7) / 8 * 8 + Int(body)
+        return length <= maximumLength ? length : nil
+    }
+
+    /// - Parameter message: as long as ``length(header:)`` said.
+    static func answer(in message: [UInt8]) -> Answer? {
+        guard let fields = number(message, at: 12).map(Int.init), message.count >= headerLength + fields,
+            message[1] == 2 || message[1] == 3
+        else { return nil }
+        var offset = headerLength
+        // Of the fields before the one that is looked for, only those are understood that an answer has.
+        while offset + 8 <= headerLength + fields {
+            let (code, type) = (message[offset], message[offset + 2])
+            if code == 5, type == UInt8(ascii: "u") {
+                guard let serial = number(message, at: offset + 4) else { return nil }
+                return Answer(serial: serial, flag: message[1] == 2 ? flag(message.suffix(8)) : nil)
+            }
+            switch type {
+            case UInt8(ascii: "u"): offset += 8
+            case UInt8(ascii: "g"): offset += 4 + Int(message[offset + 4]) + 2
+            case UInt8(ascii: "s"), UInt8(ascii: "o"):
+                guard let length = number(message, at: offset + 4) else { return nil }
+                offset += 8 + Int(length) + 1
+            default: return nil
+            }
+            offset = (offset + 7) / 8 * 8
+        }
+        return nil
+    }
+
+    /// A variant that holds a boolean.
+    private static func flag(_ body: ArraySlice<UInt8>) -> Bool? {
+        switch Array(body) {
+        case [1, UInt8(ascii: "b"), 0, 0, 1, 0, 0, 0]: true
+        case [1, UInt8(ascii: "b"), 0, 0, 0, 0, 0, 0]: false
+        default: nil
+        }
+    }
+
+    private static func append(_ text: String, to bytes: inout [UInt8]) {
+        align(&bytes, to: 4)
+        bytes += self.bytes(UInt32(clamping: text.utf8.count)) + text.utf8 + [0]
+    }
+
+    private static func align(_ bytes: inout [UInt8], to multiple: Int) {
+        while !bytes.count.isMultiple(of: multiple) { bytes.append(0) }
+    }
+
+    private static func bytes(_ number: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * UInt32($0))) }
+    }
+
+    private static func number(_ bytes: [UInt8], at offset: Int) -> UInt32? {
+        guard offset >= 0, offset + 4 <= bytes.count else { return nil }
+        return (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << (8 * UInt32($1)) }
+    }
+}

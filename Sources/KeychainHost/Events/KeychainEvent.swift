@@ -1,0 +1,72 @@
+/// Something that happened to a keychain. Keychain semantics 2.4.
+public struct KeychainEvent: Sendable, Hashable {
+    /// What happened, by the numbers of SecKeychainEvent; those from 24 on are of cards.
+    public enum Kind: Int, Sendable, Hashable, CaseIterable {
+        case lock = 1
+        case unlock = 2
+        case add = 3
+        case delete = 4
+        case update = 5
+        case passwordChanged = 6
+        case defaultChanged = 9
+        case listChanged = 11
+        case tokenInserted = 24
+        case tokenRemoved = 25
+        case pinBlocked = 26
+
+        /// Words for people and programs.
+        public var name: String {
+            switch self {
+            case .lock: "lock"
+            case .unlock: "unlock"
+            case .add: "add"
+            case .delete: "delete"
+            case .update: "update"
+            case .passwordChanged: "password-changed"
+            case .defaultChanged: "default-changed"
+            case .listChanged: "list-changed"
+            case .tokenInserted: "token-inserted"
+            case .tokenRemoved: "token-removed"
+            case .pinBlocked: "pin-blocked"
+            }
+        }
+
+        /// The event as a bit of a mask.
+        public var mask: KeychainEventMask { KeychainEventMask(rawValue: 1 << UInt32(rawValue)) }
+    }
+
+    public let kind: Kind
+    /// The keychain; nil where the event concerns none, or a card that could not be read.
+    public let keychain: KeychainIdentifier?
+    /// Where it is: a file's path, or the name of a card's reader.
+    public let location: String?
+    /// The item that was added, changed or deleted.
+    public let item: PersistentReference?
+    /// The process that did it, where that is known.
+    public let process: Int32?
+
+    public init(
+        _ kind: Kind, keychain: KeychainIdentifier? = nil, location: String? = nil, item: PersistentReference? = nil,
+        process: Int32? = nil
+    ) {
+        self.kind = kind
+        self.keychain = keychain
+        self.location = location
+        self.item = item
+        self.process = process
+    }
+}
+
+/// The events that somebody wants to be told of: a bit for each, `1 << number`.
+public struct KeychainEventMask: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt32
+
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// Every event, those of later versions included.
+    public static let every = KeychainEventMask(rawValue: .max)
+
+    public func contains(_ kind: KeychainEvent.Kind) -> Bool { contains(kind.mask) }
+}

@@ -1,0 +1,54 @@
+internal import Glibc
+
+/// What happened to a keychain, written in the same transaction, for every process that wants to know.
+enum ChangeJournal {
+    /// How many of the last entries are kept. Who has not looked for so long has missed the others.
+    static let maximumCount: Int64 = 1000
+
+    /// One entry.
+    struct Entry: Sendable, Hashable {
+        let number: Int64
+        let kind: KeychainEvent.Kind
+        let item: PersistentReference?
+        let process: Int32
+    }
+
+    static func append(
+        _ kind: KeychainEvent.Kind, _ item: PersistentReference?, to database: borrowing Database
+    ) throws(SQLiteError) {
+        try database.run(
+            "INSERT INTO journal (kind, item, pid) VALUES (?, ?, ?)",
+            [.integer(Int64(kind.rawValue)), SQLValue(item?.encoded()), .integer(Int64(getpid()))])
+        try database.run("DELETE FROM journal WHERE id <= (SELECT max(id) FROM journal) - \(maximumCount)")
+    }
+
+    /// The number of the newest entry.
+    static func end(of database: borrowing Database) throws(SQLiteError) -> Int64 {
+        try database.value("SELECT max(id) FROM journal").integer ?? 0
+    }
+
+    /// The entries after one that is known, oldest first. What no program of this kind has written is left out.
+    static func entries(after number: Int64, in database: borrowing Database) throws(SQLiteError) -> [Entry] {
+        let rows = try database.prepare(
+            "SELECT id, kind, item, pid FROM journal WHERE id > ? ORDER BY id LIMIT \(maximumCount)", [.integer(number)]
+        )
+        var entries: [Entry] = []
+        while try rows.step() {
+            guard let number = rows[0].integer,
+                let kind = rows[1].integer.flatMap(Int.init(exactly:)).flatMap(KeychainEvent.Kind.init(rawValue:)),
+                let process = rows[3].integer.flatMap(Int32.init(exactly:))
+            else { continue }
+            let item = rows[2].blob.flatMap { try? PersistentReference(parsing: $0) }
+            entries.append(Entry(number: number, kind: kind, item: item, process: process))
+        }
+        return entries
+    }
+}
+
+extension OpenKeychain {
+    /// Writes down what happens in the transaction that is going on.
+    func note(_ kind: KeychainEvent.Kind, _ row: ItemRow? = nil) throws(KeychainError) {
+        let item = row.map { PersistentReference($0.itemClass, .local($0.id)) }
+        try KeychainError.mapping { () throws(SQLiteError) in try ChangeJournal.append(kind, item, to: database) }
+    }
+}

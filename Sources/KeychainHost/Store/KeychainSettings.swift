@@ -1,0 +1,49 @@
+/// When a keychain locks by itself. Keychain semantics 2.1.
+public struct KeychainSettings: Sendable, Hashable {
+    /// Whether it locks when the machine sleeps.
+    public var locksOnSleep: Bool
+    /// After how many seconds without use it locks; nil for never.
+    public var lockInterval: UInt32?
+
+    public init(locksOnSleep: Bool = false, lockInterval: UInt32? = nil) {
+        self.locksOnSleep = locksOnSleep
+        self.lockInterval = lockInterval
+    }
+}
+
+/// Two columns of the table `keychain`.
+extension KeychainSettings {
+    /// Reads the row; a number that makes no sense counts as the shortest interval.
+    init(readingFrom database: borrowing Database) throws(KeychainError) {
+        self = try KeychainError.mapping { () throws(SQLiteError) in
+            let row = try database.prepare("SELECT lock_on_sleep, lock_interval FROM keychain WHERE id = 1")
+            guard try row.step() else { return KeychainSettings() }
+            return KeychainSettings(
+                locksOnSleep: row[0].integer != 0,
+                lockInterval: row[1].integer.map { UInt32(clamping: max($0, 1)) })
+        }
+    }
+
+    func write(to database: borrowing Database) throws(SQLiteError) {
+        let interval = lockInterval.map { SQLValue.integer(Int64($0)) } ?? .null
+        try database.run(
+            "UPDATE keychain SET lock_on_sleep = ?, lock_interval = ? WHERE id = 1",
+            [.integer(locksOnSleep ? 1 : 0), interval])
+    }
+}
+
+/// What can be done with a keychain at the moment, by the bits of SecKeychainStatus.
+public struct KeychainStatus: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt32
+
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// Secrets are within reach.
+    public static let unlocked = KeychainStatus(rawValue: 1)
+    /// Items can be found.
+    public static let readable = KeychainStatus(rawValue: 2)
+    /// Items can be added, changed and deleted.
+    public static let writable = KeychainStatus(rawValue: 4)
+}

@@ -1,0 +1,169 @@
+internal import Synchronization
+public import TokenKit
+
+// Locking and unlocking, keychain semantics 2.1 and 2.2.
+extension LocalKeychain {
+    /// Whether secrets are out of reach.
+    public var isLocked: Bool {
+        state.withLock { opened in
+            if opened.lockIfOver() { record(.lock, in: opened) }
+            return opened.key == nil
+        }
+    }
+
+    /// What can be done with the keychain at the moment; nothing once its file has been deleted.
+    public var status: KeychainStatus {
+        guard isValid else { return [] }
+        let access: KeychainStatus = isReadOnly ? .readable : [.readable, .writable]
+        return isLocked ? access : access.union(.unlocked)
+    }
+
+    /// Makes secrets readable in this process. A wrong password takes as long as the right one.
+    ///
+    /// - Throws: `errSecAuthFailed` for a wrong password.
+    public func unlock(password: borrowing Secret) throws(KeychainError) {
+        try unlock(key: try wrappedKey().unwrap(password: password))
+    }
+
+    /// Unlocks with the key itself.
+    func unlock(key: consuming Secret) throws(KeychainError) {
+        try take(key)
+        state.withLock { record(.unlock, in: $0) }
+    }
+
+    /// Unlocks because somebody wishes it, with the password that is asked for.
+    ///
+    /// - Throws: `errSecAuthFailed` for a wrong password, and where there is none and nobody to ask.
+    public func unlock(authentication: AuthenticationContext) throws(KeychainError) {
+        do throws(KeychainError) {
+            try unlock(use: "unlock it", authentication: authentication)
+        } catch {
+            guard error.code == .interactionNotAllowed else { throw error }
+            throw KeychainError(.authFailed, error.reason, remedy: error.remedy)
+        }
+    }
+
+    /// Forgets the key. Locking what is locked changes nothing.
+    public func lock() {
+        state.withLock { opened in
+            if opened.lock() { record(.lock, in: opened) }
+        }
+    }
+
+    /// Replaces the password; items stay as they are, and so does being locked or unlocked. Without a password, items go
+    /// that may only be where there is one (``Accessibility/whenPasscodeSet``).
+    ///
+    /// - Throws: `errSecAuthFailed` for a wrong old password, or if another process changed it at the same time.
+    public func changePassword(
+        from old: borrowing Secret, to new: borrowing Secret, cost: ScryptCost = .standard
+    ) throws(KeychainError) {
+        guard !isReadOnly else { throw KeychainError(.readOnly) }
+        let current = try wrappedKey()
+        let key = try current.unwrap(password: old)
+        let replacement = try WrappedKey(wrapping: key, of: current.keychain, password: new, cost: cost)
+        let replaced = try change { opened throws(KeychainError) in try opened.replace(current, by: replacement) }
+        guard replaced else { throw KeychainError(.authFailed, "the password was changed by another program") }
+    }
+
+    func wrappedKey() throws(KeychainError) -> WrappedKey {
+        try use { opened throws(KeychainError) in try WrappedKey(readingFrom: opened.database) }
+    }
+
+    func take(_ key: consuming Secret) throws(KeychainError) {
+        var key: Secret? = key
+        try use { opened throws(KeychainError) in
+            if let key = key.take() { try opened.unlock(key) }
+        }
+        startTimer()
+    }
+}
+
+// MARK: Settings
+
+extension LocalKeychain {
+    /// When the keychain locks by itself.
+    public var settings: KeychainSettings {
+        get throws(KeychainError) {
+            try use { opened throws(KeychainError) in try KeychainSettings(readingFrom: opened.database) }
+        }
+    }
+
+    /// Changes when the keychain locks by itself. Another process that has it unlocked heeds it from its next unlocking on.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` if the keychain is locked, `errSecReadOnly`; `errSecParam` for an interval
+    ///   of nothing.
+    public func change(_ settings: KeychainSettings) throws(KeychainError) {
+        guard settings.lockInterval != 0 else { throw KeychainError(.param, "an interval lasts a second at least") }
+        guard !isReadOnly else { throw KeychainError(.readOnly) }
+        try change { opened throws(KeychainError) in
+            guard opened.key != nil else { throw OpenKeychain.locked }
+            try KeychainError.mapping { () throws(SQLiteError) in try settings.write(to: opened.database) }
+            opened.lifetime.change(settings, at: opened.uptime())
+        }
+        startTimer()
+    }
+
+    /// What one guess at the password costs.
+    public var cost: ScryptCost {
+        get throws(KeychainError) { try wrappedKey().cost }
+    }
+
+    /// Whether the keychain has a password, and not an empty one: a passcode, in the words of keychain semantics 3.1.
+    public var hasPassword: Bool {
+        get throws(KeychainError) { try wrappedKey().hasPassword }
+    }
+}
+
+// MARK: The login session
+
+extension LocalKeychain {
+    /// Leaves the key where later processes of the login session find it, for a number of seconds. It is then the session that
+    /// keeps it: when its time is over, or another process locks the session, the keychain is locked here as well.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` if the keychain is locked, `errSecNotAvailable` where the kernel keeps no
+    ///   keys; the keychain stays unlocked in this process all the same.
+    public func shareKeyWithSession(seconds: UInt32) throws(KeychainError) {
+        try use { opened throws(KeychainError) in try opened.shareKey(seconds: seconds) }
+        startTimer()
+    }
+
+    /// Unlocks with the key an earlier process of the login session left.
+    ///
+    /// - Returns: false if there is none, it is not this keychain's, or its time is over.
+    /// - Throws: `errSecNotAvailable` where the kernel keeps no keys.
+    public func unlockFromSession() throws(KeychainError) -> Bool {
+        let isUnlocked = try use { opened throws(KeychainError) in try opened.takeSharedKey() }
+        if isUnlocked { startTimer() }
+        return isUnlocked
+    }
+
+    /// Takes the key away from the login session, and forgets it here.
+    ///
+    /// - Returns: whether the session had it.
+    @discardableResult
+    public func lockSession() throws(KeychainError) -> Bool {
+        try use { opened throws(KeychainError) in
+            let wasUnlocked = opened.lock()
+            let wasShared = try opened.withdrawKey()
+            if wasUnlocked || wasShared { record(.lock, in: opened) }
+            return wasShared
+        }
+    }
+}
+
+// MARK: Time
+
+extension LocalKeychain {
+    /// Sees to it that the key is forgotten in time, though nobody calls.
+    private func startTimer() {
+        guard state.withLock({ $0.key != nil && $0.lifetime.nextCheck(at: $0.uptime()) != nil }) else { return }
+        timer.start { [weak self] in self?.timeToNextCheck() }
+    }
+
+    private func timeToNextCheck() -> Int64? {
+        state.withLock { opened in
+            if opened.lockIfOver() { record(.lock, in: opened) }
+            return opened.key == nil ? nil : opened.lifetime.nextCheck(at: opened.uptime())
+        }
+    }
+}

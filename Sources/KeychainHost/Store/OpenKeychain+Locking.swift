@@ -1,0 +1,110 @@
+internal import TokenKit
+
+/// How a keychain gets its key, hands it on, and loses it.
+extension OpenKeychain {
+    /// Takes the key.
+    mutating func unlock(_ key: consuming Secret) throws(KeychainError) {
+        lifetime = KeyLifetime(try KeychainSettings(readingFrom: database), from: uptime())
+        self.key = consume key
+    }
+
+    /// Forgets the key.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    mutating func lock() -> Bool {
+        guard key != nil else { return false }
+        key = nil
+        lifetime.isShared = false
+        return true
+    }
+
+    /// Forgets the key if its time is over, or if the login session has lost it.
+    ///
+    /// - Returns: whether it did.
+    mutating func lockIfOver() -> Bool {
+        guard key != nil else { return false }
+        let isLost = lifetime.isShared && (try? KernelKeyring.contains(sharedKeyName)) != true
+        guard isLost || lifetime.isOver(at: uptime()) else { return false }
+        return lock()
+    }
+
+    /// Counts the time to the next locking from now on.
+    mutating func noteUse() {
+        guard key != nil else { return }
+        let now = uptime()
+        let isRenewalDue = lifetime.isRenewalDue(at: now)
+        if isRenewalDue { _ = try? KernelKeyring.keep(sharedKeyName, seconds: lifetime.secondsInSession(at: now)) }
+        if isRenewalDue || !lifetime.isShared { lifetime.use(at: now) }
+    }
+
+    // MARK: The login session
+
+    /// What the key is called in the session's keyring.
+    private var sharedKeyName: String { "tokenkit:keychain:\(id)" }
+
+    /// Leaves the key in the session's keyring; from then on it is the session that has it.
+    mutating func shareKey(seconds: UInt32) throws(KeychainError) {
+        let now = uptime()
+        var shared = lifetime
+        shared.isShared = true
+        shared.end = now.total + Int64(seconds) * 1000
+        switch key {
+        case .some(let key):
+            let payload = SharedKey(key, asleep: max(now.asleep, 0), end: now.total + Int64(seconds) * 1000).encoded()
+            guard seconds > 0 else { throw KeychainError(.param) }
+            try KernelKeyring.store(payload, as: sharedKeyName, seconds: shared.secondsInSession(at: now))
+        case .none: throw Self.locked
+        }
+        lifetime = shared
+    }
+
+    /// Takes over the key from the session's keyring, if there is one, it fits, and its time is not over.
+    mutating func takeSharedKey() throws(KeychainError) -> Bool {
+        guard let bytes = try KernelKeyring.secret(sharedKeyName), let shared = SharedKey(parsing: bytes),
+            try WrappedKey(readingFrom: database).isFor(shared.key)
+        else { return false }
+        let now = uptime()
+        // Used last by who knows whom, who knows when: the next use is one to lengthen the session's time for.
+        var lifetime = KeyLifetime(
+            try KeychainSettings(readingFrom: database), from: Uptime(total: 0, asleep: shared.asleep))
+        lifetime.isShared = true
+        lifetime.end = shared.end
+        guard !lifetime.isOver(at: now) else {
+            _ = try withdrawKey()
+            return false
+        }
+        self.lifetime = lifetime
+        key = shared.key.clone()
+        return true
+    }
+
+    /// Removes the key from the session's keyring.
+    func withdrawKey() throws(KeychainError) -> Bool {
+        try KernelKeyring.revoke(sharedKeyName)
+    }
+
+    // MARK: Password
+
+    /// Puts a newly wrapped key in the place of the one before. Without a password there is nothing left that could protect
+    /// items which ask for one: they go. Keychain semantics 3.1.
+    ///
+    /// - Returns: false if the old one is no longer there.
+    func replace(_ old: WrappedKey, by new: WrappedKey) throws(KeychainError) -> Bool {
+        try database.writing { () throws(KeychainError) in
+            let isReplaced = try KeychainError.mapping { () throws(SQLiteError) in try new.replace(old, in: database) }
+            guard isReplaced else { return false }
+            if !new.hasPassword {
+                for itemClass in ItemClass.stored {
+                    _ = try remove(Query(itemClass, Self.passcodeBound, limit: .all))
+                }
+            }
+            try note(.passwordChanged)
+            return true
+        }
+    }
+
+    private static let passcodeBound: Attributes = [
+        .accessible: Accessibility.whenPasscodeSet, .synchronizable: Query.anySynchronizable,
+    ]
+}

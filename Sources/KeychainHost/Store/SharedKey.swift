@@ -1,0 +1,47 @@
+internal import TokenKit
+
+/// The key as the login session's keyring has it: with when it was left there, and until when it may stay.
+///
+/// The key, the milliseconds that the machine had slept, and the uptime in milliseconds at which the time is over, both in
+/// eight bytes, most significant first.
+struct SharedKey: ~Copyable {
+    let key: Secret
+    let asleep: Int64
+    let end: Int64
+
+    private static let length = WrappedKey.keyLength + 16
+
+    init(_ key: borrowing Secret, asleep: Int64, end: Int64) {
+        self.key = key.clone()
+        (self.asleep, self.end) = (asleep, end)
+    }
+
+    /// - Returns: nil for anything that ``encoded()`` has not made; no machine runs for so long that a time of it is negative.
+    init?(parsing bytes: borrowing Secret) {
+        guard bytes.count == Self.length else { return nil }
+        let span = bytes.bytes
+        let asleep = Self.number(span.extracting(WrappedKey.keyLength..<WrappedKey.keyLength + 8))
+        let end = Self.number(span.extracting(WrappedKey.keyLength + 8..<Self.length))
+        guard asleep >= 0, end >= 0 else { return nil }
+        key = Secret(copying: span.extracting(0..<WrappedKey.keyLength))
+        (self.asleep, self.end) = (asleep, end)
+    }
+
+    func encoded() -> Secret {
+        Secret(capacity: Self.length) { output in
+            let span = key.bytes
+            for index in span.indices.prefix(WrappedKey.keyLength) { output.append(span[index]) }
+            for number in [asleep, end] {
+                for shift in stride(from: 56, through: 0, by: -8) {
+                    output.append(UInt8(truncatingIfNeeded: number >> Int64(shift)))
+                }
+            }
+        }
+    }
+
+    private static func number(_ bytes: Span<UInt8>) -> Int64 {
+        var number: Int64 = 0
+        for index in bytes.indices { number = number << 8 | Int64(bytes[index]) }
+        return number
+    }
+}

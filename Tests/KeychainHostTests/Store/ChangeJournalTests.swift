@@ -1,0 +1,79 @@
+import Glibc
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+@Suite struct ChangeJournalTests {
+    private let test: TestKeychain
+
+    init() throws { test = try TestKeychain() }
+
+    private func entries(after number: Int64 = 0) throws -> [ChangeJournal.Entry] {
+        try ChangeJournal.entries(after: number, in: test.database())
+    }
+
+    @Test func everyChangeIsWrittenDownWithItsItemAndProcess() throws {
+        let start = try ChangeJournal.end(of: test.database())
+        let item = try test.addPassword()
+        try test.keychain.update(matching: Query(item.reference), to: ItemChanges([.label: "x"]))
+        try test.keychain.delete(matching: Query(item.reference))
+        let entries = try entries(after: start)
+        #expect(entries.map(\.kind) == [.add, .update, .delete])
+        #expect(entries.allSatisfy { $0.item == item.reference && $0.process == getpid() })
+        #expect(entries.map(\.number) == [start + 1, start + 2, start + 3])
+    }
+
+    @Test func lockingAndPasswordsAreWrittenDown() throws {
+        let start = try ChangeJournal.end(of: test.database())
+        test.keychain.lock()
+        test.keychain.lock()
+        try test.keychain.unlock(password: .of("correct"))
+        try test.keychain.changePassword(from: .of("correct"), to: .of("new"), cost: .negligible)
+        #expect(try entries(after: start).map(\.kind) == [.lock, .unlock, .passwordChanged])
+    }
+
+    @Test func whatFailedIsNotWrittenDown() throws {
+        let item = try test.addPassword("a")
+        try test.addPassword("b")
+        let end = try ChangeJournal.end(of: test.database())
+        #expect(throws: KeychainError(.duplicateItem)) { try test.addPassword("a") }
+        #expect(throws: KeychainError(.duplicateItem)) {
+            try test.keychain.update(matching: Query(item.reference), to: ItemChanges([.account: "b"]))
+        }
+        #expect(throws: KeychainError(.authFailed)) { try test.keychain.unlock(password: .of("wrong")) }
+        #expect(try ChangeJournal.end(of: test.database()) == end)
+    }
+
+    @Test func onlyTheLastEntriesAreKept() throws {
+        let database = try test.database()
+        try database.execute("BEGIN")
+        for _ in 0..<ChangeJournal.maximumCount + 50 { try ChangeJournal.append(.add, nil, to: database) }
+        try database.execute("COMMIT")
+        let end = try ChangeJournal.end(of: database)
+        let entries = try entries()
+        #expect(entries.count == Int(ChangeJournal.maximumCount))
+        #expect(entries.last?.number == end)
+        #expect(entries.first?.number == end - ChangeJournal.maximumCount + 1)
+    }
+
+    @Test func whatNobodyHereWroteIsLeftOut() throws {
+        let database = try test.database()
+        let start = try ChangeJournal.end(of: database)
+        try database.execute(
+            """
+            INSERT INTO journal (kind, item, pid) VALUES (99, NULL, 1), (3, x'00', 1), (3, NULL, 99999999999);
+            """)
+        let entries = try entries(after: start)
+        #expect(entries.map(\.kind) == [.add])
+        #expect(entries.first?.item == nil)
+    }
+
+    @Test func noSecretIsWrittenDown() throws {
+        let item = try test.addPassword(secret: "invisible")
+        let written = try #require(try entries().last?.item)
+        #expect(written == item.reference)
+        #expect(try test.database().value("SELECT count(*) FROM journal WHERE instr(item, 'invisible')") == .integer(0))
+    }
+}
