@@ -49,7 +49,9 @@ struct Tokenctl: ParsableCommand {
                 subcommands: [
                     ListKeychains.self, DefaultKeychain.self, LoginKeychain.self, CreateKeychain.self,
                     DeleteKeychain.self, UnlockKeychain.self, LockKeychain.self, SetKeychainPassword.self,
-                    BindKeychain.self, UnbindKeychain.self, DumpKeychain.self,
+                    BindKeychain.self, UnbindKeychain.self,
+                    DumpKeychain.self,
+                    WaitForNotifications.self,
                 ]),
             CommandGroup(
                 name: "Items",

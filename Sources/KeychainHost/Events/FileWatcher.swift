@@ -1,0 +1,31 @@
+internal import CLinux
+internal import Glibc
+
+/// Notices that something happened to files. Wraps `inotify`.
+final class FileWatcher: Sendable {
+    /// Can be read once something happened; negative where the system has no more of them.
+    let descriptor: Int32
+
+    /// How long whoever waits for it may wait, in milliseconds: without a descriptor there is nothing but to look again.
+    var longestWait: Int32 { descriptor < 0 ? 1000 : -1 }
+
+    init() {
+        descriptor = clinux_watcher()
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Watches a file's times and its end. What is watched already, or is not there, changes nothing.
+    func watch(file path: String) { _ = unsafe clinux_watch_file(descriptor, path) }
+
+    /// Watches the names in a folder, and whether its files are written.
+    func watch(folder path: String) { _ = unsafe clinux_watch_folder(descriptor, path) }
+
+    /// Forgets what happened so far. What it was does not matter: whoever is woken looks at everything.
+    func clear() {
+        var events = [UInt8](repeating: 0, count: 4096)
+        while unsafe read(descriptor, &events, events.count) > 0 {}
+    }
+}

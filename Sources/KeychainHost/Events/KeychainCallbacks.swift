@@ -1,0 +1,76 @@
+internal import Synchronization
+public import TokenKit
+
+/// Functions that are called with the events of keychains, as SecKeychainAddCallback has them. Keychain semantics 2.4.
+///
+/// They are called on a thread of their own, one after the other. It needs no run loop.
+public final class KeychainCallbacks: Sendable {
+    /// Those of the process.
+    public static let shared = KeychainCallbacks()
+
+    private struct Callback {
+        let id: UInt
+        let mask: KeychainEventMask
+        let call: @Sendable (KeychainEvent) -> Void
+    }
+
+    private struct State {
+        var callbacks: [Callback] = []
+        var watch: KeychainWatch?
+    }
+
+    private let state = Mutex(State())
+    private let preferences: KeychainPreferences
+    private let slot: (@Sendable (String) -> TokenSlot)?
+
+    /// - Parameter slot: as ``KeychainWatch/init(_:slot:)`` takes it.
+    public init(
+        _ preferences: KeychainPreferences = KeychainPreferences(), slot: (@Sendable (String) -> TokenSlot)? = nil
+    ) {
+        self.preferences = preferences
+        self.slot = slot
+    }
+
+    /// Has a function called with every event of the mask that happens from now on.
+    ///
+    /// - Parameter id: what tells the function from others, its address say.
+    /// - Throws: `errSecDuplicateCallback` if it is called already, `errSecAllocate` where there is no thread to call it.
+    public func add(
+        _ id: UInt, for mask: KeychainEventMask = .every, _ call: @escaping @Sendable (KeychainEvent) -> Void
+    ) throws(KeychainError) {
+        try state.withLock { state throws(KeychainError) in
+            guard !state.callbacks.contains(where: { $0.id == id }) else {
+                throw KeychainError(.duplicateCallback, "the function is called already")
+            }
+            if state.watch == nil { state.watch = try startWatch() }
+            state.callbacks.append(Callback(id: id, mask: mask, call: call))
+        }
+    }
+
+    /// Ends the calls of a function; one that is going on may still come to its end.
+    ///
+    /// - Throws: `errSecInvalidCallback` if it is not called.
+    public func remove(_ id: UInt) throws(KeychainError) {
+        try state.withLock { state throws(KeychainError) in
+            guard let index = state.callbacks.firstIndex(where: { $0.id == id }) else {
+                throw KeychainError(.invalidCallback, "the function is not called")
+            }
+            state.callbacks.remove(at: index)
+            guard state.callbacks.isEmpty else { return }
+            state.watch?.cancel()
+            state.watch = nil
+        }
+    }
+
+    private func startWatch() throws(KeychainError) -> KeychainWatch {
+        let watch = KeychainWatch(preferences, slot: slot)
+        let isStarted = BlockingThread.start { [weak self] in
+            watch.run { event in
+                let calls = self?.state.withLock { $0.callbacks.filter { $0.mask.contains(event.kind) } } ?? []
+                for callback in calls { callback.call(event) }
+            }
+        }
+        guard isStarted else { throw KeychainError(.allocate, "there is no thread for the callbacks") }
+        return watch
+    }
+}

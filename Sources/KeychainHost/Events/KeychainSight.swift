@@ -1,0 +1,88 @@
+/// The keychains as they were last seen: turns the next sight of them into events.
+struct KeychainSight {
+    let watcher = FileWatcher()
+    private let preferences: KeychainPreferences
+    private var searchList: [String] = []
+    private var defaultKeychain: String?
+    private var journals: [String: JournalReader] = [:]
+
+    /// The first sight, which tells nothing.
+    init(_ preferences: KeychainPreferences) {
+        self.preferences = preferences
+        for folder in [preferences.directories.configuration, preferences.directories.keychains] {
+            // A folder that is made later would go unnoticed.
+            try? Folder(path: folder).make()
+        }
+        _ = look()
+    }
+
+    /// What came to pass since the last sight.
+    ///
+    /// Every watch is set before what it watches is looked at, so that nothing falls in between.
+    mutating func look() -> [KeychainEvent] {
+        watcher.clear()
+        let directories = preferences.directories
+        for folder in [directories.configuration, directories.system, directories.keychains] {
+            watcher.watch(folder: folder)
+        }
+        var events: [KeychainEvent] = []
+        // Settings that cannot be read just now change nothing.
+        if let current = try? preferences.searchList() {
+            if current != searchList { events.append(KeychainEvent(.listChanged)) }
+            searchList = current
+        }
+        let current = try? preferences.defaultKeychain()
+        if current != defaultKeychain {
+            events.append(KeychainEvent(.defaultChanged, location: current))
+            defaultKeychain = current
+        }
+        return events + changes()
+    }
+
+    /// What the journals of the keychains have that was not read yet.
+    private mutating func changes() -> [KeychainEvent] {
+        journals = journals.filter { searchList.contains($0.key) && $0.value.isPresent }
+        return searchList.flatMap { path in
+            watcher.watch(file: path)
+            if journals[path] == nil { journals[path] = JournalReader(path) }
+            return journals[path]?.newEvents() ?? []
+        }
+    }
+}
+
+/// The journal of one keychain, read to where it was last.
+final class JournalReader {
+    private let opened: OpenKeychain
+    private let path: String
+    private var position: Int64
+
+    /// Begins behind what is there now; nil for what is no keychain.
+    init?(_ path: String) {
+        do throws(KeychainError) {
+            let file = try KeychainFile(existing: path)
+            opened = try OpenKeychain(file, clock: OpenKeychain.now, uptime: Uptime.now)
+            self.path = file.path
+            position = try opened.journalEnd()
+        } catch {
+            return nil
+        }
+    }
+
+    var isPresent: Bool { opened.database.isPresent }
+
+    func newEvents() -> [KeychainEvent] {
+        let entries = (try? ChangeJournal.entries(after: position, in: opened.database)) ?? []
+        position = entries.last?.number ?? position
+        return entries.map { entry in
+            KeychainEvent(
+                entry.kind, keychain: KeychainIdentifier(local: opened.id), location: path, item: entry.item,
+                process: entry.process)
+        }
+    }
+}
+
+extension OpenKeychain {
+    fileprivate func journalEnd() throws(KeychainError) -> Int64 {
+        try KeychainError.mapping { () throws(SQLiteError) in try ChangeJournal.end(of: database) }
+    }
+}

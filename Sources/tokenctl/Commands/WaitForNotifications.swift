@@ -1,0 +1,65 @@
+internal import ArgumentParser
+internal import FoundationEssentials
+internal import Glibc
+internal import KeychainHost
+internal import PIVDriver
+internal import TokenKit
+
+struct WaitForNotifications: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wait-for-notifications",
+        abstract: "Print what happens to keychains, whoever does it.",
+        discussion: """
+            Items that are added, changed or deleted, keychains that are locked or unlocked, other passwords, a new search \
+            list or default, cards. Ends with the interrupt key.
+            """)
+
+    @OptionGroup var output: OutputOptions
+
+    struct Line: Encodable {
+        let event: String
+        var keychain: String?
+        var location: String?
+        var itemClass: String?
+        var item: String?
+        var process: Int32?
+
+        enum CodingKeys: String, CodingKey {
+            case event, keychain, location, item, process
+            case itemClass = "class"
+        }
+    }
+
+    func run() throws {
+        let watch = KeychainWatch(.own) { reader in
+            TokenSlot(reader: PCSCReader(name: reader), drivers: [PIVDriver()])
+        }
+        watch.run { event in
+            // A closed pipe ends the watch.
+            do { try show(WaitForNotifications.line(event)) } catch { Glibc.exit(0) }
+        }
+    }
+
+    private func show(_ line: Line) throws {
+        let text: String
+        if output.json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            text = String(decoding: try encoder.encode(line), as: UTF8.self)
+        } else {
+            let item = line.itemClass.map { "\($0) \(line.item ?? "")" }
+            let process = line.process.map { "process \($0)" }
+            let location = line.location.map { Directories.own.abbreviated($0) }
+            text = Listing.printable(
+                [line.event, location, item, process].compactMap { $0 }.joined(separator: "  "))
+        }
+        try Descriptor.write(text + "\n", to: STDOUT_FILENO)
+    }
+
+    private static func line(_ event: KeychainEvent) -> Line {
+        Line(
+            event: event.kind.name, keychain: event.keychain?.rawValue, location: event.location,
+            itemClass: event.item?.itemClass.rawValue, item: event.item.map { Hex.encode($0.encoded()) },
+            process: event.process)
+    }
+}
