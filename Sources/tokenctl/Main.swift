@@ -49,7 +49,7 @@ struct Tokenctl: ParsableCommand {
                 subcommands: [
                     ListKeychains.self, DefaultKeychain.self, LoginKeychain.self, CreateKeychain.self,
                     DeleteKeychain.self, UnlockKeychain.self, LockKeychain.self, SetKeychainPassword.self,
-                    BindKeychain.self, UnbindKeychain.self,
+                    BackupKeychain.self, RestoreKeychain.self, BindKeychain.self, UnbindKeychain.self,
                     DumpKeychain.self,
                     WaitForNotifications.self,
                 ]),

@@ -17,6 +17,18 @@ extension KeychainPreferences {
         return keychain
     }
 
+    /// Makes a keychain of a backup, unlocked. It joins the user's search list as a new one does.
+    ///
+    /// - Throws: as ``LocalKeychain/restore(_:to:password:)``.
+    public func restore(
+        _ backup: String, as name: String, password: borrowing Secret
+    ) throws(KeychainError) -> LocalKeychain {
+        let keychain = try LocalKeychain.restore(
+            backup, to: directories.path(ofKeychain: name), password: password)
+        try enlist(keychain.path)
+        return keychain
+    }
+
     /// Deletes a keychain, and what the user's settings say of it.
     ///
     /// - Throws: `errSecInvalidKeychain` for a file that is no keychain, which stays. Where there is no file, the

@@ -1,0 +1,136 @@
+public import TokenKit
+
+/// What a backup holds, and what it does not.
+public struct BackupCount: Sendable, Hashable {
+    /// Items in the backup.
+    public let items: Int
+    /// Items left out, since their accessibility ties them to this device.
+    public let leftOut: Int
+}
+
+// A backup is a keychain file like any other, made at one moment, without the items that never leave their device.
+// Keychain semantics 3.1.
+extension LocalKeychain {
+    /// Writes all items that may leave this device to a new file, secrets as encrypted as they are here. Nobody is kept from
+    /// writing meanwhile, and the keychain may be locked.
+    ///
+    /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecDiskFull`; then nothing is there.
+    public func backUp(to path: String) throws(KeychainError) -> BackupCount {
+        let file = try KeychainFile(new: path)
+        try file.checkAbsent()
+        return try use { opened throws(KeychainError) in try opened.backUp(to: file) }
+    }
+
+    /// Makes a keychain of a backup, unlocked, once every item in it has been checked.
+    ///
+    /// Its items have the references they had, whatever the file is called now.
+    ///
+    /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecAuthFailed` for a wrong password,
+    ///   `errSecInvalidKeychain` for a backup that is damaged; then nothing is there.
+    public static func restore(
+        _ backup: String, to path: String, password: borrowing Secret
+    ) throws(KeychainError) -> LocalKeychain {
+        let source = try KeychainFile(existing: backup)
+        let file = try KeychainFile(new: path)
+        try file.checkAbsent()
+        let key = try OpenKeychain.restore(source, to: file, password: password)
+        let keychain = try open(file.path)
+        try keychain.take(key)
+        return keychain
+    }
+}
+
+extension OpenKeychain {
+    func backUp(to file: KeychainFile) throws(KeychainError) -> BackupCount {
+        var count: BackupCount?
+        try file.create { path throws(KeychainError) in
+            count = try KeychainError.mapping { () throws(SQLiteError) in
+                try database.run("VACUUM INTO ?", [.text(path)])
+                let copy = try Self.connect(path, access: .readWrite)
+                let leftOut = try copy.removeWhatStaysOnTheDevice()
+                // Once more, so that no page is left that they were on.
+                try copy.execute("DELETE FROM journal; VACUUM")
+                return BackupCount(items: try copy.itemCount(), leftOut: leftOut)
+            }
+        }
+        guard let count else { throw KeychainError(.internal) }
+        return count
+    }
+
+    /// - Returns: the key.
+    static func restore(
+        _ source: KeychainFile, to file: KeychainFile, password: borrowing Secret
+    ) throws(KeychainError) -> Secret {
+        var key: Secret?
+        try file.create { path throws(KeychainError) in
+            try KeychainError.mapping { () throws(SQLiteError) in
+                try connect(source.path, access: .readOnly).run("VACUUM INTO ?", [.text(path)])
+            }
+            let copy = try OpenKeychain(KeychainFile(existing: path), clock: now)
+            let unwrapped = try WrappedKey(readingFrom: copy.database).unwrap(password: password)
+            try copy.check(key: unwrapped)
+            try KeychainError.mapping { () throws(SQLiteError) in
+                try copy.database.run("PRAGMA journal_mode = WAL")
+            }
+            key = consume unwrapped
+        }
+        guard let key = key.take() else { throw KeychainError(.internal) }
+        return key
+    }
+
+    /// - Throws: `errSecInvalidKeychain` unless the file is sound and the key opens every secret in it.
+    private func check(key: borrowing Secret) throws(KeychainError) {
+        let integrity = try KeychainError.mapping { () throws(SQLiteError) in
+            try database.value("PRAGMA integrity_check(1)")
+        }
+        guard integrity == .text("ok") else { throw Self.damagedBackup("its pages do not fit together") }
+        for itemClass in ItemClass.stored {
+            try forEachStoredRow(of: itemClass) { row throws(KeychainError) in
+                do throws(KeychainError) {
+                    _ = row.sealed == nil ? nil : try row.open(key: key, keychain: id)
+                    if row.sealed == nil { try row.checkSecretless() }
+                } catch {
+                    throw Self.damagedBackup(error.reason)
+                }
+            }
+        }
+    }
+
+    private func forEachStoredRow(
+        of itemClass: ItemClass, _ body: (ItemRow) throws(KeychainError) -> Void
+    ) throws(KeychainError) {
+        let columns = ItemColumns(itemClass: itemClass)
+        let query = try Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
+        let (sql, values) = columns.select(query)
+        let rows = try KeychainError.mapping { () throws(SQLiteError) in try database.prepare(sql, values) }
+        while try KeychainError.mapping({ () throws(SQLiteError) in try rows.step() }) {
+            try body(try columns.row(rows))
+        }
+    }
+
+    private static func damagedBackup(_ why: String) -> KeychainError {
+        KeychainError(.invalidKeychain, "the backup is damaged: \(why)", remedy: "use another one")
+    }
+}
+
+extension Database {
+    /// - Returns: how many items there were of those that never leave their device.
+    fileprivate func removeWhatStaysOnTheDevice() throws(SQLiteError) -> Int {
+        var count: Int64 = 0
+        let bound = Accessibility.thisDeviceOnly.compactMap { $0.bytes.map(SQLValue.blob) }
+        let places = Array(repeating: "?", count: bound.count).joined(separator: ", ")
+        for itemClass in ItemClass.stored {
+            try run("DELETE FROM \(itemClass.rawValue) WHERE CAST(pdmn AS BLOB) IN (\(places))", bound)
+            count += changes
+        }
+        return Int(clamping: count)
+    }
+
+    fileprivate func itemCount() throws(SQLiteError) -> Int {
+        var count: Int64 = 0
+        for itemClass in ItemClass.stored {
+            count += try value("SELECT count(*) FROM \(itemClass.rawValue)").integer ?? 0
+        }
+        return Int(clamping: count)
+    }
+}

@@ -1,0 +1,49 @@
+internal import ArgumentParser
+internal import KeychainHost
+
+struct BackupKeychain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup-keychain",
+        abstract: "Write a local keychain to a file that can be restored elsewhere.",
+        discussion: """
+            Secrets stay encrypted under the password of the keychain, which may be locked and in use. Items that are to stay \
+            on this device are left out. A backup is a keychain file: keep it where only you can read it.
+            """)
+
+    @Option(name: .customShort("o"), help: ArgumentHelp("The file to make.", valueName: "file"))
+    var file: String
+
+    @Argument(help: "A name, or a path with a slash in it.")
+    var keychain = "login"
+
+    func run() throws {
+        let opened = try LocalKeychain.open(Directories.own.path(ofKeychain: keychain))
+        let count = try opened.backUp(to: file)
+        print("\(count.items) \(count.items == 1 ? "item" : "items") of '\(opened.name)' backed up.")
+        if count.leftOut > 0 {
+            print("\(count.leftOut) left out: \(count.leftOut == 1 ? "it stays" : "they stay") on this device.")
+        }
+    }
+}
+
+struct RestoreKeychain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore-keychain",
+        abstract: "Make a local keychain of a backup.",
+        discussion:
+            "Every item is checked first, with the password that the keychain had; a damaged backup makes no keychain.")
+
+    @Argument(help: "What backup-keychain wrote.")
+    var backup: String
+
+    @Argument(help: "A name, or a path with a slash in it; nothing may be there yet.")
+    var keychain = "login"
+
+    @OptionGroup var authentication: AuthenticationOptions
+
+    func run() throws {
+        let request = PromptRequest(.password, subject: backup, use: "restore it")
+        let password = try authentication.context().prompter.ask(request)
+        print(try KeychainPreferences.own.restore(backup, as: keychain, password: password).path)
+    }
+}
