@@ -6,6 +6,9 @@ import TokenKit
 ///
 ///     KeychainWriter create KEYCHAIN               creates it, and says so once it is there
 ///     KeychainWriter write KEYCHAIN PREFIX COUNT   adds passwords PREFIX-0 …, printing each account once it is stored
+///     KeychainWriter mix KEYCHAIN PREFIX           adds, updates and deletes until it is killed, printing each step once done
+///     KeychainWriter hold KEYCHAIN lock|keep       reads every secret, locks or not, says so, and waits to be killed
+///     KeychainWriter fill KEYCHAIN                 creates it, adds passwords until that fails, and prints what is there
 ///     KeychainWriter share KEYCHAIN SECONDS        unlocks, and leaves the key in the login session
 ///     KeychainWriter read-shared KEYCHAIN          unlocks from the login session, and prints how many secrets it read
 ///     KeychainWriter benchmark FOLDER COUNT        compares added rows per second with plain SQLite
@@ -28,6 +31,9 @@ enum KeychainWriter {
             _ = try LocalKeychain.create(at: arguments[1], password: password(), cost: ScryptCost(n: 2, r: 1, p: 1))
             report("created")
         case ("write", 4): try write(to: arguments[1], prefix: arguments[2], count: Int(arguments[3]) ?? 0)
+        case ("mix", 3): try mix(arguments[1], prefix: arguments[2])
+        case ("hold", 3): try hold(arguments[1], isLocking: arguments[2] == "lock")
+        case ("fill", 2): try fill(arguments[1])
         case ("share", 3):
             let keychain = try LocalKeychain.open(arguments[1])
             try keychain.unlock(password: password())
@@ -39,7 +45,7 @@ enum KeychainWriter {
             print("read \(try readAll(keychain))")
         case ("benchmark", 3): try StoreBenchmark(folder: arguments[1], rows: Int(arguments[2]) ?? 1000).run()
         default:
-            print("usage: KeychainWriter create|write|share|read-shared|benchmark …")
+            print("usage: KeychainWriter create|write|mix|hold|fill|share|read-shared|benchmark …")
             exit(2)
         }
     }
@@ -55,6 +61,52 @@ enum KeychainWriter {
                 .genericPassword([.account: .string(account), .service: "writer"], secret: Secret(consuming: &bytes)))
             report(account)
         }
+    }
+
+    private static func mix(_ path: String, prefix: String) throws {
+        let keychain = try LocalKeychain.open(path)
+        try keychain.unlock(password: password())
+        report("ready")
+        let changes = MixedChanges(prefix: prefix)
+        for step in 0... {
+            try changes.perform(step, in: keychain)
+            report("\(step)")
+        }
+    }
+
+    private static func hold(_ path: String, isLocking: Bool) throws {
+        let keychain = try LocalKeychain.open(path)
+        try keychain.unlock(password: password())
+        _ = try readAll(keychain)
+        if isLocking { keychain.lock() }
+        report(isLocking ? "locked" : "unlocked")
+        withExtendedLifetime(keychain) {
+            while true { pause() }
+        }
+    }
+
+    private static func fill(_ path: String) throws {
+        let keychain = try LocalKeychain.create(at: path, password: password(), cost: ScryptCost(n: 2, r: 1, p: 1))
+        var (count, failure) = (0, "")
+        while failure.isEmpty {
+            var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: count), count: 2000)
+            do {
+                try keychain.add(.genericPassword([.account: .string("\(count)")], secret: Secret(consuming: &bytes)))
+                count += 1
+            } catch {
+                failure = "\(error)"
+            }
+        }
+        print(failure)
+        let other = try LocalKeychain.open(path)
+        let items = try other.items(matching: Query(.genericPassword, limit: .all))
+        print(
+            "added \(count), found \(items.items.count), readable \(try readAll(keychain)), damaged \(items.damaged.count)"
+        )
+        print("deleted \(try keychain.delete(matching: Query(.genericPassword, limit: .all)))")
+        var bytes: [UInt8] = [1]
+        try keychain.add(.genericPassword([.account: "again"], secret: Secret(consuming: &bytes)))
+        print("added again")
     }
 
     private static func readAll(_ keychain: LocalKeychain) throws -> Int {

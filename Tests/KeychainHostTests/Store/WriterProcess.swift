@@ -52,7 +52,7 @@ final class WriterProcess {
     var exitStatus: Int32 { process.terminationStatus }
 
     /// Beside the test bundle, where the build puts every product.
-    private static var executable: URL {
+    static var executable: URL {
         let tests = URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent()
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         let folders = [bundle?.deletingLastPathComponent(), tests].compactMap { $0 }

@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+/// Four processes that add, update and delete, and are killed whenever it hits them.
+@Suite struct KilledWritersTests {
+    /// What one process did before it was killed.
+    private struct Record {
+        let prefix: String
+        let stepsReported: Int
+    }
+
+    @Test func fiveHundredKillsLoseTearAndDoubleNothing() throws {
+        let test = try TestKeychain()
+        var generator = SystemRandomNumberGenerator()
+        var records: [Record] = []
+        for round in 0..<125 {
+            let prefixes = (0..<4).map { "r\(round)p\($0)" }
+            let processes = try prefixes.map { try WriterProcess(["mix", test.path, $0]) }
+            for process in processes { #expect(process.nextLine() == "ready") }
+            for index in (0..<4).shuffled(using: &generator) {
+                usleep(UInt32.random(in: 0..<6000, using: &generator))
+                processes[index].kill()
+            }
+            for (prefix, process) in zip(prefixes, processes) {
+                records.append(Record(prefix: prefix, stepsReported: Self.steps(process)))
+            }
+            if round % 25 == 24 { try checkIntegrity(test) }
+        }
+        #expect(records.count == 500)
+        #expect(records.map(\.stepsReported).reduce(0, +) > 500)
+        try checkIntegrity(test)
+        try check(records, in: test)
+    }
+
+    private static func steps(_ process: WriterProcess) -> Int {
+        let lines = process.remainingLines()
+        #expect(lines == (0..<lines.count).map(String.init))
+        return lines.count
+    }
+
+    private func checkIntegrity(_ test: TestKeychain) throws {
+        let database = try test.database()
+        let integrity = try database.value("PRAGMA integrity_check")
+        #expect(integrity == .text("ok"))
+        let doubles = try database.value("SELECT count(*) - count(DISTINCT CAST(acct AS BLOB)) FROM genp")
+        #expect(doubles == .integer(0))
+    }
+
+    /// Every process has left what its reported steps make, or those and the one that it was killed in.
+    private func check(_ records: [Record], in test: TestKeychain) throws {
+        let keychain = try test.reopened()
+        try keychain.unlock(password: .of("correct"))
+        let result = try keychain.items(matching: Query(.genericPassword, limit: .all))
+        #expect(result.damaged.isEmpty)
+        var stored: [String: [String: String]] = [:]
+        for item in result.items {
+            let account = try #require(item[.account]?.string)
+            let secret = try #require(try keychain.secretText(item.reference))
+            #expect(secret == "\(item.label ?? "") secret of \(account)", "an item is torn")
+            let prefix = account.prefix { $0 != "-" }
+            stored[String(prefix), default: [:]][account] = item.label
+        }
+        #expect(stored.removeValue(forKey: "contested")?.count ?? 0 <= 8)
+        for record in records {
+            let found = stored.removeValue(forKey: record.prefix) ?? [:]
+            let possible = [0, 1].map { Self.content(record.prefix, after: record.stepsReported + $0) }
+            #expect(possible.contains(found), "\(record)")
+        }
+        #expect(stored.isEmpty)
+    }
+
+    /// The labels by account, after so many steps of `KeychainWriter mix`.
+    private static func content(_ prefix: String, after steps: Int) -> [String: String] {
+        var content: [String: String] = [:]
+        for step in 0..<steps {
+            let (a, b) = ("\(prefix)-\(step / 5)a", "\(prefix)-\(step / 5)b")
+            switch step % 5 {
+            case 0: content[a] = "old"
+            case 1: content[b] = "old"
+            case 2: content[a] = "new"
+            case 3: content[b] = nil
+            default: break
+            }
+        }
+        return content
+    }
+}
