@@ -8,6 +8,7 @@ struct Database: ~Copyable {
     }
 
     private let handle: OpaquePointer
+    private let statements = StatementCache()
 
     /// Opens an existing file whose path holds no symbolic link. Wraps `sqlite3_open_v2`.
     ///
@@ -27,6 +28,7 @@ struct Database: ~Copyable {
     }
 
     deinit {
+        statements.close()
         unsafe sqlite3_close_v2(handle)
     }
 
@@ -59,14 +61,20 @@ struct Database: ~Copyable {
         }
     }
 
-    /// Compiles one statement, its placeholders bound to `values` in order. Wraps `sqlite3_prepare_v2`.
+    /// Compiles one statement, or takes the one of an earlier time; its placeholders are bound to `values` in order.
+    /// Wraps `sqlite3_prepare_v3`.
     func prepare(_ sql: String, _ values: [SQLValue] = []) throws(SQLiteError) -> Statement {
+        if let kept = unsafe statements.take(sql) {
+            return try unsafe Statement(kept, of: handle, sql: sql, values: values, cache: statements)
+        }
         var compiled: OpaquePointer?
-        guard unsafe sqlite3_prepare_v2(handle, sql, -1, &compiled, nil) == SQLITE_OK, let compiled = unsafe compiled
+        let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+        guard unsafe sqlite3_prepare_v3(handle, sql, -1, flags, &compiled, nil) == SQLITE_OK,
+            let compiled = unsafe compiled
         else {
             throw unsafe SQLiteError(last: handle, sql: sql)
         }
-        return try unsafe Statement(compiled, of: handle, sql: sql, values: values)
+        return try unsafe Statement(compiled, of: handle, sql: sql, values: values, cache: statements)
     }
 
     /// Runs one statement to its end and forgets its rows.

@@ -6,21 +6,23 @@ struct Statement: ~Copyable {
     private let handle: OpaquePointer
     private let database: OpaquePointer
     private let sql: String
+    private let cache: StatementCache
 
     /// Takes over `handle`. The connection outlives it: `sqlite3_close_v2` waits for the last statement.
     init(
-        _ handle: OpaquePointer, of database: OpaquePointer, sql: String, values: [SQLValue]
+        _ handle: OpaquePointer, of database: OpaquePointer, sql: String, values: [SQLValue], cache: StatementCache
     ) throws(SQLiteError) {
         unsafe self.handle = handle
         unsafe self.database = database
         self.sql = sql
+        self.cache = cache
         for (index, value) in values.enumerated() {
             try bind(value, at: Int32(truncatingIfNeeded: index + 1))
         }
     }
 
     deinit {
-        unsafe sqlite3_finalize(handle)
+        unsafe cache.keep(handle, sql)
     }
 
     /// Moves to the next row; false after the last. Wraps `sqlite3_step`.
@@ -65,5 +67,36 @@ struct Statement: ~Copyable {
                 }
             }
         guard code == SQLITE_OK else { throw unsafe SQLiteError(last: database, sql: sql) }
+    }
+}
+
+/// Compiled statements that wait for their next use: compiling takes longer than most searches. One connection's, and so
+/// for one thread at a time.
+@safe
+final class StatementCache {
+    /// More kinds of statements than programs have searches.
+    private static let capacity = 32
+
+    private var kept: [String: OpaquePointer] = unsafe [:]
+    private var isClosed = false
+
+    /// The statement of a text, which is nobody else's from here on.
+    func take(_ sql: String) -> OpaquePointer? { unsafe kept.removeValue(forKey: sql) }
+
+    /// Resets a statement and keeps it. Wraps `sqlite3_reset` and `sqlite3_clear_bindings`.
+    func keep(_ statement: OpaquePointer, _ sql: String) {
+        unsafe sqlite3_reset(statement)
+        unsafe sqlite3_clear_bindings(statement)
+        guard !isClosed, unsafe kept[sql] == nil, unsafe kept.count < Self.capacity else {
+            unsafe sqlite3_finalize(statement)
+            return
+        }
+        unsafe kept[sql] = unsafe statement
+    }
+
+    /// Ends all of them.
+    func close() {
+        while let entry = unsafe kept.popFirst() { unsafe sqlite3_finalize(entry.value) }
+        isClosed = true
     }
 }
