@@ -1,4 +1,4 @@
-# make            the command, optimised and self-contained, with its manual page and completions
+# make            the command with its manual page and completions, and the C library, optimised and self-contained
 # make demo       the main job from start to end on a virtual card; CARD=yes reads a real one
 # make test       every test; none can be skipped
 # make install    into PREFIX (/usr/local), below DESTDIR for packagers; make uninstall takes it away
@@ -23,7 +23,7 @@ sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
 .PHONY: all demo test install uninstall bench lint format reference sanitize fuzz clean
 
-all: .build/install/tokenctl
+all: .build/install/tokenctl .build/install/libtokenkit-keychain.so.1
 
 $(tokenctl): $(sources)
 	Scripts/prerequisites build
@@ -38,7 +38,7 @@ test:
 	swift build --build-tests
 	swift test --skip-build
 
-install: .build/install/tokenctl
+install: .build/install/tokenctl .build/install/libtokenkit-keychain.so.1
 	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' Scripts/install
 
 uninstall:
@@ -52,6 +52,14 @@ uninstall:
 	.build/debug/generate-manual $< --output-directory $(@D) --date "$$(date -u -r CHANGELOG.md +%F)"
 	strip -o $@ $<
 
+.build/install/libtokenkit-keychain.so.1: $(sources)
+	Scripts/prerequisites build
+	swift build -c release --product tokenkit-keychain
+	swift build -c release --product tokenkit-keychain-static
+	mkdir -p $(@D)
+	Scripts/static-library .build/release/libtokenkit-keychain-static.a $(@D)/libtokenkit-keychain.a
+	strip --strip-unneeded -o $@ .build/release/libtokenkit-keychain.so
+
 bench: $(tokenctl)
 	Scripts/prerequisites bench
 	Scripts/bench $(tokenctl)
@@ -61,7 +69,7 @@ lint:
 	Scripts/lint
 
 format:
-	swift format --in-place --recursive --parallel Package.swift Sources Tests
+	swift format --in-place --recursive --parallel Package.swift Sources Tests Examples
 
 reference:
 	TOKENKIT_WRITE_REFERENCE=1 swift test --filter AttributeReferenceTests

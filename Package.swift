@@ -21,6 +21,16 @@ let test: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// What makes a library that any program can load: Swift's runtime inside, nothing but its own symbols outside, and no
+/// unloading, which the runtime does not survive.
+func loadable(_ exports: String, name: String) -> [String] {
+    [
+        "-static-stdlib", "-Xlinker", "-soname=\(name)", "-Xlinker",
+        "--version-script=\(Context.packageDirectory)/\(exports)", "-Xlinker", "-z",
+        "-Xlinker", "nodelete", "-Xlinker", "--exclude-libs=ALL",
+    ]
+}
+
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -29,6 +39,9 @@ let package = Package(
         .library(name: "TokenKit", targets: ["TokenKit"]),
         .library(name: "PIVDriver", targets: ["PIVDriver"]),
         .library(name: "KeychainHost", targets: ["KeychainHost"]),
+        .library(name: "SecItem", targets: ["SecItem"]),
+        .library(name: "tokenkit-keychain", type: .dynamic, targets: ["SecKeychain"]),
+        .library(name: "tokenkit-keychain-static", type: .static, targets: ["SecKeychain"]),
         .executable(name: "tokenctl", targets: ["tokenctl"]),
     ],
     dependencies: [
@@ -49,6 +62,16 @@ let package = Package(
         .target(
             name: "KeychainHost", dependencies: ["TokenKit", "SystemCrypto", "CSQLite", "CLinux"],
             swiftSettings: strict),
+        .target(
+            name: "SecItem", dependencies: ["KeychainHost", "PIVDriver", "SystemCrypto", "TokenKit"],
+            swiftSettings: strict),
+        .target(name: "CSecKeychain", exclude: ["tokenkit-keychain.pc.in"]),
+        .target(
+            name: "SecKeychain", dependencies: ["CSecKeychain", "KeychainHost", "TokenKit"], exclude: ["exports.map"],
+            swiftSettings: strict,
+            linkerSettings: [
+                .unsafeFlags(loadable("Sources/SecKeychain/exports.map", name: "libtokenkit-keychain.so.1"))
+            ]),
         .executableTarget(
             name: "tokenctl",
             dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "VirtualCard", "KeychainHost", argumentParser],
@@ -66,7 +89,7 @@ let package = Package(
             name: "PIVDriverTests", dependencies: ["PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
         .executableTarget(
-            name: "KeychainWriter", dependencies: ["KeychainHost", "TokenKit", "CSQLite"],
+            name: "KeychainWriter", dependencies: ["KeychainHost", "SystemCrypto", "TokenKit", "CSQLite"],
             path: "Tests/KeychainWriter", swiftSettings: test),
         .executableTarget(
             name: "PromptAsker", dependencies: ["KeychainHost", "TokenKit"], path: "Tests/PromptAsker",
@@ -77,6 +100,12 @@ let package = Package(
                 "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite", "TestSupport", "KeychainWriter",
                 "PromptAsker",
             ],
+            swiftSettings: test),
+        .executableTarget(
+            name: "SecItemExample", dependencies: ["SecItem"], path: "Examples/SecItem",
+            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+        .testTarget(
+            name: "SecItemTests", dependencies: ["SecItem", "SecItemExample", "TestSupport"],
             swiftSettings: test),
         .testTarget(
             name: "TokenctlTests", dependencies: ["tokenctl", "TestSupport"], exclude: ["Scripts"], swiftSettings: test),

@@ -57,7 +57,7 @@ struct AuthenticationOptions: ParsableArguments {
 
     private func prompter() throws(KeychainError) -> any Prompter {
         if let pinSource { return try SecretSource(pinSource) }
-        return noPrompt ? NoPrompter() : Terminal.prompter()
+        return noPrompt ? NoPrompter() : FirstAvailablePrompter.standard()
     }
 }
 

@@ -22,6 +22,14 @@ public enum Program {
     public static let packageRoot = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
+    /// Where the build puts every product: beside the test bundle.
+    public static let products: String = {
+        let tests = URL(filePath: CommandLine.arguments.first ?? "").deletingLastPathComponent()
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        let folders = [bundle?.deletingLastPathComponent(), tests].compactMap { $0?.path() }
+        return folders.first { FileManager.default.isExecutableFile(atPath: $0 + "/tokenctl") } ?? ""
+    }()
+
     /// Runs a program found on the path and waits for it.
     ///
     /// - Parameters:

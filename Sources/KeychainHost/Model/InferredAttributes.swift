@@ -1,9 +1,9 @@
-internal import SystemCrypto
+package import SystemCrypto
 
 /// The attributes that follow from the data itself (keychain semantics 1.10).
-enum InferredAttributes {
+package enum InferredAttributes {
     /// Those of a certificate: names without their outer header and normalised, the serial number's content octets.
-    static func certificate(_ certificate: Certificate) -> Attributes {
+    package static func certificate(_ certificate: Certificate) -> Attributes {
         var attributes: Attributes = [
             .certificateType: .number(Int64(certificate.version)),
             .certificateEncoding: .number(encodingDER),
@@ -18,7 +18,7 @@ enum InferredAttributes {
     }
 
     /// Those of a private or public key.
-    static func key(_ key: PublicKey, _ keyClass: KeyClass) -> Attributes {
+    package static func key(_ key: PublicKey, _ keyClass: KeyClass) -> Attributes {
         let (isPrivate, bits) = (keyClass == .private, Int64(key.kind.bits ?? 0))
         var attributes: Attributes = [
             .keyClass: keyClass.value, .applicationLabel: .data(key.keyHash), .keySizeInBits: .number(bits),
@@ -38,7 +38,7 @@ enum InferredAttributes {
 
     /// What a person would call the certificate: its common name with the description that the subject has, else the first
     /// of its e-mail addresses or DNS names, else the whole subject.
-    static func summary(of certificate: Certificate) -> String? {
+    package static func summary(of certificate: Certificate) -> String? {
         if let name = certificate.commonName {
             return certificate.subject.descriptionAttribute.map { "\(name) (\($0))" } ?? name
         }
@@ -47,7 +47,7 @@ enum InferredAttributes {
         return certificate.subject.isEmpty ? nil : certificate.subject.description
     }
 
-    private static func normalized(_ name: DistinguishedName) -> [UInt8] {
+    package static func normalized(_ name: DistinguishedName) -> [UInt8] {
         NormalizedName.content(of: name.der) ?? name.der
     }
 

@@ -3,6 +3,11 @@ public struct Identity: Sendable, Hashable {
     public let certificate: Item
     public let key: Item
 
+    package init(certificate: Item, key: Item) {
+        self.certificate = certificate
+        self.key = key
+    }
+
     /// The certificate's reference as an identity.
     public var reference: PersistentReference { certificate.reference.retyped(as: .identity) }
 }

@@ -6,7 +6,6 @@
 
 internal import FoundationEssentials
 internal import Glibc
-internal import KeychainHost
 
 enum Terminal {
     /// Whether standard output is read by a person.
@@ -15,23 +14,5 @@ enum Terminal {
     /// `text` in bold where a person reads it.
     static func emphasized(_ text: String) -> String {
         isInteractive && ProcessInfo.processInfo.environment["NO_COLOR"] == nil ? "\u{1B}[1m\(text)\u{1B}[0m" : text
-    }
-
-    /// Asks through pinentry, or the program that `PINENTRY_PROGRAM` names, or else the terminal.
-    static func prompter() -> any Prompter {
-        let environment = ProcessInfo.processInfo.environment
-        let name = terminalName()
-        let pinentry = PinentryPrompter(
-            program: environment["PINENTRY_PROGRAM"] ?? "pinentry", terminalName: name)
-        let hasScreen = name != nil || environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil
-        return FirstAvailablePrompter(
-            hasScreen || environment["PINENTRY_PROGRAM"] != nil ? [pinentry, TerminalPrompter()] : [TerminalPrompter()])
-    }
-
-    private static func terminalName() -> String? {
-        for descriptor in [STDIN_FILENO, STDERR_FILENO, STDOUT_FILENO] {
-            if let name = unsafe ttyname(descriptor) { return unsafe String(cString: name) }
-        }
-        return nil
     }
 }

@@ -35,14 +35,7 @@ final class AskerProcess {
         return (status, text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init))
     }
 
-    /// Beside the test bundle, where the build puts every product.
-    private static let executable: String = {
-        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-        let tests = URL(fileURLWithPath: CommandLine.arguments.first ?? "")
-        let folders = [bundle, tests].compactMap { $0?.deletingLastPathComponent() }
-        let candidates = folders.map { $0.appendingPathComponent("PromptAsker").path }
-        return candidates.first { FileManager.default.isExecutableFile(atPath: $0) } ?? candidates[0]
-    }()
+    private static let executable = Program.products + "/PromptAsker"
 }
 
 /// A terminal with the test at its keyboard.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// The program `KeychainWriter` at work.
 final class WriterProcess {
@@ -51,12 +52,5 @@ final class WriterProcess {
 
     var exitStatus: Int32 { process.terminationStatus }
 
-    /// Beside the test bundle, where the build puts every product.
-    static var executable: URL {
-        let tests = URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent()
-        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-        let folders = [bundle?.deletingLastPathComponent(), tests].compactMap { $0 }
-        let candidates = folders.map { $0.appendingPathComponent("KeychainWriter") }
-        return candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) } ?? candidates[0]
-    }
+    static let executable = URL(filePath: Program.products + "/KeychainWriter")
 }

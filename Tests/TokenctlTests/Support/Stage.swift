@@ -22,7 +22,7 @@ final class Stage {
             "HOME": home, "XDG_DATA_HOME": home + "/data", "XDG_CACHE_HOME": home + "/cache", "XDG_RUNTIME_DIR": root,
             "XDG_CONFIG_HOME": home + "/.config",
             "PCSCLITE_CSOCK_NAME": daemon?.socketPath ?? root + "/nothing", "PINENTRY_PROGRAM": root + "/nothing",
-            "PATH": Stage.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
+            "PATH": Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
             "BASH_ENV": Stage.scripts + "/helpers.sh", "ROOT": Program.packageRoot.path(), "TZ": "UTC",
         ]
         try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: false)
@@ -62,13 +62,5 @@ final class Stage {
 
     static let scripts = Program.packageRoot.appending(path: "Tests/TokenctlTests/Scripts").path()
 
-    /// Where the build puts every product: beside the test bundle.
-    static let products: String = {
-        let tests = URL(filePath: CommandLine.arguments.first ?? "").deletingLastPathComponent()
-        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-        let folders = [bundle?.deletingLastPathComponent(), tests].compactMap { $0?.path() }
-        return folders.first { FileManager.default.isExecutableFile(atPath: $0 + "/tokenctl") } ?? ""
-    }()
-
-    static let tokenctl = products + "/tokenctl"
+    static let tokenctl = Program.products + "/tokenctl"
 }

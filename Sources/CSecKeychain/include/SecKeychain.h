@@ -1,0 +1,250 @@
+/*
+ * The keychain for C: passwords by the functions and names of Apple's SecKeychain.h.
+ *
+ *     cc program.c $(pkg-config --cflags --libs tokenkit-keychain)
+ *
+ * Strings are UTF-8 with their lengths in bytes; they need no final zero. Every function may be called from any thread.
+ * A reference that a function returns belongs to the caller, who ends it with CFRelease. NULL for a keychain means the default one
+ * where an item is added, and the whole search list where one is looked for.
+ */
+#ifndef TOKENKIT_SECKEYCHAIN_H
+#define TOKENKIT_SECKEYCHAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int32_t OSStatus;
+typedef uint32_t FourCharCode;
+typedef unsigned char Boolean;
+
+typedef const void *CFTypeRef;
+typedef struct OpaqueSecKeychainRef *SecKeychainRef;
+typedef struct OpaqueSecKeychainItemRef *SecKeychainItemRef;
+
+typedef FourCharCode SecItemClass;
+typedef FourCharCode SecProtocolType;
+typedef FourCharCode SecAuthenticationType;
+typedef FourCharCode SecKeychainAttrType;
+typedef uint32_t SecKeychainStatus;
+
+enum {
+    kSecInternetPasswordItemClass = 0x696E6574, /* inet */
+    kSecGenericPasswordItemClass = 0x67656E70,  /* genp */
+};
+
+enum {
+    kSecCreationDateItemAttr = 0x63646174,     /* cdat: YYYYMMDDhhmmssZ and a zero */
+    kSecModDateItemAttr = 0x6D646174,          /* mdat: the same */
+    kSecDescriptionItemAttr = 0x64657363,      /* desc */
+    kSecCommentItemAttr = 0x69636D74,          /* icmt */
+    kSecCreatorItemAttr = 0x63727472,          /* crtr: four characters, as a uint32_t */
+    kSecTypeItemAttr = 0x74797065,             /* type: four characters, as a uint32_t */
+    kSecLabelItemAttr = 0x6C61626C,            /* labl */
+    kSecAccountItemAttr = 0x61636374,          /* acct */
+    kSecServiceItemAttr = 0x73766365,          /* svce */
+    kSecGenericItemAttr = 0x67656E61,          /* gena */
+    kSecSecurityDomainItemAttr = 0x73646D6E,   /* sdmn */
+    kSecServerItemAttr = 0x73727672,           /* srvr */
+    kSecAuthenticationTypeItemAttr = 0x61747970, /* atyp: a SecAuthenticationType */
+    kSecPortItemAttr = 0x706F7274,             /* port: a uint32_t */
+    kSecPathItemAttr = 0x70617468,             /* path */
+    kSecProtocolItemAttr = 0x7074636C,         /* ptcl: a SecProtocolType */
+};
+
+enum {
+    kSecProtocolTypeAny = 0,
+    kSecProtocolTypeFTP = 0x66747020,
+    kSecProtocolTypeFTPAccount = 0x66747061,
+    kSecProtocolTypeHTTP = 0x68747470,
+    kSecProtocolTypeIRC = 0x69726320,
+    kSecProtocolTypeNNTP = 0x6E6E7470,
+    kSecProtocolTypePOP3 = 0x706F7033,
+    kSecProtocolTypeSMTP = 0x736D7470,
+    kSecProtocolTypeSOCKS = 0x736F7820,
+    kSecProtocolTypeIMAP = 0x696D6170,
+    kSecProtocolTypeLDAP = 0x6C646170,
+    kSecProtocolTypeAppleTalk = 0x61746C6B,
+    kSecProtocolTypeAFP = 0x61667020,
+    kSecProtocolTypeTelnet = 0x74656C6E,
+    kSecProtocolTypeSSH = 0x73736820,
+    kSecProtocolTypeFTPS = 0x66747073,
+    kSecProtocolTypeHTTPS = 0x68747073,
+    kSecProtocolTypeHTTPProxy = 0x68747078,
+    kSecProtocolTypeHTTPSProxy = 0x68747378,
+    kSecProtocolTypeFTPProxy = 0x66747078,
+    kSecProtocolTypeSMB = 0x736D6220,
+    kSecProtocolTypeRTSP = 0x72747370,
+    kSecProtocolTypeRTSPProxy = 0x72747378,
+    kSecProtocolTypeDAAP = 0x64616170,
+    kSecProtocolTypeEPPC = 0x65707063,
+    kSecProtocolTypeIPP = 0x69707020,
+    kSecProtocolTypeNNTPS = 0x6E747073,
+    kSecProtocolTypeLDAPS = 0x6C647073,
+    kSecProtocolTypeTelnetS = 0x74656C73,
+    kSecProtocolTypeIMAPS = 0x696D7073,
+    kSecProtocolTypeIRCS = 0x69726373,
+    kSecProtocolTypePOP3S = 0x706F7073,
+};
+
+enum {
+    kSecAuthenticationTypeAny = 0,
+    kSecAuthenticationTypeNTLM = 0x6E746C6D,
+    kSecAuthenticationTypeMSN = 0x6D736E61,
+    kSecAuthenticationTypeDPA = 0x64706161,
+    kSecAuthenticationTypeRPA = 0x72706161,
+    kSecAuthenticationTypeHTTPBasic = 0x68747470,
+    kSecAuthenticationTypeHTTPDigest = 0x68747464,
+    kSecAuthenticationTypeHTMLForm = 0x666F726D,
+    kSecAuthenticationTypeDefault = 0x64666C74,
+};
+
+enum {
+    kSecUnlockStateStatus = 1,
+    kSecReadPermStatus = 2,
+    kSecWritePermStatus = 4,
+};
+
+enum {
+    errSecSuccess = 0,
+    errSecUnimplemented = -4,
+    errSecDiskFull = -34,
+    errSecIO = -36,
+    errSecParam = -50,
+    errSecWrPerm = -61,
+    errSecAllocate = -108,
+    errSecUserCanceled = -128,
+    errSecMissingEntitlement = -34018,
+    errSecNotAvailable = -25291,
+    errSecReadOnly = -25292,
+    errSecAuthFailed = -25293,
+    errSecNoSuchKeychain = -25294,
+    errSecInvalidKeychain = -25295,
+    errSecDuplicateKeychain = -25296,
+    errSecDuplicateItem = -25299,
+    errSecItemNotFound = -25300,
+    errSecBufferTooSmall = -25301,
+    errSecDataTooLarge = -25302,
+    errSecNoSuchAttr = -25303,
+    errSecInvalidItemRef = -25304,
+    errSecNoSuchClass = -25306,
+    errSecNoDefaultKeychain = -25307,
+    errSecInteractionNotAllowed = -25308,
+    errSecDataNotAvailable = -25316,
+    errSecDecode = -26275,
+    errSecInternal = -26276,
+};
+
+/* One attribute of an item; `data` is not zero-terminated. */
+typedef struct SecKeychainAttribute {
+    SecKeychainAttrType tag;
+    uint32_t length;
+    void *data;
+} SecKeychainAttribute;
+
+typedef struct SecKeychainAttributeList {
+    uint32_t count;
+    SecKeychainAttribute *attr;
+} SecKeychainAttributeList;
+
+/* Which attributes are wanted; `format` may be NULL. */
+typedef struct SecKeychainAttributeInfo {
+    uint32_t count;
+    uint32_t *tag;
+    uint32_t *format;
+} SecKeychainAttributeInfo;
+
+/* Passwords of programs. */
+
+OSStatus SecKeychainAddGenericPassword(SecKeychainRef keychain, uint32_t serviceNameLength, const char *serviceName,
+                                       uint32_t accountNameLength, const char *accountName, uint32_t passwordLength,
+                                       const void *passwordData, SecKeychainItemRef *itemRef);
+
+/* A NULL service or account matches any. The password, if it is asked for, ends with SecKeychainItemFreeContent. */
+OSStatus SecKeychainFindGenericPassword(CFTypeRef keychainOrArray, uint32_t serviceNameLength, const char *serviceName,
+                                        uint32_t accountNameLength, const char *accountName, uint32_t *passwordLength,
+                                        void **passwordData, SecKeychainItemRef *itemRef);
+
+/* Passwords of servers. A port of 0, and the protocol and type Any, match any; so does a NULL string. */
+
+OSStatus SecKeychainAddInternetPassword(SecKeychainRef keychain, uint32_t serverNameLength, const char *serverName,
+                                        uint32_t securityDomainLength, const char *securityDomain,
+                                        uint32_t accountNameLength, const char *accountName, uint32_t pathLength,
+                                        const char *path, uint16_t port, SecProtocolType protocol,
+                                        SecAuthenticationType authenticationType, uint32_t passwordLength,
+                                        const void *passwordData, SecKeychainItemRef *itemRef);
+
+OSStatus SecKeychainFindInternetPassword(CFTypeRef keychainOrArray, uint32_t serverNameLength, const char *serverName,
+                                         uint32_t securityDomainLength, const char *securityDomain,
+                                         uint32_t accountNameLength, const char *accountName, uint32_t pathLength,
+                                         const char *path, uint16_t port, SecProtocolType protocol,
+                                         SecAuthenticationType authenticationType, uint32_t *passwordLength,
+                                         void **passwordData, SecKeychainItemRef *itemRef);
+
+/* Items. */
+
+/* Changes the listed attributes, and the password unless `data` is NULL. `attrList` may be NULL. */
+OSStatus SecKeychainItemModifyAttributesAndData(SecKeychainItemRef itemRef, const SecKeychainAttributeList *attrList,
+                                                uint32_t length, const void *data);
+OSStatus SecKeychainItemModifyContent(SecKeychainItemRef itemRef, const SecKeychainAttributeList *attrList,
+                                      uint32_t length, const void *data);
+
+/* Fills in the attributes whose tags `attrList` has; what is given back ends with SecKeychainItemFreeContent. */
+OSStatus SecKeychainItemCopyContent(SecKeychainItemRef itemRef, SecItemClass *itemClass,
+                                    SecKeychainAttributeList *attrList, uint32_t *length, void **outData);
+OSStatus SecKeychainItemFreeContent(SecKeychainAttributeList *attrList, void *data);
+
+/* Makes a list of the attributes that `info` names; it ends with SecKeychainItemFreeAttributesAndData. */
+OSStatus SecKeychainItemCopyAttributesAndData(SecKeychainItemRef itemRef, SecKeychainAttributeInfo *info,
+                                              SecItemClass *itemClass, SecKeychainAttributeList **attrList,
+                                              uint32_t *length, void **outData);
+OSStatus SecKeychainItemFreeAttributesAndData(SecKeychainAttributeList *attrList, void *data);
+
+OSStatus SecKeychainItemDelete(SecKeychainItemRef itemRef);
+OSStatus SecKeychainItemCopyKeychain(SecKeychainItemRef itemRef, SecKeychainRef *keychainRef);
+
+/* Keychains. */
+
+/* A name without a slash is a keychain in the user's folder for them. Nothing is read before the keychain is used. */
+OSStatus SecKeychainOpen(const char *pathName, SecKeychainRef *keychain);
+OSStatus SecKeychainCreate(const char *pathName, uint32_t passwordLength, const void *password, Boolean promptUser,
+                           const void *initialAccess, SecKeychainRef *keychain);
+OSStatus SecKeychainDelete(SecKeychainRef keychainOrNull);
+OSStatus SecKeychainCopyDefault(SecKeychainRef *keychain);
+OSStatus SecKeychainSetDefault(SecKeychainRef keychain);
+OSStatus SecKeychainLock(SecKeychainRef keychain);
+OSStatus SecKeychainLockAll(void);
+
+/* Without `usePassword` the password is asked for. */
+OSStatus SecKeychainUnlock(SecKeychainRef keychain, uint32_t passwordLength, const void *password,
+                           Boolean usePassword);
+OSStatus SecKeychainGetStatus(SecKeychainRef keychain, SecKeychainStatus *status);
+
+/* The path with a final zero. errSecBufferTooSmall tells in `ioPathLength` how long it is. */
+OSStatus SecKeychainGetPath(SecKeychainRef keychain, uint32_t *ioPathLength, char *pathName);
+
+/* Whether this process may ask for PINs and passwords; it may until it is told otherwise. */
+OSStatus SecKeychainSetUserInteractionAllowed(Boolean state);
+OSStatus SecKeychainGetUserInteractionAllowed(Boolean *state);
+
+/* What a code means, with a final zero; it need not be freed. */
+const char *tokenkit_keychain_message(OSStatus status);
+
+/* References. Libraries of other systems' ports export functions named CFRelease; these are ours under a name of our own. */
+CFTypeRef tokenkit_keychain_retain(CFTypeRef reference);
+void tokenkit_keychain_release(CFTypeRef reference);
+
+#ifndef TOKENKIT_NO_COREFOUNDATION_NAMES
+static inline CFTypeRef CFRetain(CFTypeRef reference) { return tokenkit_keychain_retain(reference); }
+static inline void CFRelease(CFTypeRef reference) { tokenkit_keychain_release(reference); }
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

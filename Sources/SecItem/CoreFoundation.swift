@@ -1,0 +1,46 @@
+public import Foundation
+
+// The few names of CoreFoundation that the keychain's interface is written in. Foundation's own types stand behind them:
+// `query as CFDictionary`, `item as? Data` and `data as CFData` mean on Linux what they mean on Apple's platforms.
+
+public typealias OSStatus = Int32
+public typealias CFTypeRef = AnyObject
+public typealias CFString = String
+public typealias CFData = Data
+public typealias CFDate = Date
+public typealias CFNumber = NSNumber
+public typealias CFBoolean = NSNumber
+public typealias CFArray = [Any]
+public typealias CFDictionary = [String: Any]
+public typealias CFIndex = Int
+
+/// Memory is Swift's own business here; only `nil` and `kCFAllocatorDefault` exist.
+public enum CFAllocator: Sendable {}
+
+public var kCFAllocatorDefault: CFAllocator? { nil }
+// Code for Apple's platforms unwraps them.
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+public var kCFBooleanTrue: CFBoolean! { NSNumber(value: true) }
+// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+public var kCFBooleanFalse: CFBoolean! { NSNumber(value: false) }
+
+/// Why a call failed: a result code, and words a person can use.
+public final class CFError: LocalizedError, CustomNSError, Sendable {
+    public static let errorDomain = NSOSStatusErrorDomain
+
+    public let errorCode: Int
+    private let text: String
+
+    init(_ status: OSStatus, _ text: String) {
+        errorCode = Int(status)
+        self.text = text
+    }
+
+    public var errorDescription: String? { text }
+    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: text] }
+}
+
+public let NSOSStatusErrorDomain = "NSOSStatusErrorDomain"
+
+public func CFErrorGetCode(_ error: CFError) -> CFIndex { error.errorCode }
+public func CFErrorCopyDescription(_ error: CFError) -> CFString! { error.errorDescription }

@@ -1,0 +1,113 @@
+internal import Foundation
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+extension ItemValue {
+    /// What a value of an Apple dictionary means; `key` is for the error.
+    init(_ value: Any, for key: String) throws(KeychainError) {
+        if let reference = try ItemReference(value) {
+            self = .reference(reference)
+            return
+        }
+        switch value {
+        case let text as String: self = .string(text)
+        case let data as Data: self = .data([UInt8](data))
+        case let number as NSNumber: self = ItemValue(number)
+        case let date as Date: self = .date(Int64(date.timeIntervalSince1970.rounded(.down)))
+        case is NSNull: self = .null
+        case let access as SecAccessControl: self = .data(access.control.encoded())
+        case let list as [Any]:
+            var values: [ItemValue] = []
+            for element in list { values.append(try ItemValue(element, for: key)) }
+            self = .array(values)
+        case let dictionary as [String: Any]: self = .dictionary(try ItemDictionary(foundation: dictionary))
+        default: throw KeychainError(.param, "the value of \(key) is of a wrong kind", key: key)
+        }
+    }
+
+    private init(_ number: NSNumber) {
+        // A Boolean is a number of its own type, on Linux as on Apple's platforms.
+        let isBoolean = unsafe String(cString: number.objCType) == "c"
+        self = isBoolean ? .bool(number.boolValue) : .number(number.int64Value)
+    }
+
+    /// The value as Apple's dictionaries have it.
+    var object: AnyObject {
+        switch self {
+        case .string(let text): NSString(string: text)
+        case .data(let bytes): NSData(data: Data(bytes))
+        case .number(let number): NSNumber(value: number)
+        case .bool(let flag): NSNumber(value: flag)
+        case .date(let seconds): NSDate(timeIntervalSince1970: TimeInterval(seconds))
+        case .array(let values): NSArray(array: values.map(\.object))
+        case .dictionary(let dictionary): dictionary.foundation
+        case .reference(let reference): reference.object
+        case .secret(let shared): NSData(data: Data(copying: shared.secret))
+        case .null: NSNull()
+        }
+    }
+}
+
+extension ItemDictionary {
+    init(foundation dictionary: [String: Any]) throws(KeychainError) {
+        self.init()
+        for (key, value) in dictionary { self[key] = try ItemValue(value, for: key) }
+    }
+
+    var foundation: NSDictionary {
+        NSDictionary(
+            objects: Array(values.map(\.object)), forKeys: keys.map { NSString(string: $0) })
+    }
+}
+
+extension ItemReference {
+    /// What an object of this interface refers to; nil for any other value.
+    init?(_ value: Any) throws(KeychainError) {
+        switch value {
+        case let certificate as SecCertificate:
+            self = certificate.item.map { .item($0) } ?? .certificate(certificate.certificate)
+        case let key as SecKey:
+            switch key.material {
+            case .publicKey(let key): self = .publicKey(key)
+            case .privateKey(let key): self = .privateKey(key)
+            case .item(let item): self = .item(item)
+            }
+        case let identity as SecIdentity:
+            switch identity.halves {
+            case .items(let identity): self = .identity(identity)
+            case .imported(let certificate, let key): self = .keyPair(certificate, key)
+            }
+        case let item as SecKeychainItem: self = .item(item.item)
+        case let keychain as SecKeychain: self = .keychain(try keychain.opened())
+        case let policy as SecPolicy: self = .policy(policy.policy)
+        case let context as LAContext: self = .authentication(context.authentication)
+        default: return nil
+        }
+    }
+
+    var object: AnyObject {
+        switch self {
+        case .item(let item):
+            switch item.itemClass {
+            case .certificate: SecCertificate(item) ?? NSNull()
+            case .key: SecKey(.item(item))
+            default: SecKeychainItem(item)
+            }
+        case .identity(let identity): SecIdentity(.items(identity))
+        case .certificate(let certificate): SecCertificate(certificate)
+        case .publicKey(let key): SecKey(.publicKey(key))
+        case .privateKey(let key): SecKey(.privateKey(key))
+        case .keyPair(let certificate, let key): SecIdentity(.imported(certificate, key))
+        case .keychain, .authentication, .policy: NSNull()
+        }
+    }
+}
+
+extension Data {
+    /// Bytes that the caller keeps from here on.
+    init(copying secret: borrowing Secret) {
+        let bytes = secret.bytes
+        self.init(bytes.indices.map { bytes[$0] })
+    }
+}

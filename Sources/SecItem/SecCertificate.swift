@@ -1,0 +1,76 @@
+public import Foundation
+internal import KeychainHost
+internal import SystemCrypto
+
+/// An X.509 certificate.
+public final class SecCertificate: Sendable {
+    let certificate: Certificate
+    /// The item it was found as; nil for one that was made of data.
+    let item: Item?
+
+    init(_ certificate: Certificate, item: Item? = nil) {
+        self.certificate = certificate
+        self.item = item
+    }
+}
+
+extension SecCertificate: Hashable {
+    public static func == (left: SecCertificate, right: SecCertificate) -> Bool {
+        left.certificate.der == right.certificate.der
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(certificate.der) }
+}
+
+/// The certificate of DER data; nil for other data.
+public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? {
+    (try? Certificate(der: [UInt8](data))).map { SecCertificate($0) }
+}
+
+/// The certificate in DER.
+public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { Data(certificate.certificate.der) }
+
+/// What a person would call the certificate.
+public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? {
+    InferredAttributes.summary(of: certificate.certificate)
+}
+
+/// The common name of the subject.
+@discardableResult
+public func SecCertificateCopyCommonName(
+    _ certificate: SecCertificate, _ commonName: UnsafeMutablePointer<CFString?>
+) -> OSStatus {
+    unsafe commonName.pointee = certificate.certificate.commonName
+    return errSecSuccess
+}
+
+/// The e-mail addresses of the certificate.
+@discardableResult
+public func SecCertificateCopyEmailAddresses(
+    _ certificate: SecCertificate, _ emailAddresses: UnsafeMutablePointer<CFArray?>
+) -> OSStatus {
+    unsafe emailAddresses.pointee = certificate.certificate.emailAddresses
+    return errSecSuccess
+}
+
+/// The public key; nil for one of a kind that is not known.
+public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
+    (try? PublicKey(spki: certificate.certificate.spki)).map { SecKey(.publicKey($0)) }
+}
+
+/// The content octets of the serial number.
+public func SecCertificateCopySerialNumberData(
+    _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    Data(certificate.certificate.serialNumber)
+}
+
+/// The subject as it is compared: normalised, without its outer header.
+public func SecCertificateCopyNormalizedSubjectSequence(_ certificate: SecCertificate) -> CFData? {
+    Data(InferredAttributes.normalized(certificate.certificate.subject))
+}
+
+/// The issuer as it is compared: normalised, without its outer header.
+public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertificate) -> CFData? {
+    Data(InferredAttributes.normalized(certificate.certificate.issuer))
+}

@@ -1,0 +1,71 @@
+internal import KeychainHost
+internal import SystemCrypto
+
+/// A certificate and the private key that belongs to it.
+public final class SecIdentity: Sendable {
+    enum Halves: Sendable {
+        case items(Identity)
+        case imported(Certificate, PrivateKey)
+    }
+
+    let halves: Halves
+
+    init(_ halves: Halves) {
+        self.halves = halves
+    }
+
+    var certificate: SecCertificate? {
+        switch halves {
+        case .items(let identity): SecCertificate(identity.certificate)
+        case .imported(let certificate, _): SecCertificate(certificate)
+        }
+    }
+
+    var key: SecKey {
+        switch halves {
+        case .items(let identity): SecKey(.item(identity.key))
+        case .imported(_, let key): SecKey(.privateKey(key))
+        }
+    }
+}
+
+extension SecCertificate {
+    /// The certificate of an item; nil for an item that is none.
+    convenience init?(_ item: Item) {
+        guard item.itemClass == .certificate, let der = item.der, let certificate = try? Certificate(der: der) else {
+            return nil
+        }
+        self.init(certificate, item: item)
+    }
+}
+
+/// The identity of a certificate and its private key; nil where the key is another's.
+public func SecIdentityCreate(
+    _ allocator: CFAllocator?, _ certificate: SecCertificate, _ privateKey: SecKey
+) -> SecIdentity? {
+    guard privateKey.isPrivate, privateKey.publicKey?.keyHash == certificate.certificate.keyHash else { return nil }
+    switch privateKey.material {
+    case .privateKey(let key): return SecIdentity(.imported(certificate.certificate, key))
+    case .item(let key):
+        guard let item = certificate.item else { return nil }
+        return SecIdentity(.items(Identity(certificate: item, key: key)))
+    case .publicKey: return nil
+    }
+}
+
+@discardableResult
+public func SecIdentityCopyCertificate(
+    _ identity: SecIdentity, _ certificate: UnsafeMutablePointer<SecCertificate?>
+) -> OSStatus {
+    guard let found = identity.certificate else { return errSecDecode }
+    unsafe certificate.pointee = found
+    return errSecSuccess
+}
+
+@discardableResult
+public func SecIdentityCopyPrivateKey(
+    _ identity: SecIdentity, _ privateKey: UnsafeMutablePointer<SecKey?>
+) -> OSStatus {
+    unsafe privateKey.pointee = identity.key
+    return errSecSuccess
+}

@@ -1,0 +1,56 @@
+internal import KeychainHost
+
+/// Finds items of all keychains: of the cards that are in, then of the files of the search list.
+///
+/// - Parameter result: gets what the query's `kSecReturn…` keys ask for; untouched if they ask for nothing.
+@discardableResult
+public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+    status { () throws(KeychainError) in
+        try unsafe requirePlace(for: query, result)
+        if let found = try Keychains.copyMatching(query) { unsafe result?.pointee = found }
+    }
+}
+
+/// Adds an item to the default keychain, or the one of ``kSecUseKeychain``.
+@discardableResult
+public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+    status { () throws(KeychainError) in
+        try unsafe requirePlace(for: attributes, result)
+        if let added = try Keychains.add(attributes) { unsafe result?.pointee = added }
+    }
+}
+
+/// Changes all items that a query finds, or none of them.
+@discardableResult
+public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
+    status { () throws(KeychainError) in
+        try Keychains.session().update(
+            ItemDictionary(foundation: query), to: ItemDictionary(foundation: attributesToUpdate))
+    }
+}
+
+/// Deletes all items that a query finds, or none of them.
+@discardableResult
+public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
+    status { () throws(KeychainError) in
+        try Keychains.session().delete(ItemDictionary(foundation: query))
+    }
+}
+
+/// Results that are asked for need a place to go.
+private func requirePlace(
+    for dictionary: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
+) throws(KeychainError) {
+    let returns = [kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecReturnPersistentRef]
+    guard unsafe result == nil, let key = returns.first(where: { dictionary[$0] as? Bool == true }) else { return }
+    throw KeychainError(.param, "there is no place for the result", key: key)
+}
+
+func status(_ body: () throws(KeychainError) -> Void) -> OSStatus {
+    do throws(KeychainError) {
+        try body()
+        return errSecSuccess
+    } catch {
+        return error.status
+    }
+}

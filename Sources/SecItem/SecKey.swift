@@ -1,0 +1,208 @@
+public import Foundation
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+/// A public or private key: in memory, in a local keychain, or on a card.
+public final class SecKey: Sendable {
+    enum Material: Sendable {
+        case publicKey(PublicKey)
+        case privateKey(PrivateKey)
+        /// A key that a keychain has; its private half is used where it is.
+        case item(Item)
+    }
+
+    let material: Material
+
+    init(_ material: Material) {
+        self.material = material
+    }
+
+    var isPrivate: Bool {
+        switch material {
+        case .publicKey: false
+        case .privateKey: true
+        case .item(let item): item.isPrivateKey
+        }
+    }
+
+    var publicKey: PublicKey? {
+        switch material {
+        case .publicKey(let key): key
+        case .privateKey(let key): key.publicKey
+        case .item(let item): item.der.flatMap { try? PublicKey(spki: $0) }
+        }
+    }
+
+    /// The private half, where it is.
+    func privateKey() throws(KeychainError) -> any KeychainKey {
+        switch material {
+        case .privateKey(let key): return SoftwareKey(key)
+        case .item(let item) where item.isPrivateKey:
+            guard let key = try Keychains.session().searchList.keys(.reference(item.reference)).found.first else {
+                throw KeychainError(.itemNotFound, "the key is no longer where it was found")
+            }
+            return key
+        case .item, .publicKey: throw KeychainError(.param, "a public key cannot do this", key: "key")
+        }
+    }
+}
+
+// MARK: - Making keys
+
+/// The key of an external representation: RSA in PKCS#1, EC as `04‖X‖Y` or `04‖X‖Y‖K`.
+///
+/// `attributes` has to tell ``kSecAttrKeyType`` and ``kSecAttrKeyClass``; ``kSecAttrKeySizeInBits``, if it is there, has to be
+/// the key's.
+public func SecKeyCreateWithData(
+    _ keyData: CFData, _ attributes: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecKey? {
+    unsafe giving(error) { () throws(KeychainError) in
+        let parameters = try KeyParameters(attributes)
+        let key = try parameters.key(of: [UInt8](keyData))
+        if let bits = parameters.bits, bits != key.publicKey?.kind.bits {
+            throw KeychainError(.param, "the key does not have \(bits) bits", key: kSecAttrKeySizeInBits)
+        }
+        return key
+    }
+}
+
+/// A new key pair, of which the private key is returned. What is permanent is added to the default keychain.
+public func SecKeyCreateRandomKey(
+    _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecKey? {
+    unsafe giving(error) { () throws(KeychainError) in
+        let wanted = try KeyParameters(parameters)
+        let kind = try wanted.kind()
+        let key = try KeychainError.mapped { () throws(CryptoError) in try PrivateKey.generate(kind) }
+        try wanted.keep(.publicKey(key.publicKey), kSecPublicKeyAttrs)
+        return try wanted.keep(.privateKey(key), kSecPrivateKeyAttrs) ?? SecKey(.privateKey(key))
+    }
+}
+
+// MARK: - What a key tells
+
+/// The public key of a private one; a public key itself.
+public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? { key.publicKey.map { SecKey(.publicKey($0)) } }
+
+/// RSA in PKCS#1, EC as `04‖X‖Y` or `04‖X‖Y‖K`. A key on a card, and one that is not extractable, has none.
+public func SecKeyCopyExternalRepresentation(
+    _ key: SecKey, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    unsafe giving(error) { () throws(KeychainError) in
+        switch key.material {
+        case .publicKey(let key): return Data(key.rawRepresentation)
+        case .privateKey(let key):
+            let encoded = try KeychainError.mapped { () throws(CryptoError) in try key.externalRepresentation() }
+            return Data(copying: encoded)
+        case .item(let item):
+            guard item.isPrivateKey else { return key.publicKey.map { Data($0.rawRepresentation) } }
+            return try Keychains.data(of: item)
+        }
+    }
+}
+
+/// The attributes of the key.
+public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
+    if case .item(let item) = key.material { return Keychains.attributes(of: item) }
+    guard let publicKey = key.publicKey else { return nil }
+    let attributes = InferredAttributes.key(publicKey, key.isPrivate ? .private : .public)
+    return attributes.reduce(into: [:]) { $0[$1.key.rawValue] = ItemValue($1.value).object }
+}
+
+/// Bytes of the modulus, or of a coordinate.
+public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.publicKey?.blockLength ?? 0 }
+
+/// Whether the key can do the operation by the algorithm. Nobody is asked for it.
+public func SecKeyIsAlgorithmSupported(
+    _ key: SecKey, _ operation: SecKeyOperationType, _ algorithm: SecKeyAlgorithm
+) -> Bool {
+    guard let algorithm = KeyAlgorithm(rawValue: algorithm.rawValue),
+        let operation = KeyOperation(rawValue: operation.rawValue)
+    else { return false }
+    switch operation {
+    case .verify, .encrypt: return !key.isPrivate && key.publicKey?.isSupported(algorithm, for: operation) ?? false
+    case .sign, .decrypt, .keyExchange:
+        return key.isPrivate && (try? key.privateKey())?.isSupported(algorithm, for: operation) ?? false
+    }
+}
+
+// MARK: - Operations
+
+public func SecKeyCreateSignature(
+    _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ dataToSign: CFData,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    unsafe giving(error) { () throws(KeychainError) in
+        Data(
+            try key.privateKey().sign(
+                [UInt8](dataToSign), using: try algorithm.known(), use: "sign",
+                authentication: Keychains.authentication))
+    }
+}
+
+public func SecKeyVerifySignature(
+    _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ signedData: CFData, _ signature: CFData,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> Bool {
+    let verified: Bool? = unsafe giving(error) { () throws(KeychainError) in
+        guard
+            try key.knownPublicKey().verify(
+                [UInt8](signature), of: [UInt8](signedData), using: try algorithm.known())
+        else { throw KeychainError(.verifyFailed, "the signature is not the key's over these data") }
+        return true
+    }
+    return verified ?? false
+}
+
+public func SecKeyCreateEncryptedData(
+    _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ plaintext: CFData,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    unsafe giving(error) { () throws(KeychainError) in
+        Data(try key.knownPublicKey().encrypt([UInt8](plaintext).span, using: try algorithm.known()))
+    }
+}
+
+public func SecKeyCreateDecryptedData(
+    _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ ciphertext: CFData,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    unsafe giving(error) { () throws(KeychainError) in
+        Data(
+            copying: try key.privateKey().decrypt(
+                [UInt8](ciphertext), using: try algorithm.known(), use: "decrypt",
+                authentication: Keychains.authentication))
+    }
+}
+
+public func SecKeyCopyKeyExchangeResult(
+    _ privateKey: SecKey, _ algorithm: SecKeyAlgorithm, _ publicKey: SecKey, _ parameters: CFDictionary,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    unsafe giving(error) { () throws(KeychainError) in
+        let agreed = KeyExchangeParameters(
+            requestedSize: parameters[SecKeyKeyExchangeParameter.requestedSize.rawValue] as? Int,
+            sharedInfo: [UInt8](parameters[SecKeyKeyExchangeParameter.sharedInfo.rawValue] as? Data ?? Data()))
+        return Data(
+            copying: try privateKey.privateKey().keyExchange(
+                with: try publicKey.knownPublicKey().rawRepresentation, using: try algorithm.known(), agreed,
+                use: "agree on a key", authentication: Keychains.authentication))
+    }
+}
+
+extension SecKey {
+    fileprivate func knownPublicKey() throws(KeychainError) -> PublicKey {
+        guard let publicKey else { throw KeychainError(.param, "the key is of a kind that is not known", key: "key") }
+        return publicKey
+    }
+}
+
+extension SecKeyAlgorithm {
+    fileprivate func known() throws(KeychainError) -> KeyAlgorithm {
+        guard let algorithm = KeyAlgorithm(rawValue: rawValue) else {
+            throw KeychainError(.param, "there is no algorithm \(rawValue)", key: "algorithm")
+        }
+        return algorithm
+    }
+}

@@ -1,0 +1,91 @@
+internal import KeychainHost
+internal import TokenKit
+
+/// A local keychain, for ``kSecUseKeychain`` and ``kSecMatchSearchList``.
+public final class SecKeychain: Sendable {
+    let path: String
+
+    init(path: String) {
+        self.path = path
+    }
+
+    func opened() throws(KeychainError) -> LocalKeychain { try Keychains.process.keychain(at: path) }
+}
+
+/// A password that a keychain has.
+public final class SecKeychainItem: Sendable {
+    let item: Item
+
+    init(_ item: Item) {
+        self.item = item
+    }
+}
+
+/// A keychain by its path or name. Nothing is read before it is used.
+@discardableResult
+public func SecKeychainOpen(
+    _ pathName: String, _ keychain: UnsafeMutablePointer<SecKeychain?>
+) -> OSStatus {
+    unsafe keychain.pointee = SecKeychain(path: Keychains.process.preferences.absolutePath(pathName))
+    return errSecSuccess
+}
+
+/// A new keychain, unlocked. It joins the search list, and becomes the default where there is none.
+@discardableResult
+public func SecKeychainCreate(
+    _ pathName: String, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ promptUser: Bool,
+    _ initialAccess: CFTypeRef?, _ keychain: UnsafeMutablePointer<SecKeychain?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let preferences = Keychains.process.preferences
+        let chosen =
+            promptUser
+            ? try Keychains.authentication.prompter.ask(PromptRequest(.newPassword, subject: pathName))
+            : try unsafe secret(password, passwordLength)
+        let created = try preferences.create(preferences.absolutePath(pathName), password: chosen)
+        Keychains.process.adopt(created)
+        unsafe keychain?.pointee = SecKeychain(path: created.path)
+    }
+}
+
+/// The keychain that gets new items.
+@discardableResult
+public func SecKeychainCopyDefault(_ keychain: UnsafeMutablePointer<SecKeychain?>) -> OSStatus {
+    status { () throws(KeychainError) in
+        unsafe keychain.pointee = SecKeychain(path: try Keychains.process.preferences.defaultKeychain())
+    }
+}
+
+/// Unlocks a keychain with a password.
+@discardableResult
+public func SecKeychainUnlock(
+    _ keychain: SecKeychain?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ usePassword: Bool
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let opened = try openedOrDefault(keychain)
+        guard usePassword else { return try opened.unlock(use: "unlock it", authentication: Keychains.authentication) }
+        try opened.unlock(password: unsafe secret(password, passwordLength))
+    }
+}
+
+/// Locks a keychain.
+@discardableResult
+public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
+    status { () throws(KeychainError) in
+        try openedOrDefault(keychain).lock()
+    }
+}
+
+private func openedOrDefault(_ keychain: SecKeychain?) throws(KeychainError) -> LocalKeychain {
+    guard let keychain else { return try Keychains.process.defaultKeychain() }
+    return try keychain.opened()
+}
+
+/// A secret of bytes that the caller keeps.
+private func secret(_ bytes: UnsafeRawPointer?, _ length: UInt32) throws(KeychainError) -> Secret {
+    guard let bytes = unsafe bytes else {
+        guard length == 0 else { throw KeychainError(.param, "there is a length but no password") }
+        return Secret(capacity: 0) { _ in }
+    }
+    return unsafe Secret(copying: Span(_unsafeStart: bytes.assumingMemoryBound(to: UInt8.self), count: Int(length)))
+}

@@ -1,0 +1,30 @@
+internal import KeychainHost
+
+/// What a result code means, in English.
+public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? {
+    ErrSec(rawValue: status).message
+}
+
+extension KeychainError {
+    var status: OSStatus { code.rawValue }
+
+    /// The error as a caller gets it, who has to release it.
+    var retained: Unmanaged<CFError> { unsafe Unmanaged.passRetained(CFError(status, description)) }
+}
+
+extension UnsafeMutablePointer where Pointee == Unmanaged<CFError>? {
+    /// Gives the caller the error.
+    func give(_ error: KeychainError) { unsafe pointee = error.retained }
+}
+
+/// Runs `body`; where it fails the caller gets the error and nil.
+func giving<Result>(
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?, _ body: () throws(KeychainError) -> Result?
+) -> Result? {
+    do throws(KeychainError) {
+        return try body()
+    } catch let failure {
+        unsafe error?.give(failure)
+        return nil
+    }
+}

@@ -1,0 +1,25 @@
+internal import CSecKeychain
+internal import Synchronization
+
+/// Whether this process may ask for passwords.
+final class Interaction: Sendable {
+    private let allowed = Atomic(true)
+
+    var isAllowed: Bool {
+        get { allowed.load(ordering: .acquiring) }
+        set { allowed.store(newValue, ordering: .releasing) }
+    }
+}
+
+@c(SecKeychainSetUserInteractionAllowed)
+func setUserInteractionAllowed(_ state: UInt8) -> OSStatus {
+    Library.interaction.isAllowed = state != 0
+    return OSStatus(errSecSuccess)
+}
+
+@c(SecKeychainGetUserInteractionAllowed)
+func getUserInteractionAllowed(_ state: UnsafeMutablePointer<UInt8>?) -> OSStatus {
+    guard let state = unsafe state else { return OSStatus(errSecParam) }
+    unsafe state.pointee = Library.interaction.isAllowed ? 1 : 0
+    return OSStatus(errSecSuccess)
+}

@@ -1,0 +1,140 @@
+internal import CSecKeychain
+internal import KeychainHost
+internal import TokenKit
+
+@c(SecKeychainItemModifyAttributesAndData)
+func modifyAttributesAndData(
+    _ itemRef: OpaquePointer?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
+    _ data: UnsafeRawPointer?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let reference = try unsafe required(itemRef).item()
+        let item = try reference.item()
+        var attributes: Attributes = [:]
+        if let list = unsafe attrList?.pointee, let start = unsafe list.attr {
+            for index in unsafe 0..<Int(list.count) {
+                attributes[unsafe start[index].name] = try unsafe start[index].value(in: item.itemClass)
+            }
+        }
+        let password = unsafe data == nil ? nil : try unsafe secret(data, length)
+        let keychain = try reference.keychain.opened()
+        try keychain.unlock(use: "change a password", authentication: Library.authentication)
+        guard
+            try keychain.update(matching: Query(reference.reference), to: ItemChanges(attributes, secret: password)) > 0
+        else { throw KeychainError(.invalidItemReference) }
+    }
+}
+
+@c(SecKeychainItemModifyContent)
+func modifyContent(
+    _ itemRef: OpaquePointer?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
+    _ data: UnsafeRawPointer?
+) -> OSStatus {
+    unsafe modifyAttributesAndData(itemRef, attrList, length, data)
+}
+
+@c(SecKeychainItemCopyContent)
+func copyContent(
+    _ itemRef: OpaquePointer?, _ itemClass: UnsafeMutablePointer<SecItemClass>?,
+    _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UnsafeMutablePointer<UInt32>?,
+    _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let reference = try unsafe required(itemRef).item()
+        let item = try reference.item()
+        if unsafe outData != nil {
+            try unsafe copyPassword(of: item, in: try reference.keychain.opened(), length, outData)
+        }
+        unsafe itemClass?.pointee = item.itemClass.fourCharCode
+        if let list = unsafe attrList?.pointee, let start = unsafe list.attr {
+            for index in unsafe 0..<Int(list.count) { try unsafe start[index].fill(from: item) }
+        }
+    }
+}
+
+@c(SecKeychainItemFreeContent)
+func freeContent(
+    _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
+) -> OSStatus {
+    if let list = unsafe attrList?.pointee, let start = unsafe list.attr {
+        for index in unsafe 0..<Int(list.count) { unsafe start[index].clear() }
+    }
+    unsafe Memory.free(data)
+    return OSStatus(errSecSuccess)
+}
+
+@c(SecKeychainItemCopyAttributesAndData)
+func copyAttributesAndData(
+    _ itemRef: OpaquePointer?, _ info: UnsafeMutablePointer<SecKeychainAttributeInfo>?,
+    _ itemClass: UnsafeMutablePointer<SecItemClass>?,
+    _ attrList: UnsafeMutablePointer<UnsafeMutablePointer<SecKeychainAttributeList>?>?,
+    _ length: UnsafeMutablePointer<UInt32>?, _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        guard let attrList = unsafe attrList else {
+            let code = unsafe copyContent(itemRef, itemClass, nil, length, outData)
+            guard code == errSecSuccess else { throw KeychainError(ErrSec(rawValue: code)) }
+            return
+        }
+        let list = try unsafe makeList(info?.pointee)
+        let code = unsafe copyContent(itemRef, itemClass, list, length, outData)
+        guard code == errSecSuccess else {
+            _ = unsafe freeAttributesAndData(list, nil)
+            throw KeychainError(ErrSec(rawValue: code))
+        }
+        unsafe attrList.pointee = list
+    }
+}
+
+@c(SecKeychainItemFreeAttributesAndData)
+func freeAttributesAndData(
+    _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
+) -> OSStatus {
+    _ = unsafe freeContent(attrList, data)
+    if let list = unsafe attrList {
+        unsafe list.pointee.attr?.deallocate()
+        unsafe list.deallocate()
+    }
+    return OSStatus(errSecSuccess)
+}
+
+@c(SecKeychainItemDelete)
+func deleteItem(_ itemRef: OpaquePointer?) -> OSStatus {
+    status { () throws(KeychainError) in
+        let reference = try unsafe required(itemRef).item()
+        guard try reference.keychain.opened().delete(matching: Query(reference.reference)) > 0 else {
+            throw KeychainError(.invalidItemReference)
+        }
+    }
+}
+
+@c(SecKeychainItemCopyKeychain)
+func copyKeychain(_ itemRef: OpaquePointer?, _ keychainRef: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
+    status { () throws(KeychainError) in
+        let reference = try unsafe required(itemRef).item()
+        guard let keychainRef = unsafe keychainRef else { throw KeychainError(.param) }
+        unsafe keychainRef.pointee = .retained(reference.keychain)
+    }
+}
+
+func required(_ reference: OpaquePointer?) throws(KeychainError) -> OpaquePointer {
+    guard let reference = unsafe reference else { throw KeychainError(.param, "a reference is missing") }
+    return unsafe reference
+}
+
+/// A list with an entry for each tag.
+private func makeList(
+    _ info: SecKeychainAttributeInfo?
+) throws(KeychainError) -> UnsafeMutablePointer<SecKeychainAttributeList> {
+    let count = unsafe Int(info?.count ?? 0)
+    guard let tags = unsafe info?.tag ?? (count == 0 ? UnsafeMutablePointer<UInt32>(bitPattern: 4) : nil) else {
+        throw KeychainError(.param, "there are no tags")
+    }
+    let attributes = UnsafeMutablePointer<SecKeychainAttribute>.allocate(capacity: max(count, 1))
+    for index in 0..<count {
+        unsafe (attributes + index).initialize(to: SecKeychainAttribute(tag: tags[index], length: 0, data: nil))
+    }
+    let list = UnsafeMutablePointer<SecKeychainAttributeList>.allocate(capacity: 1)
+    unsafe list.initialize(to: SecKeychainAttributeList(count: UInt32(count), attr: attributes))
+    return unsafe list
+}

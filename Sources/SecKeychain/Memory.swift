@@ -1,0 +1,67 @@
+internal import Glibc
+internal import KeychainHost
+internal import TokenKit
+
+/// Memory that C holds and gives back: passwords and attributes. Its length stands before it, so that it can be
+/// overwritten when it comes back.
+enum Memory {
+    /// Keeps what follows aligned for any type.
+    private static let headerLength = 16
+
+    /// A copy of a secret.
+    static func copy(_ secret: borrowing Secret) throws(KeychainError) -> UnsafeMutableRawPointer {
+        let memory = try unsafe allocate(secret.count)
+        unsafe secret.bytes.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { unsafe memory.copyMemory(from: start, byteCount: bytes.count) }
+        }
+        return unsafe memory
+    }
+
+    /// A copy of bytes that are no secret.
+    static func copy(_ bytes: [UInt8]) throws(KeychainError) -> UnsafeMutableRawPointer {
+        let memory = try unsafe allocate(bytes.count)
+        unsafe bytes.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { unsafe memory.copyMemory(from: start, byteCount: bytes.count) }
+        }
+        return unsafe memory
+    }
+
+    /// Zeros, one more than asked for, as C likes a text's end.
+    static func allocate(_ count: Int) throws(KeychainError) -> UnsafeMutableRawPointer {
+        guard let block = unsafe calloc(1, headerLength + count + 1) else { throw KeychainError(.allocate) }
+        unsafe block.storeBytes(of: count, as: Int.self)
+        return unsafe block + headerLength
+    }
+
+    /// Overwrites and frees what this type gave out.
+    static func free(_ memory: UnsafeMutableRawPointer?) {
+        guard let memory = unsafe memory else { return }
+        let block = unsafe memory - headerLength
+        let count = unsafe block.load(as: Int.self)
+        unsafe explicit_bzero(memory, count)
+        unsafe Glibc.free(block)
+    }
+}
+
+/// A secret of bytes that the caller keeps.
+func secret(_ bytes: UnsafeRawPointer?, _ length: UInt32) throws(KeychainError) -> Secret {
+    let count = Int(length)
+    guard let bytes = unsafe bytes else {
+        guard count == 0 else { throw KeychainError(.param, "there is a length but no password") }
+        return Secret(capacity: 0) { _ in }
+    }
+    return unsafe Secret(copying: Span(_unsafeStart: bytes.assumingMemoryBound(to: UInt8.self), count: count))
+}
+
+/// A text of a length; nil for a null pointer. What is not UTF-8 stays bytes.
+func value(_ text: UnsafePointer<CChar>?, _ length: UInt32) -> AttributeValue? {
+    guard let text = unsafe text else { return nil }
+    return AttributeValue(unsafe [UInt8](UnsafeRawBufferPointer(start: text, count: Int(length))))
+}
+
+extension AttributeValue {
+    /// Text where the bytes are UTF-8, else data.
+    init(_ bytes: [UInt8]) {
+        self = String(validating: bytes, as: UTF8.self).map { .string($0) } ?? .data(bytes)
+    }
+}

@@ -1,0 +1,144 @@
+internal import CSecKeychain
+internal import KeychainHost
+internal import TokenKit
+
+// MARK: - Programs
+
+@c(SecKeychainAddGenericPassword)
+func addGenericPassword(
+    _ keychain: OpaquePointer?, _ serviceNameLength: UInt32, _ serviceName: UnsafePointer<CChar>?,
+    _ accountNameLength: UInt32, _ accountName: UnsafePointer<CChar>?, _ passwordLength: UInt32,
+    _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        var attributes: Attributes = [:]
+        attributes[.service] = unsafe value(serviceName, serviceNameLength)
+        attributes[.account] = unsafe value(accountName, accountNameLength)
+        attributes[.label] = attributes[.service]
+        try unsafe add(
+            .genericPassword(attributes, secret: secret(passwordData, passwordLength)), to: keychain, itemRef)
+    }
+}
+
+@c(SecKeychainFindGenericPassword)
+func findGenericPassword(
+    _ keychainOrArray: UnsafeRawPointer?, _ serviceNameLength: UInt32, _ serviceName: UnsafePointer<CChar>?,
+    _ accountNameLength: UInt32, _ accountName: UnsafePointer<CChar>?,
+    _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        var attributes: Attributes = [:]
+        attributes[.service] = unsafe value(serviceName, serviceNameLength)
+        attributes[.account] = unsafe value(accountName, accountNameLength)
+        try unsafe find(
+            .genericPassword, attributes, in: keychainOrArray, passwordLength, passwordData, itemRef)
+    }
+}
+
+// MARK: - Servers
+
+@c(SecKeychainAddInternetPassword)
+func addInternetPassword(
+    _ keychain: OpaquePointer?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
+    _ securityDomainLength: UInt32, _ securityDomain: UnsafePointer<CChar>?, _ accountNameLength: UInt32,
+    _ accountName: UnsafePointer<CChar>?, _ pathLength: UInt32, _ path: UnsafePointer<CChar>?, _ port: UInt16,
+    _ protocol: FourCharCode, _ authenticationType: FourCharCode, _ passwordLength: UInt32,
+    _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        var attributes = internetAttributes(port, `protocol`, authenticationType)
+        attributes[.server] = unsafe value(serverName, serverNameLength)
+        attributes[.securityDomain] = unsafe value(securityDomain, securityDomainLength)
+        attributes[.account] = unsafe value(accountName, accountNameLength)
+        attributes[.path] = unsafe value(path, pathLength)
+        attributes[.label] = attributes[.server]
+        try unsafe add(
+            .internetPassword(attributes, secret: secret(passwordData, passwordLength)), to: keychain, itemRef)
+    }
+}
+
+@c(SecKeychainFindInternetPassword)
+func findInternetPassword(
+    _ keychainOrArray: UnsafeRawPointer?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
+    _ securityDomainLength: UInt32, _ securityDomain: UnsafePointer<CChar>?, _ accountNameLength: UInt32,
+    _ accountName: UnsafePointer<CChar>?, _ pathLength: UInt32, _ path: UnsafePointer<CChar>?, _ port: UInt16,
+    _ protocol: FourCharCode, _ authenticationType: FourCharCode, _ passwordLength: UnsafeMutablePointer<UInt32>?,
+    _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        var attributes = internetAttributes(port, `protocol`, authenticationType)
+        attributes[.server] = unsafe value(serverName, serverNameLength)
+        attributes[.securityDomain] = unsafe value(securityDomain, securityDomainLength)
+        attributes[.account] = unsafe value(accountName, accountNameLength)
+        attributes[.path] = unsafe value(path, pathLength)
+        try unsafe find(
+            .internetPassword, attributes, in: keychainOrArray, passwordLength, passwordData, itemRef)
+    }
+}
+
+/// The attributes of which 0 stands for any.
+private func internetAttributes(
+    _ port: UInt16, _ protocol: FourCharCode, _ authenticationType: FourCharCode
+) -> Attributes {
+    var attributes: Attributes = [:]
+    if port != 0 { attributes[.port] = .number(Int64(port)) }
+    if `protocol` != 0 { attributes[.protocol] = .fourCharacters(`protocol`) }
+    if authenticationType != 0 { attributes[.authenticationType] = .fourCharacters(authenticationType) }
+    return attributes
+}
+
+extension AttributeValue {
+    static func fourCharacters(_ code: FourCharCode) -> AttributeValue { AttributeValue(code.octets) }
+}
+
+extension FourCharCode {
+    /// The characters, the first in the most significant byte.
+    var octets: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: self >> (24 - 8 * UInt32($0))) } }
+}
+
+// MARK: - What both do
+
+private func add(
+    _ item: borrowing NewItem, to keychain: OpaquePointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
+) throws(KeychainError) {
+    let target = try unsafe openedOrDefault(keychain)
+    try target.unlock(use: "store a password", authentication: Library.authentication)
+    let added = try target.add(item)
+    unsafe itemRef?.pointee = .retained(ItemReference(added, in: target))
+}
+
+/// - Throws: `errSecItemNotFound`.
+private func find(
+    _ itemClass: ItemClass, _ attributes: Attributes, in keychain: UnsafeRawPointer?,
+    _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
+) throws(KeychainError) {
+    let members =
+        if let keychain = unsafe keychain {
+            [try unsafe OpaquePointer(keychain).keychain().opened()]
+        } else {
+            try Library.process.localKeychains()
+        }
+    let query = try Query(itemClass, attributes.merging([.synchronizable: Query.anySynchronizable]) { $1 })
+    for member in members {
+        guard let item = try member.items(matching: query).items.first else { continue }
+        if unsafe passwordData != nil || passwordLength != nil {
+            try unsafe copyPassword(of: item, in: member, passwordLength, passwordData)
+        }
+        unsafe itemRef?.pointee = .retained(ItemReference(item, in: member))
+        return
+    }
+    throw KeychainError(.itemNotFound)
+}
+
+/// Gives out a password, as long as it is.
+func copyPassword(
+    of item: Item, in keychain: LocalKeychain, _ length: UnsafeMutablePointer<UInt32>?,
+    _ data: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) throws(KeychainError) {
+    try keychain.unlock(use: "read a password", authentication: Library.authentication)
+    let password = try keychain.secret(of: item.reference) ?? Secret(capacity: 0) { _ in }
+    unsafe length?.pointee = UInt32(clamping: password.count)
+    if unsafe data != nil { unsafe data?.pointee = try Memory.copy(password) }
+}

@@ -1,0 +1,95 @@
+internal import CSecKeychain
+internal import KeychainHost
+internal import TokenKit
+
+/// What a `SecKeychainRef` points to.
+final class KeychainReference: Sendable {
+    let path: String
+
+    init(path: String) {
+        self.path = path
+    }
+
+    func opened() throws(KeychainError) -> LocalKeychain { try Library.process.keychain(at: path) }
+}
+
+/// What a `SecKeychainItemRef` points to.
+final class ItemReference: Sendable {
+    let keychain: KeychainReference
+    let reference: PersistentReference
+
+    init(_ item: Item, in keychain: LocalKeychain) {
+        self.keychain = KeychainReference(path: keychain.path)
+        reference = item.reference
+    }
+
+    /// - Throws: `errSecInvalidItemRef` once the item is gone.
+    func item() throws(KeychainError) -> Item {
+        guard let item = try keychain.opened().items(matching: Query(reference)).items.first else {
+            throw KeychainError(.invalidItemReference, "the item has been deleted")
+        }
+        return item
+    }
+}
+
+/// The process's keychains. Passwords are in files alone, so no driver is named here.
+enum Library {
+    static let process = ProcessKeychains()
+    static let interaction = Interaction()
+
+    static var authentication: AuthenticationContext {
+        interaction.isAllowed
+            ? AuthenticationContext(prompter: FirstAvailablePrompter.standard()) : AuthenticationContext()
+    }
+}
+
+// MARK: - Pointers
+
+extension OpaquePointer {
+    /// A reference that the caller ends.
+    static func retained(_ object: AnyObject) -> OpaquePointer {
+        unsafe OpaquePointer(Unmanaged.passRetained(object).toOpaque())
+    }
+
+    /// - Throws: `errSecInvalidItemRef` or `errSecInvalidKeychain` for a reference to something else.
+    func keychain() throws(KeychainError) -> KeychainReference {
+        guard let keychain = unsafe object() as? KeychainReference else {
+            throw KeychainError(.invalidKeychain, "the reference is not to a keychain")
+        }
+        return keychain
+    }
+
+    func item() throws(KeychainError) -> ItemReference {
+        guard let item = unsafe object() as? ItemReference else {
+            throw KeychainError(.invalidItemReference, "the reference is not to an item")
+        }
+        return item
+    }
+
+    private func object() -> AnyObject {
+        unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(self)).takeUnretainedValue()
+    }
+}
+
+/// A result code for what `body` does; nothing of Swift's errors reaches C.
+func status(_ body: () throws(KeychainError) -> Void) -> OSStatus {
+    do throws(KeychainError) {
+        try body()
+        return OSStatus(errSecSuccess)
+    } catch {
+        return error.code.rawValue
+    }
+}
+
+// MARK: - References
+
+@c(tokenkit_keychain_retain)
+func retain(_ reference: UnsafeRawPointer?) -> UnsafeRawPointer? {
+    if let reference = unsafe reference { _ = unsafe Unmanaged<AnyObject>.fromOpaque(reference).retain() }
+    return unsafe reference
+}
+
+@c(tokenkit_keychain_release)
+func release(_ reference: UnsafeRawPointer?) {
+    if let reference = unsafe reference { unsafe Unmanaged<AnyObject>.fromOpaque(reference).release() }
+}

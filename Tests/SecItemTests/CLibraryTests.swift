@@ -1,0 +1,216 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// C programs on the shared library, compiled and run as their authors would.
+@Suite struct CLibraryTests {
+    private let folder: TemporaryFolder
+    private var environment: [String: String] {
+        var variables = ["LD_LIBRARY_PATH": folder.path, "PINENTRY_PROGRAM": "/nonexistent"]
+        for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
+            variables[name] = folder.path
+        }
+        return variables
+    }
+
+    init() throws {
+        folder = try TemporaryFolder()
+        // Programs ask for the library by its version, which the file has only once it is installed.
+        let library = Program.products + "/libtokenkit-keychain.so"
+        for name in ["libtokenkit-keychain.so", "libtokenkit-keychain.so.1"] {
+            try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: library)
+        }
+    }
+
+    private func compile(_ source: String, to name: String) throws -> String {
+        let program = folder.path(name)
+        let include = Program.packageRoot.path + "/Sources/CSecKeychain/include"
+        let result = try Program.run(
+            ["clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", include, source, "-L", folder.path]
+                + ["-ltokenkit-keychain", "-o", program] + sanitizers())
+        try #require(result.status == 0, "\(result)")
+        return program
+    }
+
+    /// A library that was built with a sanitizer works in programs that have it as well.
+    private func sanitizers() throws -> [String] {
+        let symbols = try Program.run(["nm", "--dynamic", "--undefined-only", folder.path("libtokenkit-keychain.so")])
+        return ["address", "thread"].filter { symbols.text.contains("__\($0.prefix(1))san_init") }
+            .map { "-fsanitize=\($0)" }
+    }
+
+    private func run(_ source: String) throws -> ProgramResult {
+        let file = folder.path("test.c")
+        let text = """
+            #include <SecKeychain.h>
+            #include <assert.h>
+            #include <stdio.h>
+            #include <string.h>
+            __attribute__((unused)) static SecKeychainRef fresh(const char *path) {
+                SecKeychainRef keychain = NULL;
+                assert(SecKeychainCreate(path, 4, "open", 0, NULL, &keychain) == errSecSuccess);
+                return keychain;
+            }
+            int main(void) {
+            \(source)
+                return 0;
+            }
+            """
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        return try Program.run([compile(file, to: "test")], environment: environment)
+    }
+
+    @Test func theExampleStoresFindsChangesAndDeletesAPassword() throws {
+        let made = try run("CFRelease(fresh(\"login\"));")
+        #expect(made.status == 0, "\(made)")
+        let example = try compile(Program.packageRoot.path + "/Examples/C/password.c", to: "password")
+        let result = try Program.run([example, "login", "open"], environment: environment)
+        #expect(result.text == "jo at mail.example.com: hunter2\njo at mail.example.com: correct horse\n")
+        #expect(String(decoding: result.errors, as: UTF8.self) == "find: no item matches (-25300)\n")
+        let wrong = try Program.run([example, "login", "wrong"], environment: environment)
+        #expect(wrong.status == 1)
+        #expect(String(decoding: wrong.errors, as: UTF8.self).contains("(-25293)"))
+    }
+
+    @Test func internetPasswordsAreFoundByWhatIsGivenOfThem() throws {
+        let result = try run(
+            """
+            SecKeychainRef keychain = fresh("login");
+            SecKeychainItemRef item;
+            assert(SecKeychainAddInternetPassword(NULL, 15, "www.example.com", 0, NULL, 2, "jo", 5, "/path", 443,
+                kSecProtocolTypeHTTPS, kSecAuthenticationTypeHTTPBasic, 6, "secret", NULL) == errSecSuccess);
+            assert(SecKeychainAddInternetPassword(NULL, 15, "www.example.com", 0, NULL, 2, "jo", 5, "/path", 443,
+                kSecProtocolTypeHTTPS, kSecAuthenticationTypeHTTPBasic, 6, "secret", NULL) == errSecDuplicateItem);
+            assert(SecKeychainFindInternetPassword(NULL, 15, "www.example.com", 0, NULL, 0, NULL, 0, NULL, 80, 0, 0,
+                NULL, NULL, NULL) == errSecItemNotFound);
+            uint32_t length; void *data;
+            assert(SecKeychainFindInternetPassword(keychain, 15, "www.example.com", 0, NULL, 0, NULL, 0, NULL, 0,
+                kSecProtocolTypeAny, kSecAuthenticationTypeAny, &length, &data, &item) == errSecSuccess);
+            assert(length == 6 && memcmp(data, "secret", 6) == 0);
+            SecKeychainItemFreeContent(NULL, data);
+
+            uint32_t tags[] = {kSecServerItemAttr, kSecPortItemAttr, kSecProtocolItemAttr, kSecCommentItemAttr};
+            SecKeychainAttributeInfo info = {4, tags, NULL};
+            SecKeychainAttributeList *list; SecItemClass class;
+            assert(SecKeychainItemCopyAttributesAndData(item, &info, &class, &list, NULL, NULL) == errSecSuccess);
+            assert(class == kSecInternetPasswordItemClass && list->count == 4);
+            assert(list->attr[0].length == 15 && memcmp(list->attr[0].data, "www.example.com", 15) == 0);
+            assert(*(uint32_t *)list->attr[1].data == 443);
+            assert(*(SecProtocolType *)list->attr[2].data == kSecProtocolTypeHTTPS);
+            assert(list->attr[3].data == NULL && list->attr[3].length == 0);
+            SecKeychainItemFreeAttributesAndData(list, NULL);
+            CFRelease(item);
+            CFRelease(keychain);
+            """)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test func attributesAreChangedAndReadBack() throws {
+        let result = try run(
+            """
+            SecKeychainRef keychain = fresh("login");
+            SecKeychainItemRef item;
+            assert(SecKeychainAddGenericPassword(keychain, 4, "mail", 2, "jo", 0, NULL, &item) == errSecSuccess);
+            SecProtocolType protocol = kSecProtocolTypeHTTP;
+            SecKeychainAttribute wrong[] = {{kSecProtocolItemAttr, 4, &protocol}};
+            SecKeychainAttributeList refused = {1, wrong};
+            assert(SecKeychainItemModifyContent(item, &refused, 0, NULL) == errSecNoSuchAttr);
+            uint32_t creator = 0x74657374;
+            SecKeychainAttribute changes[] = {{kSecLabelItemAttr, 7, "My mail"}, {kSecCreatorItemAttr, 4, &creator}};
+            SecKeychainAttributeList changed = {2, changes};
+            assert(SecKeychainItemModifyContent(item, &changed, 3, "new") == errSecSuccess);
+            SecKeychainAttribute wanted[] = {{kSecLabelItemAttr, 0, NULL}, {kSecCreatorItemAttr, 0, NULL},
+                {kSecModDateItemAttr, 0, NULL}};
+            SecKeychainAttributeList list = {3, wanted};
+            uint32_t length; void *data;
+            assert(SecKeychainItemCopyContent(item, NULL, &list, &length, &data) == errSecSuccess);
+            assert(length == 3 && memcmp(data, "new", 3) == 0);
+            assert(wanted[0].length == 7 && memcmp(wanted[0].data, "My mail", 7) == 0);
+            assert(*(uint32_t *)wanted[1].data == creator);
+            assert(wanted[2].length == 16 && ((char *)wanted[2].data)[14] == 'Z' && ((char *)wanted[2].data)[15] == 0);
+            SecKeychainItemFreeContent(&list, data);
+            assert(SecKeychainItemDelete(item) == errSecSuccess);
+            assert(SecKeychainItemDelete(item) == errSecInvalidItemRef);
+            assert(SecKeychainItemCopyContent(item, NULL, NULL, NULL, NULL) == errSecInvalidItemRef);
+            CFRelease(item);
+            """)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test func keychainsAreLockedUnlockedAndDeleted() throws {
+        let result = try run(
+            """
+            SecKeychainRef keychain = fresh("login"), other, copy;
+            SecKeychainStatus status;
+            assert(SecKeychainGetStatus(NULL, &status) == errSecSuccess && status == 7);
+            assert(SecKeychainLock(keychain) == errSecSuccess);
+            assert(SecKeychainGetStatus(keychain, &status) == errSecSuccess && status == 6);
+            assert(SecKeychainSetUserInteractionAllowed(0) == errSecSuccess);
+            Boolean allowed = 1;
+            assert(SecKeychainGetUserInteractionAllowed(&allowed) == errSecSuccess && !allowed);
+            assert(SecKeychainAddGenericPassword(NULL, 1, "s", 1, "a", 1, "p", NULL) == errSecInteractionNotAllowed);
+            assert(SecKeychainUnlock(NULL, 5, "wrong", 1) == errSecAuthFailed);
+            assert(SecKeychainUnlock(NULL, 4, "open", 1) == errSecSuccess);
+            assert(SecKeychainAddGenericPassword(NULL, 1, "s", 1, "a", 1, "p", NULL) == errSecSuccess);
+            assert(SecKeychainLockAll() == errSecSuccess);
+            assert(SecKeychainGetStatus(NULL, &status) == errSecSuccess && status == 6);
+
+            char path[4096]; uint32_t length = 3;
+            assert(SecKeychainGetPath(keychain, &length, path) == errSecBufferTooSmall && length > 3);
+            length = sizeof path;
+            assert(SecKeychainGetPath(keychain, &length, path) == errSecSuccess && strlen(path) == length);
+            assert(SecKeychainCreate(path, 1, "x", 0, NULL, NULL) == errSecDuplicateKeychain);
+            other = fresh("other");
+            assert(SecKeychainSetDefault(other) == errSecSuccess);
+            assert(SecKeychainCopyDefault(&copy) == errSecSuccess);
+            length = sizeof path;
+            assert(SecKeychainGetPath(copy, &length, path) == errSecSuccess && strstr(path, "other.keychain"));
+            assert(SecKeychainDelete(other) == errSecSuccess);
+            assert(SecKeychainGetStatus(other, &status) != errSecSuccess);
+            assert(SecKeychainFindGenericPassword(NULL, 1, "s", 0, NULL, NULL, NULL, NULL) == errSecSuccess);
+            CFRelease(copy); CFRelease(other); CFRelease(keychain);
+            assert(strlen(tokenkit_keychain_message(errSecItemNotFound)) > 0);
+            assert(tokenkit_keychain_message(1) == tokenkit_keychain_message(1));
+            """)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test func whatIsMissingIsAnErrorAndNoCrash() throws {
+        let result = try run(
+            """
+            SecKeychainItemRef item = NULL;
+            assert(SecKeychainOpen(NULL, NULL) == errSecParam);
+            assert(SecKeychainCopyDefault(NULL) == errSecParam);
+            SecKeychainRef keychain;
+            assert(SecKeychainCopyDefault(&keychain) == errSecNoDefaultKeychain);
+            assert(SecKeychainAddGenericPassword(NULL, 1, "s", 1, "a", 1, "p", &item) == errSecNoDefaultKeychain);
+            assert(item == NULL);
+            assert(SecKeychainOpen("none", &keychain) == errSecSuccess);
+            assert(SecKeychainUnlock(keychain, 1, "x", 1) == errSecNoSuchKeychain);
+            assert(SecKeychainItemDelete(NULL) == errSecParam);
+            assert(SecKeychainItemDelete((SecKeychainItemRef)keychain) == errSecInvalidItemRef);
+            assert(SecKeychainItemCopyContent(NULL, NULL, NULL, NULL, NULL) == errSecParam);
+            assert(SecKeychainItemFreeContent(NULL, NULL) == errSecSuccess);
+            assert(SecKeychainItemFreeAttributesAndData(NULL, NULL) == errSecSuccess);
+            assert(CFRetain(NULL) == NULL);
+            CFRelease(NULL);
+            CFRelease(keychain);
+            """)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test func onlyItsOwnNamesAreExported() throws {
+        let result = try Program.run([
+            "nm", "--dynamic", "--defined-only", "--extern-only", Program.products + "/libtokenkit-keychain.so",
+        ])
+        let names = result.text.split(separator: "\n").compactMap { $0.split(separator: " ").last }
+        let header = try String(
+            contentsOf: Program.packageRoot.appending(path: "Sources/CSecKeychain/include/SecKeychain.h"),
+            encoding: .utf8)
+        for name in names where !name.hasPrefix("TOKENKIT_KEYCHAIN_") {
+            let function = name.prefix { $0 != "@" }
+            #expect(header.contains("\(function)("), "\(function) is exported and not declared")
+        }
+        #expect(names.count > 25)
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The sample program, in a home of its own and with somebody at the prompt.
+@Suite struct ExampleTests {
+    @Test func theSampleProgramDoesWhatItSays() throws {
+        let folder = try TemporaryFolder()
+        let pinentry = folder.path("pinentry")
+        let script = """
+            #!/bin/bash
+            echo OK
+            while read -r command _; do
+                if [ "$command" = GETPIN ]; then echo "D correct horse"; fi
+                echo OK
+                if [ "$command" = BYE ]; then exit; fi
+            done
+            """
+        try script.write(toFile: pinentry, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: pinentry)
+        var environment = ["PINENTRY_PROGRAM": pinentry, "PCSCLITE_CSOCK_NAME": folder.path("none")]
+        for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
+            environment[name] = folder.path
+        }
+        let created = try Program.run([Program.products + "/tokenctl", "create-keychain"], environment: environment)
+        try #require(created.status == 0, "\(created)")
+        let result = try Program.run([Program.products + "/SecItemExample"], environment: environment)
+        #expect(result.status == 0, "\(result)")
+        let lines = result.text.split(separator: "\n")
+        #expect(lines.count >= 9)
+        #expect(lines.allSatisfy { $0.hasPrefix("ok ") }, "\(result)")
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import SecItem
+import TestSupport
+import Testing
+
+/// A home of its own for the process of an exit test, with an unlocked login keychain and no cards.
+final class Home {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
+            setenv(name, folder.path, 1)
+        }
+        setenv("PCSCLITE_CSOCK_NAME", folder.path("none"), 1)
+        var keychain: SecKeychain?
+        let status = SecKeychainCreate("login", 4, "open", false, nil, &keychain)
+        guard status == errSecSuccess else { throw Failure(status: status) }
+    }
+
+    /// Keeps the home up to where this is called.
+    func end() {}
+
+    func path(_ name: String) -> String { folder.path(name) }
+
+    /// Makes another keychain, unlocked.
+    func keychain(_ name: String) throws -> SecKeychain {
+        var keychain: SecKeychain?
+        let status = SecKeychainCreate(path("\(name).keychain"), 4, "open", false, nil, &keychain)
+        guard status == errSecSuccess else { throw Failure(status: status) }
+        return try #require(keychain)
+    }
+
+    struct Failure: Error {
+        let status: OSStatus
+    }
+}
+
+func add(_ attributes: [String: Any]) -> OSStatus { SecItemAdd(attributes as CFDictionary, nil) }
+
+/// What a query finds, or the code that it fails with.
+func find(_ query: [String: Any]) throws -> AnyObject? {
+    var result: CFTypeRef?
+    let status = SecItemCopyMatching(query as CFDictionary, &result)
+    guard status == errSecSuccess else { throw Home.Failure(status: status) }
+    return result
+}
+
+func status(of query: [String: Any]) -> OSStatus {
+    var result: CFTypeRef?
+    return SecItemCopyMatching(query as CFDictionary, &result)
+}

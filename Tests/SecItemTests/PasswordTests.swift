@@ -1,0 +1,142 @@
+import Foundation
+import SecItem
+import TestSupport
+import Testing
+
+/// Passwords as programs for Apple's platforms keep them. Each test has a process and a home of its own.
+@Suite struct SecItemPasswordTests {
+    @Test func aPasswordIsAddedFoundChangedAndDeleted() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let item: [String: Any] = [
+                kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "mail",
+                kSecAttrAccount as String: "jo",
+            ]
+            #expect(add(item.merging([kSecValueData as String: Data("hunter2".utf8)]) { $1 }) == errSecSuccess)
+            let query = item.merging([kSecReturnData as String: true]) { $1 }
+            #expect(try find(query) as? Data == Data("hunter2".utf8))
+            let changes = [kSecValueData: Data("longer than before".utf8)] as CFDictionary
+            #expect(SecItemUpdate(item as CFDictionary, changes) == errSecSuccess)
+            #expect(try find(query) as? Data == Data("longer than before".utf8))
+            #expect(SecItemDelete(item as CFDictionary) == errSecSuccess)
+            #expect(status(of: query) == errSecItemNotFound)
+            #expect(SecItemDelete(item as CFDictionary) == errSecItemNotFound)
+        }
+    }
+
+    @Test func shapesOfResultsFollowWhatIsAskedForAndTheLimit() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            for account in ["a", "b"] {
+                #expect(
+                    add([
+                        kSecClass: kSecClassGenericPassword, kSecAttrService: "s", kSecAttrAccount: account,
+                        kSecValueData: Data(account.utf8),
+                    ]) == errSecSuccess)
+            }
+            let query: [String: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrService: "s"]
+            func ask(_ more: [String: Any]) throws -> AnyObject? { try find(query.merging(more) { $1 }) }
+
+            #expect(try ask([:]) == nil)
+            #expect(try ask([kSecReturnData: true]) as? Data == Data("a".utf8))
+            #expect(
+                try ask([kSecReturnData: true, kSecMatchLimit: kSecMatchLimitAll]) as? [Data]
+                    == [Data("a".utf8), Data("b".utf8)])
+            let attributes = try #require(try ask([kSecReturnAttributes: true]) as? [String: Any])
+            #expect(attributes[kSecAttrAccount] as? String == "a")
+            #expect(attributes[kSecClass] as? String == kSecClassGenericPassword)
+            #expect(attributes[kSecAttrCreationDate] is Date)
+            #expect(attributes[kSecAttrSynchronizable] as? Bool == false)
+            #expect(attributes[kSecValueData] == nil)
+            let all =
+                try ask([kSecReturnAttributes: true, kSecReturnData: true, kSecMatchLimit: 2]) as? [[String: Any]]
+            #expect(all?.map { $0[kSecValueData] as? Data } == [Data("a".utf8), Data("b".utf8)])
+        }
+    }
+
+    @Test func aPersistentReferenceNamesTheItemAcrossChanges() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            var result: CFTypeRef?
+            let item: [String: Any] = [
+                kSecClass: kSecClassInternetPassword, kSecAttrServer: "www.example.com", kSecAttrAccount: "jo",
+                kSecAttrPort: 443, kSecAttrProtocol: kSecAttrProtocolHTTPS, kSecValueData: Data("one".utf8),
+                kSecReturnPersistentRef: true,
+            ]
+            #expect(SecItemAdd(item as CFDictionary, &result) == errSecSuccess)
+            let reference = try #require(result as? Data)
+            let query: [String: Any] = [kSecClass: kSecClassInternetPassword, kSecAttrServer: "www.example.com"]
+            #expect(SecItemUpdate(query as CFDictionary, [kSecAttrPort: 8443] as CFDictionary) == errSecSuccess)
+            let found = try find([
+                kSecValuePersistentRef: reference, kSecReturnAttributes: true, kSecReturnData: true,
+            ])
+            let attributes = try #require(found as? [String: Any])
+            #expect(attributes[kSecAttrPort] as? Int == 8443)
+            #expect(attributes[kSecAttrProtocol] as? String == kSecAttrProtocolHTTPS)
+            #expect(attributes[kSecValueData] as? Data == Data("one".utf8))
+        }
+    }
+
+    @Test func whatCannotBeHonouredIsRefused() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let refused: [([String: Any], OSStatus)] = [
+                (["foo": "bar"], errSecParam), ([kSecAttrServer: "x"], errSecNoSuchAttr),
+                ([kSecReturnData: "yes"], errSecParam), ([kSecMatchLimit: 0], errSecParam),
+                ([kSecAttrAccount: NSNull()], errSecParam), ([kSecAttrAccount: Date.distantPast], errSecParam),
+                ([kSecValueData: Data()], errSecParam), ([kSecClass: "none"], errSecNoSuchClass),
+                ([kSecAttrAccount: NSObject()], errSecParam),
+            ]
+            for (keys, code) in refused {
+                let query: [String: Any] = [kSecClass: kSecClassGenericPassword].merging(keys) { $1 }
+                #expect(status(of: query) == code, "\(keys)")
+            }
+            #expect(SecItemCopyMatching([:], nil) == errSecParam)
+            let asking = [kSecClass: kSecClassGenericPassword, kSecReturnData: true] as CFDictionary
+            #expect(SecItemCopyMatching(asking, nil) == errSecParam)
+        }
+    }
+
+    @Test func aLockedKeychainGivesAttributesAndNoSecrets() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let item: [String: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrService: "s"]
+            #expect(add(item.merging([kSecValueData: Data("x".utf8)]) { $1 }) == errSecSuccess)
+            #expect(SecKeychainLock(nil) == errSecSuccess)
+            #expect(try find(item.merging([kSecReturnAttributes: true]) { $1 }) is [String: Any])
+            let quiet: [String: Any] = [kSecReturnData: true, kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
+            #expect(status(of: item.merging(quiet) { $1 }) == errSecInteractionNotAllowed)
+            let skipping: [String: Any] = [kSecReturnData: true, kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
+            #expect(status(of: item.merging(skipping) { $1 }) == errSecItemNotFound)
+            let context = LAContext()
+            context.interactionNotAllowed = true
+            #expect(context.setCredential(Data("open".utf8), type: .keychainPassword))
+            let given: [String: Any] = [kSecReturnData: true, kSecUseAuthenticationContext: context]
+            #expect(try find(item.merging(given) { $1 }) as? Data == Data("x".utf8))
+        }
+    }
+
+    @Test func aKeychainCanBeNamedToAddToAndToSearch() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let other = try home.keychain("other")
+            let item: [String: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrService: "s"]
+            #expect(add(item.merging([kSecUseKeychain: other, kSecValueData: Data("2".utf8)]) { $1 }) == errSecSuccess)
+            #expect(add(item.merging([kSecValueData: Data("1".utf8)]) { $1 }) == errSecSuccess)
+            let reading: [String: Any] = item.merging([kSecReturnData: true]) { $1 }
+            #expect(try find(reading) as? Data == Data("1".utf8))
+            #expect(try find(reading.merging([kSecMatchSearchList: [other]]) { $1 }) as? Data == Data("2".utf8))
+        }
+    }
+
+    @Test func everyResultCodeHasAMessage() {
+        #expect(SecCopyErrorMessageString(errSecItemNotFound, nil) as String? == "no item matches")
+        #expect(SecCopyErrorMessageString(12345, nil)?.contains("12345") == true)
+    }
+}
