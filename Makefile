@@ -63,6 +63,7 @@ uninstall:
 bench: $(tokenctl)
 	Scripts/prerequisites bench
 	Scripts/bench $(tokenctl)
+	Scripts/bench-keychain $(tokenctl)
 
 lint:
 	Scripts/prerequisites lint

@@ -11,7 +11,8 @@ import TokenKit
 ///     KeychainWriter fill KEYCHAIN                 creates it, adds passwords until that fails, and prints what is there
 ///     KeychainWriter share KEYCHAIN SECONDS        unlocks, and leaves the key in the login session
 ///     KeychainWriter read-shared KEYCHAIN          unlocks from the login session, and prints how many secrets it read
-///     KeychainWriter benchmark FOLDER COUNT        compares added rows per second with plain SQLite
+///     KeychainWriter benchmark FOLDER COUNT        compares adding COUNT rows, and searches, with plain SQLite
+///     KeychainWriter memory KEYCHAIN               prints the most memory it took to hold it open and search it, in KiB
 @main
 enum KeychainWriter {
     static func main() {
@@ -43,7 +44,10 @@ enum KeychainWriter {
             let keychain = try LocalKeychain.open(arguments[1])
             guard try keychain.unlockFromSession() else { return print("locked") }
             print("read \(try readAll(keychain))")
-        case ("benchmark", 3): try StoreBenchmark(folder: arguments[1], rows: Int(arguments[2]) ?? 1000).run()
+        case ("benchmark", 3):
+            try StoreBenchmark(folder: arguments[1], rows: Int(arguments[2]) ?? 1000).run()
+            try SearchBenchmark(folder: arguments[1]).run()
+        case ("memory", 2): try reportMemory(holding: arguments[1])
         default:
             print("usage: KeychainWriter create|write|mix|hold|fill|share|read-shared|benchmark …")
             exit(2)
@@ -112,6 +116,16 @@ enum KeychainWriter {
     private static func readAll(_ keychain: LocalKeychain) throws -> Int {
         let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).items
         return try items.count { item in try keychain.secret(of: item.reference) != nil }
+    }
+
+    private static func reportMemory(holding path: String) throws {
+        let keychain = try LocalKeychain.open(path)
+        for number in 0..<100 {
+            _ = try keychain.items(matching: Query(.genericPassword, [.account: .string("account \(number)")]))
+        }
+        var usage = rusage()
+        getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
+        print(usage.ru_maxrss)
     }
 
     private static func password() -> Secret {
