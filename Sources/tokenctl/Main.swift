@@ -49,6 +49,7 @@ struct Tokenctl: ParsableCommand {
                 subcommands: [
                     ListKeychains.self, DefaultKeychain.self, LoginKeychain.self, CreateKeychain.self,
                     DeleteKeychain.self, UnlockKeychain.self, LockKeychain.self, SetKeychainPassword.self,
+                    SetKeychainSettings.self, ShowKeychainInfo.self,
                     BackupKeychain.self, RestoreKeychain.self, BindKeychain.self, UnbindKeychain.self,
                     DumpKeychain.self,
                     WaitForNotifications.self,
