@@ -71,9 +71,11 @@ extension LocalKeychain {
     ) throws(KeychainError) -> Secret {
         switch key[.keyClass]?.integer {
         case KeyClass.public.rawValue:
-            return try KeychainError.mapping { () throws(CryptoError) in
-                Secret(copying: try PublicKey(spki: key.der ?? []).rawRepresentation.span)
+            let encoded = key.der ?? []
+            let bytes = try KeychainError.mapping { () throws(CryptoError) -> [UInt8] in
+                try PublicKey(spki: encoded).rawRepresentation
             }
+            return Secret(copying: bytes.span)
         case KeyClass.private.rawValue:
             let exported = try exportKey(key.reference, encrypted: false, authentication: authentication)
             return try KeychainError.mapping { () throws(CryptoError) in try exported.externalRepresentation() }
