@@ -1,4 +1,4 @@
-internal import CSecKeychain
+public import CSecKeychain
 internal import Synchronization
 
 /// Whether this process may ask for passwords.
@@ -12,13 +12,13 @@ final class Interaction: Sendable {
 }
 
 @c(SecKeychainSetUserInteractionAllowed)
-func setUserInteractionAllowed(_ state: UInt8) -> OSStatus {
+public func setUserInteractionAllowed(_ state: UInt8) -> OSStatus {
     Library.interaction.isAllowed = state != 0
     return OSStatus(errSecSuccess)
 }
 
 @c(SecKeychainGetUserInteractionAllowed)
-func getUserInteractionAllowed(_ state: UnsafeMutablePointer<UInt8>?) -> OSStatus {
+public func getUserInteractionAllowed(_ state: UnsafeMutablePointer<UInt8>?) -> OSStatus {
     guard let state = unsafe state else { return OSStatus(errSecParam) }
     unsafe state.pointee = Library.interaction.isAllowed ? 1 : 0
     return OSStatus(errSecSuccess)

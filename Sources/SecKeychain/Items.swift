@@ -1,9 +1,9 @@
-internal import CSecKeychain
+public import CSecKeychain
 internal import KeychainHost
 internal import TokenKit
 
 @c(SecKeychainItemModifyAttributesAndData)
-func modifyAttributesAndData(
+public func modifyAttributesAndData(
     _ itemRef: OpaquePointer?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
     _ data: UnsafeRawPointer?
 ) -> OSStatus {
@@ -26,7 +26,7 @@ func modifyAttributesAndData(
 }
 
 @c(SecKeychainItemModifyContent)
-func modifyContent(
+public func modifyContent(
     _ itemRef: OpaquePointer?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
     _ data: UnsafeRawPointer?
 ) -> OSStatus {
@@ -34,7 +34,7 @@ func modifyContent(
 }
 
 @c(SecKeychainItemCopyContent)
-func copyContent(
+public func copyContent(
     _ itemRef: OpaquePointer?, _ itemClass: UnsafeMutablePointer<SecItemClass>?,
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UnsafeMutablePointer<UInt32>?,
     _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
@@ -53,7 +53,7 @@ func copyContent(
 }
 
 @c(SecKeychainItemFreeContent)
-func freeContent(
+public func freeContent(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
 ) -> OSStatus {
     if let list = unsafe attrList?.pointee, let start = unsafe list.attr {
@@ -64,7 +64,7 @@ func freeContent(
 }
 
 @c(SecKeychainItemCopyAttributesAndData)
-func copyAttributesAndData(
+public func copyAttributesAndData(
     _ itemRef: OpaquePointer?, _ info: UnsafeMutablePointer<SecKeychainAttributeInfo>?,
     _ itemClass: UnsafeMutablePointer<SecItemClass>?,
     _ attrList: UnsafeMutablePointer<UnsafeMutablePointer<SecKeychainAttributeList>?>?,
@@ -87,7 +87,7 @@ func copyAttributesAndData(
 }
 
 @c(SecKeychainItemFreeAttributesAndData)
-func freeAttributesAndData(
+public func freeAttributesAndData(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
 ) -> OSStatus {
     _ = unsafe freeContent(attrList, data)
@@ -99,7 +99,7 @@ func freeAttributesAndData(
 }
 
 @c(SecKeychainItemDelete)
-func deleteItem(_ itemRef: OpaquePointer?) -> OSStatus {
+public func deleteItem(_ itemRef: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
         let reference = try unsafe required(itemRef).item()
         guard try reference.keychain.opened().delete(matching: Query(reference.reference)) > 0 else {
@@ -109,7 +109,7 @@ func deleteItem(_ itemRef: OpaquePointer?) -> OSStatus {
 }
 
 @c(SecKeychainItemCopyKeychain)
-func copyKeychain(_ itemRef: OpaquePointer?, _ keychainRef: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
+public func copyKeychain(_ itemRef: OpaquePointer?, _ keychainRef: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
     status { () throws(KeychainError) in
         let reference = try unsafe required(itemRef).item()
         guard let keychainRef = unsafe keychainRef else { throw KeychainError(.param) }

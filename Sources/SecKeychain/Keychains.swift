@@ -1,10 +1,10 @@
-internal import CSecKeychain
+public import CSecKeychain
 internal import Glibc
 internal import KeychainHost
 internal import Synchronization
 
 @c(SecKeychainOpen)
-func openKeychain(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
+public func openKeychain(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
     status { () throws(KeychainError) in
         let path = try unsafe path(pathName)
         guard let keychain = unsafe keychain else { throw KeychainError(.param) }
@@ -13,7 +13,7 @@ func openKeychain(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMutablePo
 }
 
 @c(SecKeychainCreate)
-func createKeychain(
+public func createKeychain(
     _ pathName: UnsafePointer<CChar>?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ promptUser: UInt8,
     _ initialAccess: UnsafeRawPointer?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
@@ -30,14 +30,14 @@ func createKeychain(
 }
 
 @c(SecKeychainDelete)
-func deleteKeychain(_ keychain: OpaquePointer?) -> OSStatus {
+public func deleteKeychain(_ keychain: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
         try Library.process.preferences.delete(unsafe required(keychain).keychain().path)
     }
 }
 
 @c(SecKeychainCopyDefault)
-func copyDefault(_ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
+public func copyDefault(_ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
     status { () throws(KeychainError) in
         guard let keychain = unsafe keychain else { throw KeychainError(.param) }
         unsafe keychain.pointee = .retained(
@@ -46,7 +46,7 @@ func copyDefault(_ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus 
 }
 
 @c(SecKeychainSetDefault)
-func setDefault(_ keychain: OpaquePointer?) -> OSStatus {
+public func setDefault(_ keychain: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
         try Library.process.preferences.setDefaultKeychain(unsafe required(keychain).keychain().path)
     }
@@ -55,17 +55,17 @@ func setDefault(_ keychain: OpaquePointer?) -> OSStatus {
 // MARK: - Locking
 
 @c(SecKeychainLock)
-func lock(_ keychain: OpaquePointer?) -> OSStatus {
+public func lock(_ keychain: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in try unsafe openedOrDefault(keychain).lock() }
 }
 
 @c(SecKeychainLockAll)
-func lockAll() -> OSStatus {
+public func lockAll() -> OSStatus {
     status { () throws(KeychainError) in try Library.process.lockAll() }
 }
 
 @c(SecKeychainUnlock)
-func unlock(
+public func unlock(
     _ keychain: OpaquePointer?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ usePassword: UInt8
 ) -> OSStatus {
     status { () throws(KeychainError) in
@@ -76,7 +76,7 @@ func unlock(
 }
 
 @c(SecKeychainGetStatus)
-func getStatus(_ keychain: OpaquePointer?, _ keychainStatus: UnsafeMutablePointer<UInt32>?) -> OSStatus {
+public func getStatus(_ keychain: OpaquePointer?, _ keychainStatus: UnsafeMutablePointer<UInt32>?) -> OSStatus {
     status { () throws(KeychainError) in
         let opened = try unsafe openedOrDefault(keychain)
         guard let keychainStatus = unsafe keychainStatus else { throw KeychainError(.param) }
@@ -87,7 +87,7 @@ func getStatus(_ keychain: OpaquePointer?, _ keychainStatus: UnsafeMutablePointe
 // MARK: - What they are called
 
 @c(SecKeychainGetPath)
-func getPath(
+public func getPath(
     _ keychain: OpaquePointer?, _ ioPathLength: UnsafeMutablePointer<UInt32>?, _ pathName: UnsafeMutablePointer<CChar>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
@@ -106,7 +106,7 @@ func getPath(
 private let messages = Mutex<[OSStatus: UInt]>([:])
 
 @c(tokenkit_keychain_message)
-func message(_ status: OSStatus) -> UnsafePointer<CChar>? {
+public func message(_ status: OSStatus) -> UnsafePointer<CChar>? {
     let address = messages.withLock { messages in
         if let known = messages[status] { return known }
         let copy = unsafe UInt(bitPattern: strdup(ErrSec(rawValue: status).message))

@@ -1,11 +1,11 @@
-internal import CSecKeychain
+public import CSecKeychain
 internal import KeychainHost
 internal import TokenKit
 
 // MARK: - Programs
 
 @c(SecKeychainAddGenericPassword)
-func addGenericPassword(
+public func addGenericPassword(
     _ keychain: OpaquePointer?, _ serviceNameLength: UInt32, _ serviceName: UnsafePointer<CChar>?,
     _ accountNameLength: UInt32, _ accountName: UnsafePointer<CChar>?, _ passwordLength: UInt32,
     _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
@@ -21,7 +21,7 @@ func addGenericPassword(
 }
 
 @c(SecKeychainFindGenericPassword)
-func findGenericPassword(
+public func findGenericPassword(
     _ keychainOrArray: UnsafeRawPointer?, _ serviceNameLength: UInt32, _ serviceName: UnsafePointer<CChar>?,
     _ accountNameLength: UInt32, _ accountName: UnsafePointer<CChar>?,
     _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
@@ -39,7 +39,7 @@ func findGenericPassword(
 // MARK: - Servers
 
 @c(SecKeychainAddInternetPassword)
-func addInternetPassword(
+public func addInternetPassword(
     _ keychain: OpaquePointer?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
     _ securityDomainLength: UInt32, _ securityDomain: UnsafePointer<CChar>?, _ accountNameLength: UInt32,
     _ accountName: UnsafePointer<CChar>?, _ pathLength: UInt32, _ path: UnsafePointer<CChar>?, _ port: UInt16,
@@ -59,7 +59,7 @@ func addInternetPassword(
 }
 
 @c(SecKeychainFindInternetPassword)
-func findInternetPassword(
+public func findInternetPassword(
     _ keychainOrArray: UnsafeRawPointer?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
     _ securityDomainLength: UInt32, _ securityDomain: UnsafePointer<CChar>?, _ accountNameLength: UInt32,
     _ accountName: UnsafePointer<CChar>?, _ pathLength: UInt32, _ path: UnsafePointer<CChar>?, _ port: UInt16,

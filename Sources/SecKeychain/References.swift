@@ -84,12 +84,12 @@ func status(_ body: () throws(KeychainError) -> Void) -> OSStatus {
 // MARK: - References
 
 @c(tokenkit_keychain_retain)
-func retain(_ reference: UnsafeRawPointer?) -> UnsafeRawPointer? {
+public func retain(_ reference: UnsafeRawPointer?) -> UnsafeRawPointer? {
     if let reference = unsafe reference { _ = unsafe Unmanaged<AnyObject>.fromOpaque(reference).retain() }
     return unsafe reference
 }
 
 @c(tokenkit_keychain_release)
-func release(_ reference: UnsafeRawPointer?) {
+public func release(_ reference: UnsafeRawPointer?) {
     if let reference = unsafe reference { unsafe Unmanaged<AnyObject>.fromOpaque(reference).release() }
 }
