@@ -4,7 +4,9 @@ internal import KeychainHost
 internal import Synchronization
 
 @c(SecKeychainOpen)
-public func openKeychain(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
+public func openKeychain(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?)
+    -> OSStatus
+{
     status { () throws(KeychainError) in
         let path = try unsafe path(pathName)
         guard let keychain = unsafe keychain else { throw KeychainError(.param) }
