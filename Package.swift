@@ -67,8 +67,8 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "CSecKeychain", exclude: ["tokenkit-keychain.pc.in"]),
         .target(
-            name: "SecKeychain", dependencies: ["CSecKeychain", "KeychainHost", "TokenKit"], exclude: ["exports.map"],
-            swiftSettings: strict,
+            name: "SecKeychain", dependencies: ["CSecKeychain", "KeychainHost", "PIVDriver", "TokenKit"],
+            exclude: ["exports.map"], swiftSettings: strict,
             linkerSettings: [
                 .unsafeFlags(loadable("Sources/SecKeychain/exports.map", name: "libtokenkit-keychain.so.1"))
             ]),

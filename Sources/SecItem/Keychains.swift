@@ -6,19 +6,16 @@ internal import TokenKit
 
 /// What this process works with. The one place of the target that names the drivers.
 enum Keychains {
-    static let process = ProcessKeychains(
-        drivers: [PIVDriver(memory: FileTokenMemory(directory: Directories().cache + "/tokens"))])
+    static let process = ProcessKeychains { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] }
 
     /// Who is asked where a call brings no context of its own.
-    static var authentication: AuthenticationContext {
-        AuthenticationContext(prompter: FirstAvailablePrompter.standard())
-    }
+    static var authentication: AuthenticationContext { process.authentication(FirstAvailablePrompter.standard()) }
 
     /// The keychains as they are now.
     static func session() throws(KeychainError) -> KeychainSession {
-        let list = try process.searchList().list
-        return KeychainSession(
-            searchList: list, defaultKeychain: try? process.defaultKeychain(), authentication: authentication)
+        KeychainSession(
+            searchList: try process.present().searchList, defaultKeychain: try? process.defaultKeychain(),
+            authentication: authentication)
     }
 
     static func add(_ attributes: CFDictionary) throws(KeychainError) -> AnyObject? {

@@ -63,7 +63,7 @@ public func lock(_ keychain: OpaquePointer?) -> OSStatus {
 
 @c(SecKeychainLockAll)
 public func lockAll() -> OSStatus {
-    status { () throws(KeychainError) in try Library.process.lockAll() }
+    status { () throws(KeychainError) in _ = try Library.process.lockAll() }
 }
 
 @c(SecKeychainUnlock)

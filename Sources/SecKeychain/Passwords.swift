@@ -118,7 +118,7 @@ private func find(
         if let keychain = unsafe keychain {
             [try unsafe OpaquePointer(keychain).keychain().opened()]
         } else {
-            try Library.process.localKeychains()
+            try Library.process.localKeychains().found
         }
     let query = try Query(itemClass, attributes.merging([.synchronizable: Query.anySynchronizable]) { $1 })
     for member in members {

@@ -1,5 +1,6 @@
 internal import CSecKeychain
 internal import KeychainHost
+internal import PIVDriver
 internal import TokenKit
 
 /// What a `SecKeychainRef` points to.
@@ -32,14 +33,15 @@ final class ItemReference: Sendable {
     }
 }
 
-/// The process's keychains. Passwords are in files alone, so no driver is named here.
+/// The process's keychains. Passwords are in files alone; a card may open one. The one place of the target that names the
+/// drivers.
 enum Library {
-    static let process = ProcessKeychains()
+    static let process = ProcessKeychains { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] }
     static let interaction = Interaction()
 
     static var authentication: AuthenticationContext {
         interaction.isAllowed
-            ? AuthenticationContext(prompter: FirstAvailablePrompter.standard()) : AuthenticationContext()
+            ? process.authentication(FirstAvailablePrompter.standard()) : process.authentication()
     }
 }
 

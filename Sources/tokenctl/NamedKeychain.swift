@@ -22,7 +22,7 @@ enum NamedKeychain {
 
     /// The card that an argument names, if it does not name a file.
     static func tokenID(_ name: String) -> TokenID? {
-        guard let id = TokenID(name), Session.drivers().contains(where: { $0.name == id.driver }) else { return nil }
+        guard let id = TokenID(name), CardDrivers.names.contains(id.driver) else { return nil }
         return id
     }
 }

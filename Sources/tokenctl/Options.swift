@@ -50,9 +50,9 @@ struct AuthenticationOptions: ParsableArguments {
     @Flag(help: "Allow the last try of a PIN to be spent.")
     var lastTry = false
 
-    /// - Parameter cards: those that may open a keychain which is bound to one of them.
-    func context(cards: [TokenKeychain] = []) throws(KeychainError) -> AuthenticationContext {
-        AuthenticationContext(prompter: try prompter(), lastTry: lastTry ? .spend : .keep, cards: cards)
+    /// - Parameter process: whose cards may open a keychain that is bound to one of them; nil for one of its own.
+    func context(_ process: ProcessKeychains? = nil) throws -> AuthenticationContext {
+        try (process ?? ProcessKeychains()).authentication(prompter(), lastTry: lastTry ? .spend : .keep)
     }
 
     private func prompter() throws(KeychainError) -> any Prompter {

@@ -1,7 +1,7 @@
 internal import KeychainHost
 internal import TokenKit
 
-extension Session {
+extension PresentKeychains {
     /// The keychain file that an item was found in; nil for one on a card.
     func local(of item: Item) -> LocalKeychain? {
         locals.first { $0.identifier == item.keychain }
@@ -15,9 +15,8 @@ extension Session {
     /// The same with these cards alone.
     func limited(to tokens: [TokenID]) -> Session {
         var session = self
-        session.keep { slot in
-            let identity = (try? TokenKeychain(slot).identity()) ?? nil
-            return identity.map { tokens.contains($0.id) } ?? false
+        session.tokens = self.tokens.filter { token in
+            ((try? token.identity()) ?? nil).map { tokens.contains($0.id) } ?? false
         }
         return session
     }

@@ -2,35 +2,21 @@ internal import KeychainHost
 internal import PIVDriver
 internal import TokenKit
 
-/// What this run of the command works with: the readers, the local keychains, and one search list over both.
-///
-/// The one place that names the drivers.
-struct Session {
-    private(set) var slots: [TokenSlot]
-    let locals: [LocalKeychain]
+/// What a run of the command works with.
+typealias Session = PresentKeychains
 
-    /// What could not be opened; it hides nothing else.
-    private(set) var failures: [SearchList.Failure] = []
-
+extension PresentKeychains {
     /// - Parameters:
-    ///   - keychains: files or names of local keychains to use instead of all.
+    ///   - names: files or names of local keychains to use instead of all.
     ///   - cards: whether cards are used.
     ///   - locals: whether local keychains are used.
     init(
-        _ options: CardOptions? = nil, keychains: [String] = [], cards: Bool = true, locals: Bool = true
+        _ options: CardOptions? = nil, keychains names: [String] = [], cards: Bool = true, locals: Bool = true
     ) throws {
-        let trace = try options?.trace.map { try TraceFile(path: $0) }
-        var failures: [SearchList.Failure] = []
-        slots = cards ? Session.slots(options, try DisabledDrivers(), trace: trace, &failures) : []
-        self.locals = locals ? try Session.locals(keychains, &failures) : []
-        self.failures = failures
+        let process = try ProcessKeychains(options)
+        let paths = names.map { Directories.own.path(ofKeychain: KeychainName.normalized($0)) }
+        self = try process.present(paths, cards: cards, locals: locals)
     }
-
-    mutating func keep(_ isWanted: (TokenSlot) -> Bool) { slots = slots.filter(isWanted) }
-
-    var tokens: [TokenKeychain] { slots.map { TokenKeychain($0) } }
-
-    var searchList: SearchList { SearchList(tokens: tokens, locals: locals, failures: failures) }
 
     /// The items or keys of a search, its failures reported on standard error.
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
@@ -38,50 +24,28 @@ struct Session {
         for failure in others + result.failures { printError("\(failure.keychain): \(failure.error)") }
         return result.found
     }
+}
 
-    /// The drivers of cards that this program has.
-    ///
-    /// - Parameter recalls: whether they believe what was remembered.
-    static func drivers(recalls: Bool = true) -> [any TokenDriver] {
-        let (cache, key) = (Directories.own.cache, Directories.own.data + "/cache.key")
-        return [
-            PIVDriver(
-                memory: FileTokenMemory(directory: cache + "/tokens", recalls: recalls),
-                certificates: FileTokenMemory(
-                    directory: cache + "/certificates", recalls: recalls, limit: FileTokenMemory.certificateLimit,
-                    keyFile: key))
-        ]
+extension ProcessKeychains {
+    /// Those of whoever runs the command, without the cards that the options or the disabled drivers leave out.
+    convenience init(_ options: CardOptions? = nil) throws {
+        let disabled = try DisabledDrivers().names
+        self.init(
+            .own, recalls: options?.rescan != true, trace: try options?.trace.map { try TraceFile(path: $0) },
+            drivers: { CardDrivers.all($0).filter { !disabled.contains($0.name) } },
+            readers: { [part = options?.reader] () throws(CardError) in
+                try PCSCReader.all().filter { reader in part.map { reader.name.contains($0) } ?? true }
+            })
+    }
+}
+
+/// The drivers of cards that this program has.
+enum CardDrivers {
+    static func all(_ caches: TokenCaches) -> [any TokenDriver] {
+        [PIVDriver(memory: caches.tokens, certificates: caches.certificates)]
     }
 
-    private static func slots(
-        _ options: CardOptions?, _ disabled: DisabledDrivers, trace: TraceFile?,
-        _ failures: inout [SearchList.Failure]
-    ) -> [TokenSlot] {
-        do throws(CardError) {
-            let readers = try PCSCReader.all()
-            let drivers = Session.drivers(recalls: options?.rescan != true).filter { !disabled.names.contains($0.name) }
-            return readers.filter { reader in options?.reader.map { reader.name.contains($0) } ?? true }
-                .map { TokenSlot(reader: $0, drivers: drivers, trace: trace) }
-        } catch {
-            if error.code != .noReader {
-                failures.append(SearchList.Failure(keychain: "smart cards", error: KeychainError(TokenError(error))))
-            }
-            return []
-        }
-    }
-
-    private static func locals(
-        _ names: [String], _ failures: inout [SearchList.Failure]
-    ) throws(KeychainError) -> [LocalKeychain] {
-        guard names.isEmpty else {
-            var opened: [LocalKeychain] = []
-            for name in names { opened.append(try LocalKeychain.named(name)) }
-            return opened
-        }
-        let opened = try KeychainPreferences.own.open()
-        failures += opened.failures
-        return opened.keychains
-    }
+    static let names = all(TokenCaches(in: .own)).map(\.name)
 }
 
 extension Directories {

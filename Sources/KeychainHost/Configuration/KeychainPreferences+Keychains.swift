@@ -50,8 +50,12 @@ extension KeychainPreferences {
     /// The keychains of the search list, locked, and why those are missing that cannot be opened.
     ///
     /// - Throws: `errSecDecode` for settings of the user that cannot be read; the system's are part of the failures.
-    public func open() throws(KeychainError) -> OpenedKeychains {
-        var opened = OpenedKeychains()
+    public func open() throws(KeychainError) -> SearchList.Result<LocalKeychain> { try open(LocalKeychain.open) }
+
+    func open(
+        _ keychain: (_ path: String) throws(KeychainError) -> LocalKeychain
+    ) throws(KeychainError) -> SearchList.Result<LocalKeychain> {
+        var opened = SearchList.Result<LocalKeychain>()
         let own = try searchList(in: .user)
         var paths = own
         do throws(KeychainError) {
@@ -61,28 +65,12 @@ extension KeychainPreferences {
         }
         for path in paths {
             do throws(KeychainError) {
-                opened.keychains.append(try LocalKeychain.open(path))
+                opened.found.append(try keychain(path))
             } catch {
                 opened.failures.append(SearchList.Failure(keychain: path, error: error))
             }
         }
         return opened
-    }
-
-    /// Takes the keys of all keychains of the search list away from the login session, and from every program that has them
-    /// from there.
-    ///
-    /// - Returns: what could not be locked, a session that keeps no keys apart.
-    public func lockAll() throws(KeychainError) -> [SearchList.Failure] {
-        let opened = try open()
-        var failures = opened.failures
-        for keychain in opened.keychains {
-            do throws(KeychainError) { try keychain.lockSession() } catch {
-                guard error.code != .notAvailable else { continue }
-                failures.append(SearchList.Failure(keychain: keychain.path, error: error))
-            }
-        }
-        return failures
     }
 
     /// Opens the keychain that gets new items, locked.
@@ -109,12 +97,4 @@ extension KeychainPreferences {
             }
         }
     }
-}
-
-/// What came of opening the keychains of a search list.
-public struct OpenedKeychains: Sendable {
-    /// Those that could be opened, in the order of the list.
-    public internal(set) var keychains: [LocalKeychain] = []
-    /// Why the others could not; they hide nothing else.
-    public internal(set) var failures: [SearchList.Failure] = []
 }

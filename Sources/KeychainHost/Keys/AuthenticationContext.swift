@@ -19,23 +19,29 @@ public struct AuthenticationContext: Sendable {
     /// Whether the last try of a PIN may be spent without asking.
     public let lastTry: LastTry
 
-    /// The cards that may open a keychain which is bound to one of them.
-    public let cards: [TokenKeychain]
-
+    private let lookForCards: @Sendable () -> [TokenKeychain]
     private let credentials: Credentials
 
+    /// - Parameter cards: those that may open a keychain which is bound to one of them; looked for where there is one.
     public init(
-        prompter: any Prompter = NoPrompter(), lastTry: LastTry = .keep, cards: [TokenKeychain] = []
+        prompter: any Prompter = NoPrompter(), lastTry: LastTry = .keep,
+        cards: @autoclosure @escaping @Sendable () -> [TokenKeychain] = []
     ) {
-        self.init(prompter: prompter, lastTry: lastTry, cards: cards, credentials: Credentials())
+        self.init(prompter: prompter, lastTry: lastTry, lookForCards: cards, credentials: Credentials())
     }
 
-    private init(prompter: any Prompter, lastTry: LastTry, cards: [TokenKeychain], credentials: Credentials) {
+    private init(
+        prompter: any Prompter, lastTry: LastTry, lookForCards: @escaping @Sendable () -> [TokenKeychain],
+        credentials: Credentials
+    ) {
         self.prompter = prompter
         self.lastTry = lastTry
-        self.cards = cards
+        self.lookForCards = lookForCards
         self.credentials = credentials
     }
+
+    /// The cards that may open a keychain which is bound to one of them, as they are now.
+    var cards: [TokenKeychain] { lookForCards() }
 
     /// Puts in a credential, in place of one it had of the kind.
     public func setCredential(_ secret: consuming Secret, _ kind: CredentialKind) {
@@ -59,7 +65,7 @@ public struct AuthenticationContext: Sendable {
     public func restricted(to ui: Query.AuthenticationUI) -> AuthenticationContext {
         guard ui != .allow else { return self }
         return AuthenticationContext(
-            prompter: NoPrompter(), lastTry: lastTry, cards: cards, credentials: credentials)
+            prompter: NoPrompter(), lastTry: lastTry, lookForCards: lookForCards, credentials: credentials)
     }
 
     func credential(_ kind: CredentialKind) -> Secret? { credentials.clone(kind) }

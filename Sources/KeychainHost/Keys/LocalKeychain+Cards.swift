@@ -71,11 +71,13 @@ extension LocalKeychain {
     ///
     /// - Parameter afresh: whether the PIN is to be presented for this, also where the card counts it as presented.
     func boundKey(
-        with tokens: [TokenKeychain], use: String, afresh: Bool, authentication: AuthenticationContext
+        with tokens: @autoclosure () -> [TokenKeychain], use: String, afresh: Bool,
+        authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
-        let bindings = tokens.isEmpty ? [] : try cardBindings()
+        let bindings = try cardBindings()
+        // Readers are looked into only where a card can open it.
         guard !bindings.isEmpty else { return nil }
-        for token in tokens {
+        for token in tokens() {
             // A reader that fails hides no other.
             guard let id = (try? token.identity())?.id.description,
                 let binding = bindings.first(where: { $0.tokenID == id })

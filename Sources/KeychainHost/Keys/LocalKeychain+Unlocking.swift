@@ -24,9 +24,8 @@ extension LocalKeychain {
         use: String, afresh: Bool, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
         var failure: KeychainError?
-        let cards = authentication.cards
         let byCard = try attempt(&failure) { () throws(KeychainError) in
-            try boundKey(with: cards, use: use, afresh: afresh, authentication: authentication)
+            try boundKey(with: authentication.cards, use: use, afresh: afresh, authentication: authentication)
         }
         if let byCard { return byCard }
         let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }

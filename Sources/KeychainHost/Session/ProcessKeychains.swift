@@ -3,10 +3,17 @@ public import TokenKit
 
 /// The keychains of one process: the cards in its readers and the files of the search list, each opened once, so that what
 /// was unlocked or verified stays so from call to call.
+///
+/// It is the one way from readers and files to what a search visits; who makes it names the drivers.
+///
+///     let process = ProcessKeychains { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] }
+///     let list = try process.present().searchList
 public final class ProcessKeychains: Sendable {
     public let preferences: KeychainPreferences
 
     private let drivers: [any TokenDriver]
+    private let readers: @Sendable () throws(CardError) -> [any CardReader]
+    private let trace: (any CardTrace)?
     private let state = Mutex(State())
 
     private struct State {
@@ -14,11 +21,56 @@ public final class ProcessKeychains: Sendable {
         var slots: [String: TokenSlot] = [:]
     }
 
-    /// - Parameter drivers: for cards; none leaves all readers alone.
-    public init(preferences: KeychainPreferences = KeychainPreferences(), drivers: [any TokenDriver] = []) {
+    /// - Parameters:
+    ///   - recalls: whether drivers believe what was remembered of cards.
+    ///   - trace: who is told each command to a card, and its answer.
+    ///   - drivers: for cards, with where they may remember what they read; none leaves all readers alone.
+    ///   - readers: those to look for cards in.
+    public init(
+        _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
+        trace: (any CardTrace)? = nil,
+        drivers: (TokenCaches) -> [any TokenDriver] = { _ in [] },
+        readers: @escaping @Sendable () throws(CardError) -> [any CardReader] = { () throws(CardError) in
+            try PCSCReader.all()
+        }
+    ) {
         self.preferences = preferences
-        self.drivers = drivers
+        self.readers = readers
+        self.trace = trace
+        self.drivers = drivers(TokenCaches(in: preferences.directories, recalls: recalls))
     }
+
+    /// The cards that are in and the files of the search list, and why others are missing.
+    ///
+    /// - Parameters:
+    ///   - paths: files instead of the search list; one that cannot be opened is an error.
+    ///   - cards: whether readers are looked into.
+    ///   - locals: whether files are opened.
+    public func present(
+        _ paths: [String] = [], cards: Bool = true, locals: Bool = true
+    ) throws(KeychainError) -> PresentKeychains {
+        var present = PresentKeychains(process: self)
+        if cards {
+            let tokens = tokens()
+            (present.tokens, present.failures) = (tokens.found, tokens.failures)
+        }
+        guard locals else { return present }
+        for path in paths { present.locals.append(try keychain(at: path)) }
+        guard paths.isEmpty else { return present }
+        let opened = try localKeychains()
+        present.locals = opened.found
+        present.failures += opened.failures
+        return present
+    }
+
+    /// Who is asked for PINs and passwords. A keychain that is bound to a card which is in is unlocked with that.
+    public func authentication(
+        _ prompter: any Prompter = NoPrompter(), lastTry: LastTry = .keep
+    ) -> AuthenticationContext {
+        AuthenticationContext(prompter: prompter, lastTry: lastTry, cards: self.tokens().found)
+    }
+
+    // MARK: Files
 
     /// The keychain in a file.
     ///
@@ -39,24 +91,9 @@ public final class ProcessKeychains: Sendable {
         state.withLock { $0.locals[keychain.path] = keychain }
     }
 
-    /// The files of the search list that can be opened.
-    public func localKeychains() throws(KeychainError) -> [LocalKeychain] {
-        try preferences.searchList().compactMap { try? keychain(at: $0) }
-    }
-
-    /// The cards that are in, then the files of the search list, and why others are missing.
-    public func searchList() throws(KeychainError) -> (list: SearchList, failures: [SearchList.Failure]) {
-        var failures: [SearchList.Failure] = []
-        let tokens = slots(&failures).map { TokenKeychain($0) }
-        var locals: [LocalKeychain] = []
-        for path in try preferences.searchList() {
-            do throws(KeychainError) {
-                locals.append(try keychain(at: path))
-            } catch {
-                failures.append(SearchList.Failure(keychain: path, error: error))
-            }
-        }
-        return (SearchList(tokens: tokens, locals: locals), failures)
+    /// The files of the search list, and why those are missing that cannot be opened.
+    public func localKeychains() throws(KeychainError) -> SearchList.Result<LocalKeychain> {
+        try preferences.open { path throws(KeychainError) in try keychain(at: path) }
     }
 
     /// The keychain that gets new items.
@@ -66,30 +103,59 @@ public final class ProcessKeychains: Sendable {
         try keychain(at: preferences.defaultKeychain())
     }
 
-    /// Locks every file of the search list, here and in the login session.
-    public func lockAll() throws(KeychainError) {
-        let open = state.withLock { Array($0.locals.values) }
-        for keychain in open { keychain.lock() }
-        for path in try preferences.searchList() { _ = try? keychain(at: path).lockSession() }
+    /// Locks every file that was opened or is in the search list, here, in the login session, and in every program that has
+    /// its key from there.
+    ///
+    /// - Returns: what could not be locked, a session that keeps no keys apart.
+    public func lockAll() throws(KeychainError) -> [SearchList.Failure] {
+        for keychain in state.withLock({ Array($0.locals.values) }) { keychain.lock() }
+        let opened = try localKeychains()
+        var failures = opened.failures
+        for keychain in opened.found {
+            do throws(KeychainError) { try keychain.lockSession() } catch {
+                guard error.code != .notAvailable else { continue }
+                failures.append(SearchList.Failure(keychain: keychain.path, error: error))
+            }
+        }
+        return failures
     }
 
-    /// A slot for each reader; one that was there before keeps its PIN state.
-    private func slots(_ failures: inout [SearchList.Failure]) -> [TokenSlot] {
-        guard !drivers.isEmpty else { return [] }
+    // MARK: Cards
+
+    /// What is in a reader, in no connection with what else this process has there.
+    public func slot(of reader: any CardReader) -> TokenSlot {
+        TokenSlot(reader: reader, drivers: drivers, trace: trace)
+    }
+
+    /// A keychain for each reader, whose PIN state is that of the last call; and why there are none.
+    private func tokens() -> SearchList.Result<TokenKeychain> {
+        var result = SearchList.Result<TokenKeychain>()
+        guard !drivers.isEmpty else { return result }
         do throws(CardError) {
-            let readers = try PCSCReader.all()
-            return state.withLock { state in
-                state.slots = readers.reduce(into: [:]) { slots, reader in
-                    slots[reader.name] = state.slots[reader.name] ?? TokenSlot(reader: reader, drivers: drivers)
-                }
-                return readers.compactMap { state.slots[$0.name] }
+            let readers = try readers()
+            result.found = state.withLock { state in
+                let slots = readers.map { state.slots[$0.name] ?? slot(of: $0) }
+                state.slots = Dictionary(slots.map { ($0.name, $0) }) { first, _ in first }
+                return slots.map { TokenKeychain($0) }
             }
         } catch {
-            // A machine without a reader, or without the service for one, has its files.
-            if error.code != .noReader, error.code != .serviceUnavailable {
-                failures.append(SearchList.Failure(keychain: "smart cards", error: KeychainError(TokenError(error))))
+            if error.code != .noReader {
+                result.failures = [SearchList.Failure(keychain: "smart cards", error: KeychainError(TokenError(error)))]
             }
-            return []
         }
+        return result
     }
+}
+
+/// The keychains of a process at one moment.
+public struct PresentKeychains: Sendable {
+    public let process: ProcessKeychains
+    /// A keychain for each reader, in their order.
+    public var tokens: [TokenKeychain] = []
+    /// The files, in the order of the search list.
+    public var locals: [LocalKeychain] = []
+    /// Why others are missing; they hide nothing else.
+    public var failures: [SearchList.Failure] = []
+
+    public var searchList: SearchList { SearchList(tokens: tokens, locals: locals, failures: failures) }
 }

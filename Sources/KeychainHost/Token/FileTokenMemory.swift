@@ -86,6 +86,21 @@ public struct FileTokenMemory: TokenMemory {
     }
 }
 
+/// Where drivers remember what they read of cards, in folders of the user's.
+public struct TokenCaches: Sendable {
+    /// Facts about tokens.
+    public let tokens: FileTokenMemory
+    public let certificates: FileTokenMemory
+
+    /// - Parameter recalls: false to have everything found out, and remembered, anew.
+    public init(in directories: Directories, recalls: Bool = true) {
+        tokens = FileTokenMemory(directory: directories.cache + "/tokens", recalls: recalls)
+        certificates = FileTokenMemory(
+            directory: directories.cache + "/certificates", recalls: recalls, limit: FileTokenMemory.certificateLimit,
+            keyFile: directories.data + "/cache.key")
+    }
+}
+
 /// Small files that are this user's, and nobody else's to write.
 private enum OwnFile {
     /// The content; nil for an empty file, one of more than `limit` bytes, or one that another could have written.

@@ -37,8 +37,9 @@ struct BindKeychain: ParsableCommand {
             let rows = try opened.cardBindings().map { BindingRow(card: $0.label, token: $0.tokenID) }
             return try Listing.show(rows, json: output.json)
         }
-        let context = try authentication.context()
-        let token = try Session(cards, locals: false).onlyCard()
+        let session = try Session(cards, locals: false)
+        let context = try authentication.context(session.process)
+        let token = try session.onlyCard()
         try opened.unlock(use: "bind it to a card", authentication: context)
         let binding = try opened.bind(to: token, key: key, authentication: context)
         print("'\(binding.label)' opens '\(opened.name)' from now on.")

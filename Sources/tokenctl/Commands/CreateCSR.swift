@@ -27,7 +27,8 @@ struct CreateCSR: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        let key = try key.resolve(in: Session(cards))
+        let session = try Session(cards)
+        let key = try key.resolve(in: session)
         var request = CertificationRequest(
             subject: try DistinguishedName(commonName: commonName), publicKey: try PublicKey(spki: key.publicKey))
         request.subjectAlternativeNames = dns.map { .dns($0) } + email.map { .email($0) }
@@ -36,7 +37,7 @@ struct CreateCSR: ParsableCommand {
         let message = request.toBeSigned
         let input = try scheme.signsMessage ? message : Digest.hash(message, using: .sha256)
         let signature = try key.perform(
-            scheme.action(input), use: "sign a request", authentication: authentication.context())
+            scheme.action(input), use: "sign a request", authentication: authentication.context(session.process))
         let bytes = signature.bytes
         let der = try request.assemble(signature: bytes.indices.map { bytes[$0] }, algorithm: algorithm)
         try Output(path: output).write(Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8))

@@ -28,7 +28,7 @@ struct DumpKeychain: ParsableCommand {
         guard !output.json else {
             return try Listing.showJSON(items.map { ItemText.JSONItem($0, keychain: session.location(of: $0)) })
         }
-        let context = try authentication.context()
+        let context = try authentication.context(session.process)
         for item in items {
             try ItemText.show(item, in: session.location(of: item))
             if access { print(DumpKeychain.access(to: item)) }

@@ -132,7 +132,7 @@ struct Export: ParsableCommand {
     // MARK: What only goes out encrypted
 
     private func privateKeys(_ items: [Item], _ session: Session) throws -> [UInt8] {
-        let context = try authentication.context()
+        let context = try authentication.context(session.process)
         let keys = try items.map { (try privateKey($0, session, context), $0.label ?? "") }
         let passphrase = try passphrase(for: "the exported keys", context)
         var text: [UInt8] = []
@@ -158,7 +158,7 @@ struct Export: ParsableCommand {
         guard identities.count == 1 else {
             throw CommandError("more than one identity matches", advice: "choose one with -c")
         }
-        let context = try authentication.context()
+        let context = try authentication.context(session.process)
         let key = try privateKey(identity.key, session, context)
         let bag = try PKCS12.create(
             key: key, certificate: Certificate(der: der), friendlyName: identity.certificate.label,

@@ -55,8 +55,8 @@ struct ItemCommand: ParsableCommand {
     func run() throws {
         let session = try Session(cards)
         let keychains = KeychainSession(
-            searchList: session.searchList, defaultKeychain: try? LocalKeychain.named(nil),
-            authentication: try authentication.context())
+            searchList: session.searchList, defaultKeychain: try? session.process.defaultKeychain(),
+            authentication: try authentication.context(session.process))
         var query = try ItemArguments.dictionary(pairs)
         if add {
             query["v_Data"] = try secret()

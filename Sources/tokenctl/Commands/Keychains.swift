@@ -77,9 +77,8 @@ struct UnlockKeychain: ParsableCommand {
     private func unlock(_ opened: LocalKeychain) throws {
         if let password { return try opened.unlock(password: SecretArgument.secret(password)) }
         guard withoutPassword else {
-            // Readers are looked into only where a card can open it.
-            let tokens = try opened.cardBindings().isEmpty ? [] : Session(cards, locals: false).tokens
-            return try opened.unlock(use: "unlock it", authentication: authentication.context(cards: tokens))
+            return try opened.unlock(
+                use: "unlock it", authentication: authentication.context(ProcessKeychains(cards)))
         }
         guard try opened.unlockFromSession() else {
             throw KeychainError(
@@ -110,13 +109,9 @@ struct LockKeychain: ParsableCommand {
             }
             return
         }
-        let session = try Session(cards)
+        let session = try Session(cards, locals: false)
         var result = SearchList.Result<String>()
-        for keychain in session.locals {
-            do throws(KeychainError) { try keychain.lockSession() } catch {
-                result.failures.append(SearchList.Failure(keychain: keychain.name, error: error))
-            }
-        }
+        result.failures = try session.process.lockAll()
         for token in session.tokens where (try? token.identity()) ?? nil != nil {
             token.slot.disconnect(resetting: true)
         }

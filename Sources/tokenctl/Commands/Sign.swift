@@ -46,7 +46,7 @@ struct Sign: ParsableCommand {
         let scheme = signature.scheme(for: try PublicKey(spki: key.publicKey).kind)
         let bytes = scheme.signsMessage ? try input.whole() : try input.digest(signature.digest.algorithm)
         let result = try key.perform(
-            scheme.action(bytes), use: "sign \(input.name)", authentication: authentication.context())
+            scheme.action(bytes), use: "sign \(input.name)", authentication: authentication.context(session.process))
         try Output(path: output).write(result)
     }
 }
@@ -141,10 +141,12 @@ struct Decrypt: ParsableCommand {
     func run() throws {
         let input = try Input(file)
         let message = try input.whole()
-        let key = try key.resolve(in: Session(cards))
+        let session = try Session(cards)
+        let key = try key.resolve(in: session)
         let algorithm: TokenOperation.DecryptionAlgorithm = padding == .oaep ? .rsaOAEP(digest.algorithm) : .rsaPKCS1
         let plaintext = try key.perform(
-            .decrypt(algorithm, message), use: "decrypt \(input.name)", authentication: authentication.context())
+            .decrypt(algorithm, message), use: "decrypt \(input.name)",
+            authentication: authentication.context(session.process))
         try Output(path: output).write(plaintext, mode: 0o600)
     }
 }

@@ -43,7 +43,7 @@ struct Smartcards: ParsableCommand {
         }
 
         private static func known(_ name: String) throws -> String {
-            let names = Session.drivers().map(\.name)
+            let names = CardDrivers.names
             guard names.contains(name) else {
                 throw CommandError("there is no driver '\(name)'", advice: "there is \(names.joined(separator: ", "))")
             }

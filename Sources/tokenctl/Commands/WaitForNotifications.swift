@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
-internal import PIVDriver
 internal import TokenKit
 
 struct WaitForNotifications: ParsableCommand {
@@ -31,9 +30,8 @@ struct WaitForNotifications: ParsableCommand {
     }
 
     func run() throws {
-        let watch = KeychainWatch(.own) { reader in
-            TokenSlot(reader: PCSCReader(name: reader), drivers: [PIVDriver()])
-        }
+        let process = try ProcessKeychains()
+        let watch = KeychainWatch(.own) { process.slot(of: PCSCReader(name: $0)) }
         watch.run { event in
             // A closed pipe ends the watch.
             do { try show(WaitForNotifications.line(event)) } catch { Glibc.exit(0) }

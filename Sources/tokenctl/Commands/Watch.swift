@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
-internal import PIVDriver
 internal import TokenKit
 
 struct Watch: ParsableCommand {
@@ -21,8 +20,9 @@ struct Watch: ParsableCommand {
     }
 
     func run() throws {
+        let process = try ProcessKeychains()
         ReaderMonitor().run { event in
-            let line = Watch.line(event)
+            let line = Watch.line(event, process)
             // A closed pipe ends the watch.
             do { try show(line) } catch { Glibc.exit(0) }
         }
@@ -41,11 +41,11 @@ struct Watch: ParsableCommand {
         try Descriptor.write(text + "\n", to: STDOUT_FILENO)
     }
 
-    private static func line(_ event: ReaderEvent) -> Event {
+    private static func line(_ event: ReaderEvent, _ process: ProcessKeychains) -> Event {
         switch event {
         case .readerAdded(let reader): Event(event: "reader-added", reader: reader)
         case .readerRemoved(let reader): Event(event: "reader-removed", reader: reader)
-        case .cardInserted(let reader, _): inserted(reader)
+        case .cardInserted(let reader, _): inserted(process.slot(of: PCSCReader(name: reader)))
         case .cardMute(let reader): Event(event: "card-mute", reader: reader)
         case .cardRemoved(let reader): Event(event: "card-removed", reader: reader)
         case .serviceUnavailable(let error): Event(event: "service-unavailable", reason: error.reason)
@@ -53,16 +53,15 @@ struct Watch: ParsableCommand {
         }
     }
 
-    private static func inserted(_ reader: String) -> Event {
-        let slot = TokenSlot(reader: PCSCReader(name: reader), drivers: [PIVDriver()])
+    private static func inserted(_ slot: TokenSlot) -> Event {
         defer { slot.disconnect(resetting: false) }
         do throws(KeychainError) {
             let identity = try TokenKeychain(slot).identity()
             return Event(
-                event: "card-inserted", reader: reader, token: identity?.id.description, label: identity?.label,
+                event: "card-inserted", reader: slot.name, token: identity?.id.description, label: identity?.label,
                 reason: identity == nil ? "no driver knows it" : nil)
         } catch {
-            return Event(event: "card-inserted", reader: reader, reason: error.description)
+            return Event(event: "card-inserted", reader: slot.name, reason: error.description)
         }
     }
 }

@@ -57,7 +57,7 @@ struct TestUser {
         #expect(try preferences.searchList() == ["login", "archive", "work"].map(user.path))
         #expect(try preferences.defaultKeychain() == user.path("login"))
         #expect(try preferences.loginKeychain() == user.path("login"))
-        #expect(try preferences.open().keychains.map(\.name) == ["login", "archive", "work"])
+        #expect(try preferences.open().found.map(\.name) == ["login", "archive", "work"])
         #expect(user.settings == nil)
     }
 
@@ -185,16 +185,16 @@ struct TestUser {
         chmod(broken, 0o600)
         try preferences.setSearchList(["/nowhere/k", broken, good.path])
         let opened = try preferences.open()
-        #expect(opened.keychains.map(\.path) == [good.path])
+        #expect(opened.found.map(\.path) == [good.path])
         #expect(opened.failures.map(\.error.code) == [.noSuchKeychain, .invalidKeychain])
-        let list = SearchList(locals: opened.keychains, failures: opened.failures)
+        let list = SearchList(locals: opened.found, failures: opened.failures)
         #expect(try list.items(matching: Query(.certificate)).failures == opened.failures)
     }
 
     @Test func onlyIfEveryKeychainFailedTheSearchDoes() throws {
         try preferences.setSearchList(["/nowhere/a", "/nowhere/b"])
         let opened = try preferences.open()
-        let list = SearchList(locals: opened.keychains, failures: opened.failures)
+        let list = SearchList(locals: opened.found, failures: opened.failures)
         #expect(throws: KeychainError(.noSuchKeychain)) { try list.items(matching: Query(.certificate)) }
         #expect(try SearchList().items(matching: Query(.certificate)).found.isEmpty)
     }
@@ -209,7 +209,7 @@ struct TestUser {
         }
         let other = try LocalKeychain.open(keychains[0].path)
         #expect(try other.unlockFromSession())
-        let failures = try preferences.lockAll()
+        let failures = try ProcessKeychains(preferences).lockAll()
         #expect(failures.map(\.error.code) == [.noSuchKeychain])
         for keychain in keychains + [other] { #expect(keychain.isLocked) }
         #expect(try !other.unlockFromSession())
@@ -282,7 +282,7 @@ struct TestUser {
         try user.create("login")
         try user.write("nonsense\n", system: true)
         let opened = try preferences.open()
-        #expect(opened.keychains.map(\.name) == ["login"])
+        #expect(opened.found.map(\.name) == ["login"])
         #expect(opened.failures.map(\.error.code) == [.decode])
     }
 

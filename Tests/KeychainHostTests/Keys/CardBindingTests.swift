@@ -227,7 +227,8 @@ import VirtualCard
             #expect(person.requests.map(\.purpose) == [.password])
             #expect((person.requests.first?.failure != nil) == failed)
         }
-        let context = AuthenticationContext(cards: [try desk(name: "new").token])
+        let renewed = try desk(name: "new")
+        let context = AuthenticationContext(cards: [renewed.token])
         context.setCredential(.of("correct"), .password)
         let reopened = try local.reopened()
         try reopened.unlock(use: "read", authentication: context)

@@ -1,0 +1,130 @@
+import PIVDriver
+import Synchronization
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import KeychainHost
+
+/// A program's one way from readers and files to what it searches, with a card at the channel.
+@Suite struct ProcessKeychainsTests {
+    private let user: TestUser
+    private let lookups = Counter()
+
+    init() throws {
+        user = try TestUser()
+    }
+
+    /// How often the readers were looked for.
+    private final class Counter: Sendable {
+        let count = Atomic(0)
+    }
+
+    /// A program that starts anew.
+    private func process(_ readers: VirtualReader...) -> ProcessKeychains {
+        ProcessKeychains(
+            user.preferences, drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] },
+            readers: { [lookups] in
+                lookups.count.add(1, ordering: .relaxed)
+                return readers
+            })
+    }
+
+    private func findIdentities(_ process: ProcessKeychains) throws -> Int? {
+        let session = KeychainSession(searchList: try process.present().searchList)
+        let found = try session.copyMatching([
+            "class": .string("idnt"), "m_Limit": .string("m_LimitAll"), "r_Ref": .bool(true),
+        ])
+        if case .array(let identities) = found { return identities.count } else { return nil }
+    }
+
+    @Test func anIdentityOnACardIsFoundByTheCertificatesThatTheLastProgramRead() throws {
+        let reader = VirtualReader(card: try TestCard(profile: .genericShort, algorithm: .rsa2048).make())
+        #expect(try findIdentities(process(reader)) == 4)
+        let cold = reader.log.count
+        reader.clearLog()
+        let warm = process(reader)
+        #expect(try findIdentities(warm) == 4)
+        // SELECT, CHUID, four certificates, Key History; no continuation among them, which make up the rest of the cold ones.
+        #expect(reader.log.map(\.ins) == [0xA4] + Array(repeating: 0xCB, count: 6))
+        #expect(cold > 7)
+        reader.clearLog()
+        #expect(try findIdentities(warm) == 4)
+        #expect(reader.log.isEmpty)
+        // The command's way to the same, of which the dictionary is not to cost more.
+        _ = try process(reader).present().searchList.identities(matching: Query(.identity, limit: .all))
+        #expect(reader.log.count == 7)
+    }
+
+    @Test func whatIsMissingIsPartOfEverySearch() throws {
+        let login = try user.create("login")
+        try user.preferences.setSearchList([login.path, "/nowhere"])
+        let process = ProcessKeychains(
+            user.preferences, drivers: { _ in [PIVDriver()] },
+            readers: { () throws(CardError) in throw CardError(.serviceUnavailable, "no service") })
+        let present = try process.present()
+        #expect(present.failures.map(\.error.code) == [.notAvailable, .noSuchKeychain])
+        let result = try present.searchList.items(matching: Query(.certificate))
+        #expect(result.failures == present.failures)
+        #expect(try process.present(cards: false).failures.count == 1)
+        #expect(try process.present(locals: false).locals.isEmpty)
+        #expect(throws: KeychainError(.noSuchKeychain)) { try process.present(["/nowhere"]) }
+    }
+
+    @Test func aMachineWithoutAReaderMissesNothing() throws {
+        let none = ProcessKeychains(
+            user.preferences, drivers: { _ in [PIVDriver()] },
+            readers: { () throws(CardError) in throw CardError(.noReader, "none") })
+        #expect(try none.present().failures.isEmpty)
+        #expect(try process().present().failures.isEmpty)
+    }
+
+    @Test func withoutADriverNoReaderIsLookedFor() throws {
+        let process = ProcessKeychains(
+            user.preferences, readers: { () throws(CardError) in throw CardError(.serviceUnavailable, "no service") })
+        #expect(try process.present().failures.isEmpty)
+    }
+
+    @Test func whatWasVerifiedStaysSoFromCallToCall() throws {
+        let (first, second) = (VirtualReader(name: "A", card: try TestCard().make()), VirtualReader(name: "B"))
+        let process = process(first, second)
+        try #require(try process.present().tokens.first).verifyPIN(authentication: .owner)
+        let again = try process.present().tokens
+        #expect(again.map(\.name) == ["A", "B"])
+        #expect(try again[0].isUnlocked())
+        #expect(try !TokenKeychain(process.slot(of: first)).isUnlocked())
+    }
+
+    // MARK: Bound keychains
+
+    /// The login keychain with a password in it, locked, and bound to the card in a reader.
+    private func bound(_ reader: VirtualReader) throws -> ProcessKeychains {
+        let process = process(reader)
+        let login = try user.create("login")
+        try login.add(.genericPassword([.account: "anna"], secret: .of("s3cret")))
+        try login.bind(to: TokenKeychain(process.slot(of: reader)), authentication: .owner)
+        return process
+    }
+
+    @Test func aSecretOfABoundKeychainIsReadWithThePIN() throws {
+        let reader = VirtualReader(card: try TestCard(profile: .yubiKey57, slots: [.keyManagement]).make())
+        let process = try bound(reader)
+        let person = TypesInTurn("123456")
+        let session = KeychainSession(
+            searchList: try process.present(cards: false).searchList,
+            authentication: process.authentication(person))
+        let item = try #require(try session.items(matching: .genericPasswords).found.first)
+        #expect(try session.secret(of: item)?.copiedBytes == Array("s3cret".utf8))
+        #expect(person.requests.map(\.purpose) == [.pin])
+    }
+
+    @Test func readersAreLookedForOnlyWhereACardOpensTheKeychain() throws {
+        try user.create("login")
+        let process = process(VirtualReader())
+        let login = try #require(try process.localKeychains().found.first)
+        try login.unlock(use: "read it", authentication: process.authentication(TypesInTurn("p")))
+        #expect(!login.isLocked)
+        #expect(lookups.count.load(ordering: .relaxed) == 0)
+    }
+}
