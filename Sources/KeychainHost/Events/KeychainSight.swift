@@ -31,12 +31,18 @@ struct KeychainSight {
             if current != searchList { events.append(KeychainEvent(.listChanged)) }
             searchList = current
         }
-        let current = try? preferences.defaultKeychain()
-        if current != defaultKeychain {
-            events.append(KeychainEvent(.defaultChanged, location: current))
-            defaultKeychain = current
-        }
+        if hasNewDefault() { events.append(KeychainEvent(.defaultChanged, location: defaultKeychain)) }
         return events + changes()
+    }
+
+    private mutating func hasNewDefault() -> Bool {
+        let before = defaultKeychain
+        do throws(KeychainError) {
+            defaultKeychain = try preferences.defaultKeychain()
+        } catch {
+            if error.code == .noDefaultKeychain { defaultKeychain = nil }
+        }
+        return defaultKeychain != before
     }
 
     /// What the journals of the keychains have that was not read yet.

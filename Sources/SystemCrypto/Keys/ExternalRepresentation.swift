@@ -60,7 +60,9 @@ extension PrivateKey {
         case .rsa, .ecP256, .ecP384, .ecP521: break
         default: throw CryptoError(.unsupported, "PKCS#1 or SEC 1 of \(kind)")
         }
-        return try unsafe Secret(encoding: "private key") { unsafe i2d_PrivateKey(handle.pointer, $0) }
+        return try handle.writing { () throws(CryptoError) in
+            try unsafe Secret(encoding: "private key") { unsafe i2d_PrivateKey(handle.pointer, $0) }
+        }
     }
 
     /// The PEM text of OpenSSH's own format, unencrypted.

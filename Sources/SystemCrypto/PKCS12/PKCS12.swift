@@ -57,15 +57,17 @@ public struct PKCS12: Sendable {
         guard certificate.keyHash == key.publicKey.keyHash else { throw CryptoError(.invalidKey, "PKCS#12") }
         let terminated = try terminate(password)
         let others = try CertificateHandle.stack(of: chain)
-        let file = try unsafe terminated.bytes.withPointer { password, _ throws(CryptoError) in
-            try unsafe Handle("PKCS#12", release: PKCS12_free) { context in
-                unsafe PKCS12_create_ex(
-                    UnsafeRawPointer(password).assumingMemoryBound(to: CChar.self), friendlyName, key.handle.pointer,
-                    certificate.handle.pointer, others.pointer, NID_aes_256_cbc, NID_aes_256_cbc, max(iterations, 1),
-                    max(iterations, 1), 0, context, nil)
+        return try unsafe terminated.bytes.withPointer { password, _ throws(CryptoError) in
+            try key.handle.writing { () throws(CryptoError) in
+                let file = try unsafe Handle("PKCS#12", release: PKCS12_free) { context in
+                    unsafe PKCS12_create_ex(
+                        UnsafeRawPointer(password).assumingMemoryBound(to: CChar.self), friendlyName,
+                        key.handle.pointer, certificate.handle.pointer, others.pointer, NID_aes_256_cbc,
+                        NID_aes_256_cbc, max(iterations, 1), max(iterations, 1), 0, context, nil)
+                }
+                return try unsafe [UInt8](encoding: "PKCS#12") { unsafe i2d_PKCS12(file.pointer, $0) }
             }
         }
-        return try unsafe [UInt8](encoding: "PKCS#12") { unsafe i2d_PKCS12(file.pointer, $0) }
     }
 
     private static func terminate(_ password: borrowing Secret) throws(CryptoError) -> Secret {

@@ -127,7 +127,9 @@ final class Told: Sendable {
     @Test func manyChangesAreAllTold() throws {
         try watching {
             for number in 0..<200 { _ = try add("\(number)") }
-            #expect(told.wait(for: 200).count == 200)
+            let kinds = told.wait(for: 200).map(\.kind)
+            #expect(kinds.count == 200)
+            #expect(Set(kinds) == [.add])
         }
     }
 

@@ -41,6 +41,18 @@ import TokenKit
         #expect(try PrivateKey(encoded: key.algorithmEncoding()).publicKey == key.publicKey)
     }
 
+    /// The races that lose the curve are rare: many keys, each written by several threads at once.
+    @Test func aKeyThatManyThreadsWriteAtOnceKeepsItsCurve() async throws {
+        for _ in 0..<300 {
+            let key = try PrivateKey.generate(.ecP256)
+            let before = reveal(try key.algorithmEncoding())
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 { group.addTask { for _ in 0..<10 { _ = try? key.pkcs8() } } }
+            }
+            #expect(reveal(try key.algorithmEncoding()) == before)
+        }
+    }
+
     @Test(arguments: [KeyKind.ed25519, .x25519]) func otherKeysHaveNoFormatOfTheirOwn(kind: KeyKind) throws {
         let key = try TestKeys.key(kind)
         #expect(errorCode { () throws(CryptoError) in _ = try key.algorithmEncoding() } == .unsupported)
