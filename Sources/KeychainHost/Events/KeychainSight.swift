@@ -81,7 +81,7 @@ final class JournalReader {
         position = entries.last?.number ?? position
         return entries.map { entry in
             KeychainEvent(
-                entry.kind, keychain: KeychainIdentifier(local: opened.id), location: path, item: entry.item,
+                entry.kind, keychain: opened.identifier, location: path, item: entry.item,
                 process: entry.process)
         }
     }

@@ -45,7 +45,7 @@ public struct Item: Sendable, Hashable {
     /// The common name of a certificate's subject.
     public var commonName: String? {
         guard itemClass == .certificate, let der else { return nil }
-        return try? Certificate(der: der).commonName
+        return try? Certificate.commonName(inDER: der)
     }
 
     /// Whether this is a private key.

@@ -40,15 +40,15 @@ extension Query {
     private var needsCertificate: Bool {
         filters.contains { filter in
             switch filter {
-            case .subject, .emailAddress, .policy, .validOn: true
-            case .issuers, .hostOrSubdomain, .items: false
+            case .emailAddress, .policy, .validOn: true
+            case .subject, .issuers, .hostOrSubdomain, .items: false
             }
         }
     }
 
     private func accepts(_ filter: Filter, _ item: Item, _ certificate: Certificate?) -> Bool {
         switch filter {
-        case .subject(let match): certificate?.commonName.map { match.accepts($0, folding) } ?? false
+        case .subject(let match): item.commonName.map { match.accepts($0, folding) } ?? false
         case .emailAddress(let address):
             certificate?.emailAddresses.contains { !$0.isEmpty && $0.lowercased() == address.lowercased() } ?? false
         case .policy(let policy): certificate.map(policy.accepts) ?? false

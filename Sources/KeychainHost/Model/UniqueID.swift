@@ -23,7 +23,12 @@ public struct UniqueID: Sendable, Hashable {
 
     /// The bytes, most significant first.
     public var bytes: [UInt8] {
-        [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) } }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.byteCount)
+        for word in [high, low] {
+            for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: word >> shift)) }
+        }
+        return bytes
     }
 }
 

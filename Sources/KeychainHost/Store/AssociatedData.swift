@@ -14,7 +14,7 @@ struct AssociatedData {
     }
 
     mutating func append(number: Int64) {
-        bytes += Self.encode(number)
+        for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: number >> shift)) }
     }
 
     /// Adds every attribute with its kind, in the order of their codes.
@@ -23,16 +23,24 @@ struct AssociatedData {
         for (attribute, value) in attributes.sorted(by: { $0.key < $1.key }) {
             append(Array(attribute.rawValue.utf8))
             switch value {
-            case .string(let text): append([1] + Array(text.utf8))
-            case .data(let data): append([2] + data)
-            case .number(let number): append([3] + Self.encode(number))
-            case .bool(let flag): append([4, flag ? 1 : 0])
-            case .date(let seconds): append([5] + Self.encode(seconds))
+            case .string(let text): append(kind: 1, text.utf8)
+            case .data(let data): append(kind: 2, data)
+            case .number(let number): append(kind: 3, number)
+            case .bool(let flag): append(kind: 4, CollectionOfOne(flag ? 1 : 0))
+            case .date(let seconds): append(kind: 5, seconds)
             }
         }
     }
 
-    private static func encode(_ number: Int64) -> [UInt8] {
-        (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * Int64($0))) }
+    private mutating func append(kind: UInt8, _ value: some Collection<UInt8>) {
+        append(number: Int64(1 + value.count))
+        bytes.append(kind)
+        bytes += value
+    }
+
+    private mutating func append(kind: UInt8, _ number: Int64) {
+        append(number: 9)
+        bytes.append(kind)
+        append(number: number)
     }
 }

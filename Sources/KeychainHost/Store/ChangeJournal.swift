@@ -2,8 +2,10 @@ internal import Glibc
 
 /// What happened to a keychain, written in the same transaction, for every process that wants to know.
 enum ChangeJournal {
-    /// How many of the last entries are kept. Who has not looked for so long has missed the others.
-    static let maximumCount: Int64 = 1000
+    /// How many of the last entries are kept at least. Who has not looked for so long has missed the others.
+    static let minimumCount: Int64 = 1000
+    /// How many more there may be: to take away each by itself would cost every change another page.
+    static let surplus: Int64 = 128
 
     /// One entry.
     struct Entry: Sendable, Hashable {
@@ -19,7 +21,9 @@ enum ChangeJournal {
         try database.run(
             "INSERT INTO journal (kind, item, pid) VALUES (?, ?, ?)",
             [.integer(Int64(kind.rawValue)), SQLValue(item?.encoded()), .integer(Int64(getpid()))])
-        try database.run("DELETE FROM journal WHERE id <= (SELECT max(id) FROM journal) - \(maximumCount)")
+        let newest = database.lastInserted
+        guard newest.isMultiple(of: surplus) else { return }
+        try database.run("DELETE FROM journal WHERE id <= ?", [.integer(newest - minimumCount)])
     }
 
     /// The number of the newest entry.
@@ -30,7 +34,8 @@ enum ChangeJournal {
     /// The entries after one that is known, oldest first. What no program of this kind has written is left out.
     static func entries(after number: Int64, in database: borrowing Database) throws(SQLiteError) -> [Entry] {
         let rows = try database.prepare(
-            "SELECT id, kind, item, pid FROM journal WHERE id > ? ORDER BY id LIMIT \(maximumCount)", [.integer(number)]
+            "SELECT id, kind, item, pid FROM journal WHERE id > ? ORDER BY id LIMIT \(minimumCount + surplus)",
+            [.integer(number)]
         )
         var entries: [Entry] = []
         while try rows.step() {

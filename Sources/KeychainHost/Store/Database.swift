@@ -27,8 +27,8 @@ struct Database: ~Copyable {
         unsafe sqlite3_busy_timeout(handle, busyTimeout)
     }
 
+    // The statements end after the connection, which waits for them.
     deinit {
-        statements.close()
         unsafe sqlite3_close_v2(handle)
     }
 
@@ -51,6 +51,9 @@ struct Database: ~Copyable {
             || hasMoved == 0
     }
 
+    /// The number of the row that was inserted last. Wraps `sqlite3_last_insert_rowid`.
+    var lastInserted: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
+
     /// How many rows the last statement changed. Wraps `sqlite3_changes64`.
     var changes: Int64 { unsafe sqlite3_changes64(handle) }
 
@@ -64,9 +67,7 @@ struct Database: ~Copyable {
     /// Compiles one statement, or takes the one of an earlier time; its placeholders are bound to `values` in order.
     /// Wraps `sqlite3_prepare_v3`.
     func prepare(_ sql: String, _ values: [SQLValue] = []) throws(SQLiteError) -> Statement {
-        if let kept = unsafe statements.take(sql) {
-            return try unsafe Statement(kept, of: handle, sql: sql, values: values, cache: statements)
-        }
+        if let kept = statements.statement(sql) { return try unsafe Statement(kept, of: handle, values: values) }
         var compiled: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
         guard unsafe sqlite3_prepare_v3(handle, sql, -1, flags, &compiled, nil) == SQLITE_OK,
@@ -74,7 +75,9 @@ struct Database: ~Copyable {
         else {
             throw unsafe SQLiteError(last: handle, sql: sql)
         }
-        return try unsafe Statement(compiled, of: handle, sql: sql, values: values, cache: statements)
+        let statement = unsafe CompiledStatement(compiled, sql: sql)
+        statements.keep(statement)
+        return try unsafe Statement(statement, of: handle, values: values)
     }
 
     /// Runs one statement to its end and forgets its rows.

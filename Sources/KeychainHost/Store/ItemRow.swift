@@ -10,9 +10,9 @@ struct ItemRow {
     var sealed: [UInt8]?
 
     /// The public part.
-    func item(in keychain: UniqueID) -> Item {
+    func item(in keychain: KeychainIdentifier) -> Item {
         Item(
-            itemClass, attributes: attributes, keychain: KeychainIdentifier(local: keychain),
+            itemClass, attributes: attributes, keychain: keychain,
             reference: PersistentReference(itemClass, .local(id)), der: der)
     }
 

@@ -99,7 +99,7 @@ extension OpenKeychain {
     private func forEachStoredRow(
         of itemClass: ItemClass, _ body: (ItemRow) throws(KeychainError) -> Void
     ) throws(KeychainError) {
-        let columns = ItemColumns(itemClass: itemClass)
+        let columns = itemClass.columns
         let query = try Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
         let (sql, values) = columns.select(query)
         let rows = try KeychainError.mapping { () throws(SQLiteError) in try database.prepare(sql, values) }

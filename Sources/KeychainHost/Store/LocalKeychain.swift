@@ -27,7 +27,7 @@ public final class LocalKeychain: Sendable {
 
     private init(_ opened: consuming sending OpenKeychain, path: String) {
         self.path = path
-        identifier = KeychainIdentifier(local: opened.id)
+        identifier = opened.identifier
         isReadOnly = opened.database.isReadOnly
         state = Mutex(opened)
     }

@@ -20,6 +20,7 @@ extension OpenKeychain {
         try Migrations.apply(to: database)
         let settings = try KeychainSettings(readingFrom: database)
         id = try WrappedKey(readingFrom: database).keychain
+        identifier = KeychainIdentifier(local: id)
         self.database = database
         self.clock = clock
         self.uptime = uptime

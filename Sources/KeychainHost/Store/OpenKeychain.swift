@@ -4,6 +4,8 @@ internal import TokenKit
 struct OpenKeychain: ~Copyable {
     let database: Database
     let id: UniqueID
+    /// What items give as their keychain.
+    let identifier: KeychainIdentifier
     /// The keychain's key; nil while it is locked.
     var key: Secret?
     /// For how long it is to be there.
@@ -22,7 +24,7 @@ struct OpenKeychain: ~Copyable {
         var result = SearchResult()
         try forEachRow(query) { row throws(KeychainError) in
             do throws(KeychainError) {
-                let item = try row().item(in: id)
+                let item = try row().item(in: identifier)
                 if query.matches(item) { result.items.append(item) }
             } catch {
                 result.damaged.append(error)
@@ -34,7 +36,7 @@ struct OpenKeychain: ~Copyable {
 
     /// How SQLite gets to the rows of a query. Wraps `EXPLAIN QUERY PLAN`.
     func plan(for query: Query) throws(SQLiteError) -> [String] {
-        let (sql, values) = ItemColumns(itemClass: query.itemClass).select(query)
+        let (sql, values) = query.itemClass.columns.select(query)
         let statement = try database.prepare("EXPLAIN QUERY PLAN " + sql, values)
         var plan: [String] = []
         while try statement.step() { if case .text(let step) = statement[3] { plan.append(step) } }
@@ -77,12 +79,12 @@ struct OpenKeychain: ~Copyable {
         case .some(let secret): try seal(secret, into: &row)
         case .none: break
         }
-        let (sql, values) = ItemColumns(itemClass: new.itemClass).insert(row)
+        let (sql, values) = new.itemClass.columns.insert(row)
         return try database.writing { () throws(KeychainError) in
             try checkPasscode(row)
             try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
             try note(.add, row)
-            return row.item(in: id)
+            return row.item(in: identifier)
         }
     }
 
@@ -93,7 +95,7 @@ struct OpenKeychain: ~Copyable {
         try checkWritable()
         try checkSelection(query)
         let attributes = try changes.checked(for: query.itemClass)
-        let columns = ItemColumns(itemClass: query.itemClass)
+        let columns = query.itemClass.columns
         return try database.writing { () throws(KeychainError) in
             let found = try matchingRows(query)
             for row in found {
@@ -122,7 +124,7 @@ struct OpenKeychain: ~Copyable {
 
     /// Deletes every item a query finds, in the transaction that is going on.
     func remove(_ query: Query) throws(KeychainError) -> Int {
-        let delete = ItemColumns(itemClass: query.itemClass).delete
+        let delete = query.itemClass.columns.delete
         let found = try matchingRows(query)
         for row in found {
             try KeychainError.mapping { () throws(SQLiteError) in try database.run(delete, [.blob(row.id.bytes)]) }
@@ -137,8 +139,8 @@ struct OpenKeychain: ~Copyable {
     private func forEachRow(
         _ query: Query, _ body: (() throws(KeychainError) -> ItemRow) throws(KeychainError) -> Bool
     ) throws(KeychainError) {
-        guard query.itemClass != .identity, query.includes(KeychainIdentifier(local: id)) else { return }
-        let columns = ItemColumns(itemClass: query.itemClass)
+        guard query.itemClass != .identity, query.includes(identifier) else { return }
+        let columns = query.itemClass.columns
         let (sql, values) = columns.select(query)
         let statement = try KeychainError.mapping { () throws(SQLiteError) in try database.prepare(sql, values) }
         while try KeychainError.mapping({ () throws(SQLiteError) in try statement.step() }) {
@@ -150,7 +152,7 @@ struct OpenKeychain: ~Copyable {
         var rows: [ItemRow] = []
         try forEachRow(query) { row throws(KeychainError) in
             // A damaged row is not what the query means; it must not keep the others from being changed.
-            if let row = try? row(), query.matches(row.item(in: id)) { rows.append(row) }
+            if let row = try? row(), query.matches(row.item(in: identifier)) { rows.append(row) }
             return true
         }
         return rows

@@ -46,10 +46,10 @@ extension KeychainError {
 extension Database {
     /// Runs `body` as one write, after waiting for other writers; all of it happens or nothing.
     func writing<Result>(_ body: () throws(KeychainError) -> Result) throws(KeychainError) -> Result {
-        try KeychainError.mapping { () throws(SQLiteError) in try execute("BEGIN IMMEDIATE") }
+        try KeychainError.mapping { () throws(SQLiteError) in try run("BEGIN IMMEDIATE") }
         do {
             let result = try body()
-            try KeychainError.mapping { () throws(SQLiteError) in try execute("COMMIT") }
+            try KeychainError.mapping { () throws(SQLiteError) in try run("COMMIT") }
             return result
         } catch {
             // Some failures end the transaction by themselves; a second end is then refused and means nothing.

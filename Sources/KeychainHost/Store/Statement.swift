@@ -3,26 +3,25 @@ internal import CSQLite
 /// A compiled SQL statement with its values bound, and the row it stands on.
 @safe
 struct Statement: ~Copyable {
-    private let handle: OpaquePointer
+    private let compiled: CompiledStatement
     private let database: OpaquePointer
-    private let sql: String
-    private let cache: StatementCache
+    private var handle: OpaquePointer { unsafe compiled.handle }
+    private var sql: String { compiled.sql }
 
-    /// Takes over `handle`. The connection outlives it: `sqlite3_close_v2` waits for the last statement.
+    /// Borrows a statement that nobody else uses. The connection outlives it: `sqlite3_close_v2` waits for the last one.
     init(
-        _ handle: OpaquePointer, of database: OpaquePointer, sql: String, values: [SQLValue], cache: StatementCache
+        _ compiled: CompiledStatement, of database: OpaquePointer, values: [SQLValue]
     ) throws(SQLiteError) {
-        unsafe self.handle = handle
+        self.compiled = compiled
         unsafe self.database = database
-        self.sql = sql
-        self.cache = cache
+        compiled.isInUse = true
         for (index, value) in values.enumerated() {
             try bind(value, at: Int32(truncatingIfNeeded: index + 1))
         }
     }
 
     deinit {
-        unsafe cache.keep(handle, sql)
+        compiled.giveBack()
     }
 
     /// Moves to the next row; false after the last. Wraps `sqlite3_step`.
@@ -40,15 +39,26 @@ struct Statement: ~Copyable {
         case SQLITE_NULL: .null
         case SQLITE_INTEGER: .integer(unsafe sqlite3_column_int64(handle, column))
         case SQLITE_BLOB: .blob(bytes(at: column))
-        case SQLITE_TEXT: String(validating: bytes(at: column), as: UTF8.self).map { .text($0) } ?? .foreign
+        case SQLITE_TEXT: text(at: column).map { .text($0) } ?? .foreign
         default: .foreign
         }
     }
 
-    private func bytes(at column: Int32) -> [UInt8] {
-        guard let start = unsafe sqlite3_column_blob(handle, column) else { return [] }
-        let count = Int(unsafe sqlite3_column_bytes(handle, column))
-        return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+    /// Whether a column of the current row is NULL.
+    func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+    private func bytes(at column: Int32) -> [UInt8] { unsafe [UInt8](buffer(at: column)) }
+
+    private func text(at column: Int32) -> String? {
+        let bytes = unsafe buffer(at: column).bindMemory(to: UInt8.self)
+        guard let text = try? unsafe UTF8Span(validating: bytes.span) else { return nil }
+        return String(copying: text)
+    }
+
+    /// The bytes of a column until the next step.
+    private func buffer(at column: Int32) -> UnsafeRawBufferPointer {
+        let start = unsafe sqlite3_column_blob(handle, column)
+        return unsafe UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
     }
 
     private func bind(_ value: SQLValue, at index: Int32) throws(SQLiteError) {
@@ -70,33 +80,46 @@ struct Statement: ~Copyable {
     }
 }
 
+/// A statement as SQLite has compiled it, with room for values.
+@safe
+final class CompiledStatement {
+    let handle: OpaquePointer
+    let sql: String
+    var isInUse = false
+
+    /// Takes over `handle`.
+    init(_ handle: OpaquePointer, sql: String) {
+        unsafe self.handle = handle
+        self.sql = sql
+    }
+
+    deinit {
+        unsafe sqlite3_finalize(handle)
+    }
+
+    /// Forgets values and rows. Wraps `sqlite3_reset` and `sqlite3_clear_bindings`.
+    func giveBack() {
+        unsafe sqlite3_reset(handle)
+        unsafe sqlite3_clear_bindings(handle)
+        isInUse = false
+    }
+}
+
 /// Compiled statements that wait for their next use: compiling takes longer than most searches. One connection's, and so
 /// for one thread at a time.
-@safe
 final class StatementCache {
     /// More kinds of statements than programs have searches.
     private static let capacity = 32
 
-    private var kept: [String: OpaquePointer] = unsafe [:]
-    private var isClosed = false
+    private var kept: [String: CompiledStatement] = [:]
 
-    /// The statement of a text, which is nobody else's from here on.
-    func take(_ sql: String) -> OpaquePointer? { unsafe kept.removeValue(forKey: sql) }
-
-    /// Resets a statement and keeps it. Wraps `sqlite3_reset` and `sqlite3_clear_bindings`.
-    func keep(_ statement: OpaquePointer, _ sql: String) {
-        unsafe sqlite3_reset(statement)
-        unsafe sqlite3_clear_bindings(statement)
-        guard !isClosed, unsafe kept[sql] == nil, unsafe kept.count < Self.capacity else {
-            unsafe sqlite3_finalize(statement)
-            return
-        }
-        unsafe kept[sql] = unsafe statement
+    /// The statement of a text, or nil where there is none that is free.
+    func statement(_ sql: String) -> CompiledStatement? {
+        kept[sql].flatMap { $0.isInUse ? nil : $0 }
     }
 
-    /// Ends all of them.
-    func close() {
-        while let entry = unsafe kept.popFirst() { unsafe sqlite3_finalize(entry.value) }
-        isClosed = true
+    /// Keeps a statement beyond its first use.
+    func keep(_ statement: CompiledStatement) {
+        if kept.count < Self.capacity, kept[statement.sql] == nil { kept[statement.sql] = statement }
     }
 }

@@ -7,6 +7,13 @@ extension Certificate {
     /// The most specific common name of the subject.
     public var commonName: String? { subject.commonName }
 
+    /// The last common name of the subject, read without the rest of the certificate: for a look at thousands of them.
+    ///
+    /// - Throws: `malformed` where there is none to read. Bytes that give a name may still be no certificate.
+    public static func commonName(inDER der: [UInt8]) throws(CryptoError) -> String? {
+        try DistinguishedName.commonName(in: CertificateFields.subject(of: der))
+    }
+
     /// The subject's alternative names; none where the extension cannot be read.
     public var subjectAlternativeNames: [GeneralName] {
         extensionValue(.subjectAlternativeName).flatMap { try? GeneralName.parse($0) } ?? []

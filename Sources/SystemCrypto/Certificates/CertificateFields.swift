@@ -43,6 +43,18 @@ struct CertificateFields {
         try fields.finish()
     }
 
+    /// The subject alone.
+    static func subject(of der: [UInt8]) throws(CryptoError) -> [UInt8] {
+        var outer = DERReader(der[...])
+        var certificate = try outer.read(DER.Tag.sequence).reader
+        var fields = try certificate.read(DER.Tag.sequence).reader
+        _ = try fields.readOptional(DER.Tag.context(0))
+        _ = try fields.read(DER.Tag.integer)
+        // Signature algorithm, issuer, validity.
+        for _ in 0..<3 { _ = try fields.read(DER.Tag.sequence) }
+        return Array(try fields.read(DER.Tag.sequence).encoded)
+    }
+
     private static func version(_ element: DERElement?) throws(CryptoError) -> Int {
         guard var reader = element?.reader else { return 1 }
         let number = try reader.read(DER.Tag.integer).content

@@ -16,17 +16,7 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
 
     /// - Throws: `malformed` for anything but the DER of one `Name`.
     public init(der: [UInt8]) throws(CryptoError) {
-        let name = try unsafe Handle("name", failing: .malformed, release: X509_NAME_free) { _ in
-            unsafe der.span.withPointer { start, count in
-                var cursor: UnsafePointer<UInt8>? = unsafe start
-                let name = unsafe d2i_X509_NAME(nil, &cursor, count)
-                guard unsafe cursor == start + count else {
-                    unsafe X509_NAME_free(name)
-                    return nil
-                }
-                return unsafe name
-            }
-        }
+        let name = try DistinguishedName.read(der)
         self.der = der
         description = (try? DistinguishedName.text(of: name)) ?? DisplayText.hexadecimal(der)
         commonName = DistinguishedName.values(NID_commonName, of: name).last
@@ -38,6 +28,28 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
     public init(commonName: String) throws(CryptoError) {
         let attribute = DER.sequence([DER.objectIdentifier("2.5.4.3"), DER.utf8String(commonName)])
         try self.init(der: DER.sequence([DER.element(DER.Tag.set, attribute)]))
+    }
+
+    /// The most specific common name alone; nil where there is none.
+    ///
+    /// - Throws: `malformed` for anything but the DER of one `Name`.
+    static func commonName(in der: [UInt8]) throws(CryptoError) -> String? {
+        values(NID_commonName, of: try read(der)).last
+    }
+
+    /// Wraps `d2i_X509_NAME`.
+    private static func read(_ der: [UInt8]) throws(CryptoError) -> Handle {
+        try unsafe Handle("name", failing: .malformed, release: X509_NAME_free) { _ in
+            unsafe der.span.withPointer { start, count in
+                var cursor: UnsafePointer<UInt8>? = unsafe start
+                let name = unsafe d2i_X509_NAME(nil, &cursor, count)
+                guard unsafe cursor == start + count else {
+                    unsafe X509_NAME_free(name)
+                    return nil
+                }
+                return unsafe name
+            }
+        }
     }
 
     /// Whether it is a name of no parts.

@@ -2,13 +2,13 @@
 public enum Hex {
     /// Two upper-case digits a byte, no separators.
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        var text = ""
+        var text: [UInt8] = []
         text.reserveCapacity(bytes.underestimatedCount * 2)
         for byte in bytes {
-            text.unicodeScalars.append(digit(byte >> 4))
-            text.unicodeScalars.append(digit(byte & 0x0F))
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 0x0F))
         }
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// The bytes of hexadecimal text; white space and colons between bytes are passed over.
@@ -31,9 +31,7 @@ public enum Hex {
         return high == nil ? bytes : nil
     }
 
-    private static func digit(_ nibble: UInt8) -> Unicode.Scalar {
-        Unicode.Scalar(nibble < 10 ? nibble + 0x30 : nibble + 0x37)
-    }
+    private static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? nibble + 0x30 : nibble + 0x37 }
 
     private static func value(of character: UInt8) -> UInt8? {
         switch character {

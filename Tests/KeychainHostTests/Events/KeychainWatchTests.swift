@@ -127,9 +127,8 @@ final class Told: Sendable {
     @Test func manyChangesAreAllTold() throws {
         try watching {
             for number in 0..<200 { _ = try add("\(number)") }
-            let kinds = told.wait(for: 200).map(\.kind)
-            #expect(kinds.count == 200)
-            #expect(Set(kinds) == [.add])
+            // Cards of other tests may be told of as well: they belong to the process.
+            #expect(told.wait(for: 200) { $0.kind == .add }.count == 200)
         }
     }
 

@@ -22,7 +22,7 @@ import TokenKit
     @Test(arguments: classes)
     func everyAttributeHasItsColumnAndEveryColumnItsAttribute(itemClass: ItemClass) throws {
         let columns = try rows("SELECT name FROM pragma_table_info('\(itemClass.rawValue)')", column: 0)
-        let attributes = ItemColumns(itemClass: itemClass).attributes.map(\.rawValue)
+        let attributes = itemClass.columns.attributes.map(\.rawValue)
         #expect(Set(columns) == Set(attributes + ["id", "uuid", "der", "sealed"]))
         #expect(columns.count == attributes.count + 4)
     }

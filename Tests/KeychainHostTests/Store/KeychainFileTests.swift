@@ -233,7 +233,7 @@ private func entries(_ folder: String) -> [String] {
         while try statement.step() {
             if case .text(let name) = statement[0] { columns.insert(name) }
         }
-        let expected = ItemColumns(itemClass: itemClass).attributes.map(\.rawValue) + ["id", "uuid", "der", "sealed"]
+        let expected = itemClass.columns.attributes.map(\.rawValue) + ["id", "uuid", "der", "sealed"]
         #expect(columns == Set(expected))
     }
 
@@ -248,7 +248,7 @@ private func entries(_ folder: String) -> [String] {
         ] as [(ItemClass, Attributes)])
     func commonSearchesUseAnIndex(itemClass: ItemClass, attributes: Attributes) throws {
         let test = try TestKeychain()
-        let (sql, values) = try ItemColumns(itemClass: itemClass).select(Query(itemClass, attributes))
+        let (sql, values) = try itemClass.columns.select(Query(itemClass, attributes))
         let database = try test.database()
         let plan = try database.prepare("EXPLAIN QUERY PLAN " + sql, values)
         var lines: [String] = []

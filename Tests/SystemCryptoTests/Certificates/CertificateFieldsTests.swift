@@ -36,6 +36,21 @@ import TokenKit
         }
     }
 
+    @Test func theCommonNameIsReadAlone() throws {
+        var parts = try Parts()
+        #expect(try Certificate.commonName(inDER: parts.der) == "subject")
+        for length in 0..<parts.der.count - parts.spki.count - 20 {
+            let code = errorCode { () throws(CryptoError) in
+                _ = try Certificate.commonName(inDER: Array(parts.der.prefix(length)))
+            }
+            #expect(code == .malformed, "\(length) bytes")
+        }
+        parts.version = []
+        #expect(try Certificate.commonName(inDER: parts.der) == "subject")
+        parts.subject = DER.sequence([])
+        #expect(try Certificate.commonName(inDER: parts.der) == nil)
+    }
+
     @Test func thePartsAreRead() throws {
         let parts = try Parts()
         let certificate = try Certificate(der: parts.der)

@@ -18,6 +18,7 @@ import TokenKit
             certificate.subject.description == "emailAddress=jo@subject.example,CN=Jö\\, the \\\"first\\\",O=Ünit,C=DE")
         #expect(certificate.subject == certificate.issuer && certificate.isSelfIssued)
         #expect(certificate.commonName == "Jö, the \"first\"")
+        #expect(try Certificate.commonName(inDER: certificate.der) == certificate.commonName)
         #expect(certificate.emailAddresses == ["jo@example.org", "jo@subject.example"])
         #expect(certificate.userPrincipalNames == ["jo@corp.example"])
         #expect(
