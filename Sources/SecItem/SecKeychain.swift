@@ -41,7 +41,7 @@ public func SecKeychainCreate(
         let chosen =
             promptUser
             ? try Keychains.authentication.prompter.ask(PromptRequest(.newPassword, subject: pathName))
-            : try unsafe secret(password, passwordLength)
+            : try unsafe Secret(callers: password, length: passwordLength)
         let created = try preferences.create(preferences.absolutePath(pathName), password: chosen)
         Keychains.process.adopt(created)
         unsafe keychain?.pointee = SecKeychain(path: created.path)
@@ -64,7 +64,7 @@ public func SecKeychainUnlock(
     status { () throws(KeychainError) in
         let opened = try openedOrDefault(keychain)
         guard usePassword else { return try opened.unlock(use: "unlock it", authentication: Keychains.authentication) }
-        try opened.unlock(password: unsafe secret(password, passwordLength))
+        try opened.unlock(password: unsafe Secret(callers: password, length: passwordLength))
     }
 }
 
@@ -79,13 +79,4 @@ public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
 private func openedOrDefault(_ keychain: SecKeychain?) throws(KeychainError) -> LocalKeychain {
     guard let keychain else { return try Keychains.process.defaultKeychain() }
     return try keychain.opened()
-}
-
-/// A secret of bytes that the caller keeps.
-private func secret(_ bytes: UnsafeRawPointer?, _ length: UInt32) throws(KeychainError) -> Secret {
-    guard let bytes = unsafe bytes else {
-        guard length == 0 else { throw KeychainError(.param, "there is a length but no password") }
-        return Secret(capacity: 0) { _ in }
-    }
-    return unsafe Secret(copying: Span(_unsafeStart: bytes.assumingMemoryBound(to: UInt8.self), count: Int(length)))
 }

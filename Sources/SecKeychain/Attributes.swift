@@ -42,7 +42,7 @@ extension SecKeychainAttribute {
         if name.type == .code, bytes.count == 4 {
             bytes = bytes.reduce(0 as UInt32) { $0 << 8 | UInt32($1) }.nativeOctets
         }
-        unsafe data = try Memory.copy(bytes)
+        unsafe data = try Memory.copy(bytes.span)
         unsafe length = UInt32(clamping: bytes.count)
     }
 

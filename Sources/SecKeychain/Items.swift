@@ -16,7 +16,7 @@ public func modifyAttributesAndData(
                 attributes[unsafe start[index].name] = try unsafe start[index].value(in: item.itemClass)
             }
         }
-        let password = unsafe data == nil ? nil : try unsafe secret(data, length)
+        let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
         let keychain = try reference.keychain.opened()
         try keychain.unlock(use: "change a password", authentication: Library.authentication)
         guard

@@ -2,6 +2,7 @@ public import CSecKeychain
 internal import Glibc
 internal import KeychainHost
 internal import Synchronization
+internal import TokenKit
 
 @c(SecKeychainOpen)
 public func openKeychain(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?)
@@ -23,7 +24,7 @@ public func createKeychain(
         let path = try unsafe path(pathName)
         let chosen =
             promptUser == 0
-            ? try unsafe secret(password, passwordLength)
+            ? try unsafe Secret(callers: password, length: passwordLength)
             : try Library.authentication.prompter.ask(PromptRequest(.newPassword, subject: path))
         let created = try Library.process.preferences.create(path, password: chosen)
         Library.process.adopt(created)
@@ -73,7 +74,7 @@ public func unlock(
     status { () throws(KeychainError) in
         let opened = try unsafe openedOrDefault(keychain)
         if usePassword == 0 { return try opened.unlock(use: "unlock it", authentication: Library.authentication) }
-        try opened.unlock(password: unsafe secret(password, passwordLength))
+        try opened.unlock(password: unsafe Secret(callers: password, length: passwordLength))
     }
 }
 

@@ -8,17 +8,8 @@ enum Memory {
     /// Keeps what follows aligned for any type.
     private static let headerLength = 16
 
-    /// A copy of a secret.
-    static func copy(_ secret: borrowing Secret) throws(KeychainError) -> UnsafeMutableRawPointer {
-        let memory = try unsafe allocate(secret.count)
-        unsafe secret.bytes.withUnsafeBytes { bytes in
-            if let start = bytes.baseAddress { unsafe memory.copyMemory(from: start, byteCount: bytes.count) }
-        }
-        return unsafe memory
-    }
-
-    /// A copy of bytes that are no secret.
-    static func copy(_ bytes: [UInt8]) throws(KeychainError) -> UnsafeMutableRawPointer {
+    /// A copy of bytes, secret or not.
+    static func copy(_ bytes: Span<UInt8>) throws(KeychainError) -> UnsafeMutableRawPointer {
         let memory = try unsafe allocate(bytes.count)
         unsafe bytes.withUnsafeBytes { bytes in
             if let start = bytes.baseAddress { unsafe memory.copyMemory(from: start, byteCount: bytes.count) }
@@ -41,16 +32,6 @@ enum Memory {
         unsafe explicit_bzero(memory, count)
         unsafe Glibc.free(block)
     }
-}
-
-/// A secret of bytes that the caller keeps.
-func secret(_ bytes: UnsafeRawPointer?, _ length: UInt32) throws(KeychainError) -> Secret {
-    let count = Int(length)
-    guard let bytes = unsafe bytes else {
-        guard count == 0 else { throw KeychainError(.param, "there is a length but no password") }
-        return Secret(capacity: 0) { _ in }
-    }
-    return unsafe Secret(copying: Span(_unsafeStart: bytes.assumingMemoryBound(to: UInt8.self), count: count))
 }
 
 /// A text of a length; nil for a null pointer. What is not UTF-8 stays bytes.

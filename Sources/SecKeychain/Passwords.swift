@@ -11,12 +11,10 @@ public func addGenericPassword(
     _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        var attributes: Attributes = [:]
-        attributes[.service] = unsafe value(serviceName, serviceNameLength)
-        attributes[.account] = unsafe value(accountName, accountNameLength)
+        var attributes = unsafe genericAttributes(serviceName, serviceNameLength, accountName, accountNameLength)
         attributes[.label] = attributes[.service]
-        try unsafe add(
-            .genericPassword(attributes, secret: secret(passwordData, passwordLength)), to: keychain, itemRef)
+        let password = try unsafe Secret(callers: passwordData, length: passwordLength)
+        try unsafe add(.genericPassword(attributes, secret: password), to: keychain, itemRef)
     }
 }
 
@@ -28,12 +26,20 @@ public func findGenericPassword(
     _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        var attributes: Attributes = [:]
-        attributes[.service] = unsafe value(serviceName, serviceNameLength)
-        attributes[.account] = unsafe value(accountName, accountNameLength)
         try unsafe find(
-            .genericPassword, attributes, in: keychainOrArray, passwordLength, passwordData, itemRef)
+            .genericPassword, genericAttributes(serviceName, serviceNameLength, accountName, accountNameLength),
+            in: keychainOrArray, passwordLength, passwordData, itemRef)
     }
+}
+
+private func genericAttributes(
+    _ service: UnsafePointer<CChar>?, _ serviceLength: UInt32, _ account: UnsafePointer<CChar>?,
+    _ accountLength: UInt32
+) -> Attributes {
+    var attributes: Attributes = [:]
+    attributes[.service] = unsafe value(service, serviceLength)
+    attributes[.account] = unsafe value(account, accountLength)
+    return attributes
 }
 
 // MARK: - Servers
@@ -47,14 +53,12 @@ public func addInternetPassword(
     _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        var attributes = internetAttributes(port, `protocol`, authenticationType)
-        attributes[.server] = unsafe value(serverName, serverNameLength)
-        attributes[.securityDomain] = unsafe value(securityDomain, securityDomainLength)
-        attributes[.account] = unsafe value(accountName, accountNameLength)
-        attributes[.path] = unsafe value(path, pathLength)
+        var attributes = unsafe internetAttributes(
+            serverName, serverNameLength, securityDomain, securityDomainLength, accountName, accountNameLength, path,
+            pathLength, port, `protocol`, authenticationType)
         attributes[.label] = attributes[.server]
-        try unsafe add(
-            .internetPassword(attributes, secret: secret(passwordData, passwordLength)), to: keychain, itemRef)
+        let password = try unsafe Secret(callers: passwordData, length: passwordLength)
+        try unsafe add(.internetPassword(attributes, secret: password), to: keychain, itemRef)
     }
 }
 
@@ -67,21 +71,25 @@ public func findInternetPassword(
     _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        var attributes = internetAttributes(port, `protocol`, authenticationType)
-        attributes[.server] = unsafe value(serverName, serverNameLength)
-        attributes[.securityDomain] = unsafe value(securityDomain, securityDomainLength)
-        attributes[.account] = unsafe value(accountName, accountNameLength)
-        attributes[.path] = unsafe value(path, pathLength)
+        let attributes = unsafe internetAttributes(
+            serverName, serverNameLength, securityDomain, securityDomainLength, accountName, accountNameLength, path,
+            pathLength, port, `protocol`, authenticationType)
         try unsafe find(
             .internetPassword, attributes, in: keychainOrArray, passwordLength, passwordData, itemRef)
     }
 }
 
-/// The attributes of which 0 stands for any.
+/// What was given; 0 stands for any number.
 private func internetAttributes(
+    _ server: UnsafePointer<CChar>?, _ serverLength: UInt32, _ domain: UnsafePointer<CChar>?, _ domainLength: UInt32,
+    _ account: UnsafePointer<CChar>?, _ accountLength: UInt32, _ path: UnsafePointer<CChar>?, _ pathLength: UInt32,
     _ port: UInt16, _ protocol: FourCharCode, _ authenticationType: FourCharCode
 ) -> Attributes {
     var attributes: Attributes = [:]
+    attributes[.server] = unsafe value(server, serverLength)
+    attributes[.securityDomain] = unsafe value(domain, domainLength)
+    attributes[.account] = unsafe value(account, accountLength)
+    attributes[.path] = unsafe value(path, pathLength)
     if port != 0 { attributes[.port] = .number(Int64(port)) }
     if `protocol` != 0 { attributes[.protocol] = .fourCharacters(`protocol`) }
     if authenticationType != 0 { attributes[.authenticationType] = .fourCharacters(authenticationType) }
@@ -140,5 +148,5 @@ func copyPassword(
     try keychain.unlock(use: "read a password", authentication: Library.authentication)
     let password = try keychain.secret(of: item.reference) ?? Secret(capacity: 0) { _ in }
     unsafe length?.pointee = UInt32(clamping: password.count)
-    if unsafe data != nil { unsafe data?.pointee = try Memory.copy(password) }
+    if unsafe data != nil { unsafe data?.pointee = try Memory.copy(password.bytes) }
 }

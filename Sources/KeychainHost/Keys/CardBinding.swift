@@ -20,24 +20,14 @@ public struct CardBinding: Sendable, Hashable {
     /// What the card's key is given: a ciphertext, or a public key.
     let exchange: [UInt8]
     let salt: [UInt8]
-    let wrapped: [UInt8]
+    var wrapped: [UInt8] = []
 
     /// The card, `piv:7b13d0e6-…`.
     public var tokenID: String { reference.tokenID ?? "" }
 
-    init(
-        reference: PersistentReference, label: String, publicKey: [UInt8], algorithm: KeyAlgorithm,
-        exchange: [UInt8], salt: [UInt8], wrapped: [UInt8]
-    ) {
-        self.reference = reference
-        self.label = label
-        self.publicKey = publicKey
-        self.algorithm = algorithm
-        self.exchange = exchange
-        self.salt = salt
-        self.wrapped = wrapped
-    }
+}
 
+extension CardBinding {
     /// Seals the key of a keychain for a card's key, whose public half is all that is needed for it.
     ///
     /// - Throws: `errSecParam` for a key that neither decrypts nor agrees.
@@ -54,12 +44,11 @@ public struct CardBinding: Sendable, Hashable {
             let publicKey = try PublicKey(spki: key.publicKey)
             let shared = try CardBinding.secret(for: publicKey, algorithm)
             let salt = try RandomBytes.make(count: CardBinding.saltLength)
-            let draft = CardBinding(
+            self.init(
                 reference: reference, label: label, publicKey: key.publicKey, algorithm: algorithm,
-                exchange: shared.exchange, salt: salt, wrapped: [])
-            self = draft.filled(
-                try SealedBox.seal(
-                    secret.bytes, key: draft.wrappingKey(shared.secret), authenticating: draft.data(keychain)))
+                exchange: shared.exchange, salt: salt)
+            wrapped = try SealedBox.seal(
+                secret.bytes, key: wrappingKey(shared.secret), authenticating: data(keychain))
         } catch {
             throw KeychainError(error)
         }
@@ -138,11 +127,5 @@ public struct CardBinding: Sendable, Hashable {
             data.append(part)
         }
         return data
-    }
-
-    private func filled(_ wrapped: [UInt8]) -> CardBinding {
-        CardBinding(
-            reference: reference, label: label, publicKey: publicKey, algorithm: algorithm, exchange: exchange,
-            salt: salt, wrapped: wrapped)
     }
 }

@@ -44,18 +44,9 @@ struct WrappedKey: Sendable, Hashable {
     let wrapped: [UInt8]
     /// Nothing, sealed under the key: tells whether a key from elsewhere is this keychain's.
     let check: [UInt8]
+}
 
-    init(
-        keychain: UniqueID, hasPassword: Bool, cost: ScryptCost, salt: [UInt8], wrapped: [UInt8], check: [UInt8]
-    ) {
-        self.keychain = keychain
-        self.hasPassword = hasPassword
-        self.cost = cost
-        self.salt = salt
-        self.wrapped = wrapped
-        self.check = check
-    }
-
+extension WrappedKey {
     /// Wraps `key` under `password`.
     ///
     /// - Throws: `errSecParam` for costs scrypt does not take.
@@ -63,15 +54,14 @@ struct WrappedKey: Sendable, Hashable {
         wrapping key: borrowing Secret, of keychain: UniqueID, password: borrowing Secret, cost: ScryptCost
     ) throws(KeychainError) {
         guard cost.isAcceptable else { throw KeychainError(.param, "scrypt does not take these costs") }
-        self.keychain = keychain
-        hasPassword = !password.isEmpty
-        self.cost = cost
         do {
-            salt = try RandomBytes.make(count: Self.saltLength)
+            let salt = try RandomBytes.make(count: Self.saltLength)
             let wrapping = try Self.deriveKey(password, salt: salt, cost: cost)
             let data = Self.wrappingData(keychain, cost: cost, salt: salt)
-            wrapped = try SealedBox.seal(key.bytes, key: wrapping, authenticating: data)
-            check = try SealedBox.seal([UInt8]().span, key: key, authenticating: Self.checkData(keychain))
+            self.init(
+                keychain: keychain, hasPassword: !password.isEmpty, cost: cost, salt: salt,
+                wrapped: try SealedBox.seal(key.bytes, key: wrapping, authenticating: data),
+                check: try SealedBox.seal([UInt8]().span, key: key, authenticating: Self.checkData(keychain)))
         } catch {
             throw KeychainError(error)
         }

@@ -55,19 +55,12 @@ public struct AbsentTokenKeychain: CardKeychain {
 }
 
 /// A private key on a card that is not in: what can be done without it is done, and for the rest it is asked for.
-struct AbsentTokenKey: KeychainKey {
+struct AbsentTokenKey: TokenObjectKey {
     let identity: TokenIdentity
     let object: TokenObject
     let key: TokenKey
 
     var keychainName: String { identity.label }
-    var name: String { object.id.rawValue }
-    var publicKey: [UInt8] { key.publicKey }
-    var certificate: [UInt8]? { object.certificate }
-
-    func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
-        key.offers(algorithm, for: operation)
-    }
 
     /// - Throws: `errSecInteractionRequired`, always.
     func perform(

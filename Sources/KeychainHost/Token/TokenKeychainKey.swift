@@ -1,14 +1,13 @@
 internal import SystemCrypto
 internal import TokenKit
 
-/// A private key on the card that was in a reader when the key was listed.
-struct TokenKeychainKey: KeychainKey {
-    let slot: TokenSlot
-    let insertion: TokenSlot.Insertion
-    let object: TokenObject
-    let key: TokenKey
+/// A private key on a card, be it in a reader or not.
+protocol TokenObjectKey: KeychainKey {
+    var object: TokenObject { get }
+    var key: TokenKey { get }
+}
 
-    var keychainName: String { slot.name }
+extension TokenObjectKey {
     var name: String { object.id.rawValue }
     var publicKey: [UInt8] { key.publicKey }
     var certificate: [UInt8]? { object.certificate }
@@ -16,6 +15,16 @@ struct TokenKeychainKey: KeychainKey {
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
         key.offers(algorithm, for: operation)
     }
+}
+
+/// A private key on the card that was in a reader when the key was listed.
+struct TokenKeychainKey: TokenObjectKey {
+    let slot: TokenSlot
+    let insertion: TokenSlot.Insertion
+    let object: TokenObject
+    let key: TokenKey
+
+    var keychainName: String { slot.name }
 
     /// Uses what was verified in this session where the key's policy lets it, else asks for the PIN and presents it in
     /// the transaction of the operation.

@@ -24,11 +24,9 @@ public enum CertificateTime {
 
     /// The time that the DER of a `Time` names. Wraps `ASN1_TIME_diff`.
     static func decode(_ element: DERElement) throws(CryptoError) -> Int64 {
-        let time = try unsafe Handle("time", failing: .malformed, release: release) { _ in
-            unsafe Array(element.encoded).span.withPointer { start, count in
-                var cursor: UnsafePointer<UInt8>? = unsafe start
-                return unsafe OpaquePointer(d2i_ASN1_TIME(nil, &cursor, count))
-            }
+        let der = Array(element.encoded)
+        let time = try unsafe Handle("time", parsing: der.span, release: release) {
+            unsafe OpaquePointer(d2i_ASN1_TIME(nil, $0, $1))
         }
         let epoch = try unsafe Handle("time", release: release) { _ in unsafe OpaquePointer(ASN1_TIME_set(nil, 0)) }
         var days: Int32 = 0

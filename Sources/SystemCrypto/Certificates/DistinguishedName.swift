@@ -39,17 +39,7 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
 
     /// Wraps `d2i_X509_NAME`.
     private static func read(_ der: [UInt8]) throws(CryptoError) -> Handle {
-        try unsafe Handle("name", failing: .malformed, release: X509_NAME_free) { _ in
-            unsafe der.span.withPointer { start, count in
-                var cursor: UnsafePointer<UInt8>? = unsafe start
-                let name = unsafe d2i_X509_NAME(nil, &cursor, count)
-                guard unsafe cursor == start + count else {
-                    unsafe X509_NAME_free(name)
-                    return nil
-                }
-                return unsafe name
-            }
-        }
+        try unsafe Handle("name", parsing: der.span, release: X509_NAME_free) { unsafe d2i_X509_NAME(nil, $0, $1) }
     }
 
     /// Whether it is a name of no parts.

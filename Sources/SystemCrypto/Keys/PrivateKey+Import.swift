@@ -91,34 +91,18 @@ enum PrivateKeyFormat {
 extension KeyHandle {
     /// Wraps `d2i_PKCS8_PRIV_KEY_INFO` and `EVP_PKCS82PKEY_ex`.
     convenience init(pkcs8 der: Span<UInt8>) throws(CryptoError) {
-        let info = try unsafe der.withPointer { start, count throws(CryptoError) in
-            try unsafe Handle("PKCS#8", failing: .malformed, release: PKCS8_PRIV_KEY_INFO_free) { _ in
-                var cursor: UnsafePointer<UInt8>? = unsafe start
-                let info = unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &cursor, count)
-                guard unsafe cursor == start + count else {
-                    unsafe PKCS8_PRIV_KEY_INFO_free(info)
-                    return nil
-                }
-                return unsafe info
-            }
-        }
-        try self.init(info)
+        try self.init(
+            unsafe Handle("PKCS#8", parsing: der, release: PKCS8_PRIV_KEY_INFO_free) {
+                unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1)
+            })
     }
 
     /// Wraps `PKCS8_decrypt_ex`.
     fileprivate convenience init(
         encryptedPKCS8 der: Span<UInt8>, password: borrowing Secret
     ) throws(CryptoError) {
-        let encrypted = try unsafe der.withPointer { start, count throws(CryptoError) in
-            try unsafe Handle("PKCS#8", failing: .malformed, release: X509_SIG_free) { _ in
-                var cursor: UnsafePointer<UInt8>? = unsafe start
-                let encrypted = unsafe d2i_X509_SIG(nil, &cursor, count)
-                guard unsafe cursor == start + count else {
-                    unsafe X509_SIG_free(encrypted)
-                    return nil
-                }
-                return unsafe encrypted
-            }
+        let encrypted = try unsafe Handle("PKCS#8", parsing: der, release: X509_SIG_free) {
+            unsafe d2i_X509_SIG(nil, $0, $1)
         }
         // Everything before PBES2 may need RC2 or single DES.
         if KeyHandle.encryption(of: encrypted) != NID_pbes2 { _ = OpenSSL.hasLegacyAlgorithms }
@@ -146,17 +130,7 @@ extension KeyHandle {
 
     /// A key in the format of its algorithm. Wraps `d2i_PrivateKey_ex`.
     fileprivate convenience init(_ der: Span<UInt8>, type: Int32) throws(CryptoError) {
-        try unsafe self.init("private key", failing: .malformed) { context in
-            unsafe der.withPointer { start, count in
-                var cursor: UnsafePointer<UInt8>? = unsafe start
-                let key = unsafe d2i_PrivateKey_ex(type, nil, &cursor, count, context, nil)
-                guard unsafe cursor == start + count else {
-                    unsafe EVP_PKEY_free(key)
-                    return nil
-                }
-                return unsafe key
-            }
-        }
+        try unsafe self.init("private key", parsing: der) { unsafe d2i_PrivateKey_ex(type, nil, $0, $1, $2, nil) }
     }
 
     /// - Throws: `invalidKey` for a public key of another scalar.

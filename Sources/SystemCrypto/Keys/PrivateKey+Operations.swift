@@ -9,12 +9,8 @@ extension PrivateKey {
     public func sign(digest: [UInt8], using algorithm: SignatureAlgorithm) throws(CryptoError) -> [UInt8] {
         try algorithm.check(kind: kind, digestCount: digest.count)
         if case .rsaPSS(_, _, nil) = algorithm { throw CryptoError(.invalidLength, "PSS salt") }
-        let operation = try handle.makeContext("sign")
-        let parameters = algorithm.parameters()
-        try unsafe parameters.withPointer { list throws(CryptoError) in
-            try unsafe OpenSSL.check("sign", failing: .unsupported) { _ in
-                unsafe EVP_PKEY_sign_init_ex(operation.pointer, list)
-            }
+        let operation = try unsafe handle.makeContext("sign", algorithm.parameters()) {
+            unsafe EVP_PKEY_sign_init_ex($0, $1)
         }
         return try unsafe digest.span.withPointer { digest, length throws(CryptoError) in
             try unsafe [UInt8](
@@ -85,12 +81,8 @@ extension PrivateKey {
     ) throws(CryptoError) -> Secret {
         guard case .rsa(let bits) = kind else { throw CryptoError(.unsupported, "RSA with \(kind)") }
         guard ciphertext.count == (bits + 7) / 8 else { throw CryptoError(.invalidLength, "RSA block") }
-        let operation = try handle.makeContext("RSA")
-        let parameters = encryption.parameters()
-        try unsafe parameters.withPointer { list throws(CryptoError) in
-            try unsafe OpenSSL.check("RSA", failing: .unsupported) { _ in
-                unsafe EVP_PKEY_decrypt_init_ex(operation.pointer, list)
-            }
+        let operation = try unsafe handle.makeContext("RSA", encryption.parameters()) {
+            unsafe EVP_PKEY_decrypt_init_ex($0, $1)
         }
         return try unsafe ciphertext.span.withPointer { input, length throws(CryptoError) in
             try unsafe Secret(capacity: length, "RSA", failing: code) { _, start, count in

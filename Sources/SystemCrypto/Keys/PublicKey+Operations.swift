@@ -11,12 +11,8 @@ extension PublicKey {
         _ signature: [UInt8], digest: [UInt8], using algorithm: SignatureAlgorithm
     ) throws(CryptoError) -> Bool {
         try algorithm.check(kind: kind, digestCount: digest.count)
-        let operation = try handle.makeContext("verify")
-        let parameters = algorithm.parameters()
-        try unsafe parameters.withPointer { list throws(CryptoError) in
-            try unsafe OpenSSL.check("verify", failing: .unsupported) { _ in
-                unsafe EVP_PKEY_verify_init_ex(operation.pointer, list)
-            }
+        let operation = try unsafe handle.makeContext("verify", algorithm.parameters()) {
+            unsafe EVP_PKEY_verify_init_ex($0, $1)
         }
         return try unsafe OpenSSL.call("verify") { _ in
             unsafe signature.span.withPointer { signature, signatureLength in
@@ -48,12 +44,8 @@ extension PublicKey {
     /// - Throws: `unsupported` for another kind of key, `invalidLength` for a plaintext that does not fit.
     public func encrypt(_ plaintext: Span<UInt8>, using encryption: RSAEncryption) throws(CryptoError) -> [UInt8] {
         guard case .rsa(let bits) = kind else { throw CryptoError(.unsupported, "encryption with \(kind)") }
-        let operation = try handle.makeContext("RSA encryption")
-        let parameters = encryption.parameters()
-        try unsafe parameters.withPointer { list throws(CryptoError) in
-            try unsafe OpenSSL.check("RSA encryption", failing: .unsupported) { _ in
-                unsafe EVP_PKEY_encrypt_init_ex(operation.pointer, list)
-            }
+        let operation = try unsafe handle.makeContext("RSA encryption", encryption.parameters()) {
+            unsafe EVP_PKEY_encrypt_init_ex($0, $1)
         }
         return try unsafe plaintext.withPointer { plaintext, length throws(CryptoError) in
             try unsafe [UInt8](

@@ -112,16 +112,6 @@ public struct PublicKey: Sendable, Hashable {
 extension KeyHandle {
     /// Wraps `d2i_PUBKEY_ex`.
     convenience init(spki: [UInt8]) throws(CryptoError) {
-        try unsafe self.init("public key", failing: .malformed) { context in
-            unsafe spki.span.withPointer { start, count in
-                var cursor: UnsafePointer<UInt8>? = unsafe start
-                let key = unsafe d2i_PUBKEY_ex(nil, &cursor, count, context, nil)
-                guard unsafe cursor == start + count else {
-                    unsafe EVP_PKEY_free(key)
-                    return nil
-                }
-                return unsafe key
-            }
-        }
+        try unsafe self.init("public key", parsing: spki.span) { unsafe d2i_PUBKEY_ex(nil, $0, $1, $2, nil) }
     }
 }

@@ -42,16 +42,9 @@ extension Array where Element == UInt8 {
     }
 
     /// The DER that an `i2d_` function writes.
-    init(
-        encoding operation: String, _ body: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
-    ) throws(CryptoError) {
-        let length = try unsafe OpenSSL.call(operation) { _ in
-            let length = body(nil)
-            return length > 0 ? Int(length) : nil
-        }
-        try unsafe self.init(capacity: length, operation) { _, start, count in
-            var cursor: UnsafeMutablePointer<UInt8>? = unsafe start
-            return unsafe body(&cursor) == count
+    init(encoding operation: String, _ body: Encoder) throws(CryptoError) {
+        try unsafe self.init(capacity: encodedLength(operation, body), operation) { _, start, count in
+            unsafe writeEncoding(body, to: start, count)
         }
     }
 }
@@ -75,16 +68,24 @@ extension Secret {
     }
 
     /// The DER of a secret that an `i2d_` function writes.
-    init(
-        encoding operation: String, _ body: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
-    ) throws(CryptoError) {
-        let length = try unsafe OpenSSL.call(operation) { _ in
-            let length = body(nil)
-            return length > 0 ? Int(length) : nil
-        }
-        try unsafe self.init(capacity: length, operation) { _, start, count in
-            var cursor: UnsafeMutablePointer<UInt8>? = unsafe start
-            return unsafe body(&cursor) == count
+    init(encoding operation: String, _ body: Encoder) throws(CryptoError) {
+        try unsafe self.init(capacity: encodedLength(operation, body), operation) { _, start, count in
+            unsafe writeEncoding(body, to: start, count)
         }
     }
+}
+
+/// Calls an `i2d_` function: it writes to the address and moves it, or writes nothing; and tells how long the DER is.
+typealias Encoder = (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
+
+private func encodedLength(_ operation: String, _ body: Encoder) throws(CryptoError) -> Int {
+    try unsafe OpenSSL.call(operation) { _ in
+        let length = body(nil)
+        return length > 0 ? Int(length) : nil
+    }
+}
+
+private func writeEncoding(_ body: Encoder, to start: UnsafeMutablePointer<UInt8>, _ count: Int) -> Bool {
+    var cursor: UnsafeMutablePointer<UInt8>? = unsafe start
+    return unsafe body(&cursor) == count
 }

@@ -18,6 +18,16 @@ struct Handle: ~Copyable {
         unsafe self.release = release
     }
 
+    /// What a `d2i_` function reads of DER.
+    init(
+        _ operation: String, parsing der: Span<UInt8>, release: Release,
+        _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
+    ) throws(CryptoError) {
+        try unsafe self.init(operation, failing: .malformed, release: release) { _ in
+            unsafe OpenSSL.parse(der, release: release, read)
+        }
+    }
+
     deinit {
         unsafe release(pointer)
     }
@@ -35,6 +45,16 @@ final class KeyHandle: @unchecked Sendable {
         _ operation: String, failing code: CryptoError.Code = .library, _ make: (OpaquePointer) -> OpaquePointer?
     ) throws(CryptoError) {
         unsafe pointer = try OpenSSL.call(operation, failing: code, make)
+    }
+
+    /// What a `d2i_` function reads of DER.
+    convenience init(
+        _ operation: String, parsing der: Span<UInt8>,
+        _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int, OpaquePointer) -> OpaquePointer?
+    ) throws(CryptoError) {
+        try unsafe self.init(operation, failing: .malformed) { context in
+            unsafe OpenSSL.parse(der, release: EVP_PKEY_free) { unsafe read($0, $1, context) }
+        }
     }
 
     deinit {
@@ -58,8 +78,38 @@ final class KeyHandle: @unchecked Sendable {
         }
     }
 
+    /// A context that an `_init_ex` function has made ready for one operation with this key.
+    func makeContext(
+        _ operation: String, _ parameters: borrowing ParameterList,
+        _ begin: (OpaquePointer, UnsafePointer<OSSL_PARAM>?) -> Int32
+    ) throws(CryptoError) -> Handle {
+        let context = try makeContext(operation)
+        try unsafe parameters.withPointer { list throws(CryptoError) in
+            try unsafe OpenSSL.check(operation, failing: .unsupported) { _ in unsafe begin(context.pointer, list) }
+        }
+        return context
+    }
+
     /// The algorithm's name in OpenSSL.
     var algorithmName: String {
         unsafe EVP_PKEY_get0_type_name(pointer).map { unsafe String(cString: $0) } ?? "unknown"
+    }
+}
+
+extension OpenSSL {
+    /// What a `d2i_` function reads of DER; nil, and nothing to free, where that is not all of it.
+    fileprivate static func parse(
+        _ der: Span<UInt8>, release: Handle.Release,
+        _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
+    ) -> OpaquePointer? {
+        unsafe der.withPointer { start, count in
+            var cursor: UnsafePointer<UInt8>? = unsafe start
+            let object = unsafe read(&cursor, count)
+            guard unsafe cursor == start + count else {
+                unsafe release(object)
+                return nil
+            }
+            return unsafe object
+        }
     }
 }

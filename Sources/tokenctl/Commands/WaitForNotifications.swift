@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
 internal import TokenKit
@@ -39,19 +38,9 @@ struct WaitForNotifications: ParsableCommand {
     }
 
     private func show(_ line: Line) throws {
-        let text: String
-        if output.json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            text = String(decoding: try encoder.encode(line), as: UTF8.self)
-        } else {
-            let item = line.itemClass.map { "\($0) \(line.item ?? "")" }
-            let process = line.process.map { "process \($0)" }
-            let location = line.location.map { Directories.own.abbreviated($0) }
-            text = Listing.printable(
-                [line.event, location, item, process].compactMap { $0 }.joined(separator: "  "))
-        }
-        try Descriptor.write(text + "\n", to: STDOUT_FILENO)
+        let item = line.itemClass.map { "\($0) \(line.item ?? "")" }
+        let location = line.location.map { Directories.own.abbreviated($0) }
+        try Listing.show(line, [line.event, location, item, line.process.map { "process \($0)" }], json: output.json)
     }
 
     private static func line(_ event: KeychainEvent) -> Line {

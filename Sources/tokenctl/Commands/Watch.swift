@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
 internal import TokenKit
@@ -22,26 +21,14 @@ struct Watch: ParsableCommand {
     func run() throws {
         let process = try ProcessKeychains()
         ReaderMonitor().run { event in
-            let line = Watch.line(event, process)
-            // A closed pipe ends the watch.
-            do { try show(line) } catch { Glibc.exit(0) }
-        }
-    }
-
-    private func show(_ event: Event) throws {
-        let text: String
-        if output.json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            text = String(decoding: try encoder.encode(event), as: UTF8.self)
-        } else {
+            let event = Watch.event(event, process)
             let parts = [event.event, event.reader.map { "'\($0)'" }, event.token, event.label, event.reason]
-            text = Listing.printable(parts.compactMap { $0 }.joined(separator: "  "))
+            // A closed pipe ends the watch.
+            do { try Listing.show(event, parts, json: output.json) } catch { Glibc.exit(0) }
         }
-        try Descriptor.write(text + "\n", to: STDOUT_FILENO)
     }
 
-    private static func line(_ event: ReaderEvent, _ process: ProcessKeychains) -> Event {
+    private static func event(_ event: ReaderEvent, _ process: ProcessKeychains) -> Event {
         switch event {
         case .readerAdded(let reader): Event(event: "reader-added", reader: reader)
         case .readerRemoved(let reader): Event(event: "reader-removed", reader: reader)

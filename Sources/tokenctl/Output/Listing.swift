@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import TokenKit
 
 /// A line of a listing: cells for people, keys for programs.
@@ -39,6 +40,17 @@ enum Listing {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         print(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    /// Prints what has just happened, at once: as a line of JSON, or of the parts that are there.
+    static func show(_ event: some Encodable, _ parts: [String?], json: Bool) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let text =
+            json
+            ? String(decoding: try encoder.encode(event), as: UTF8.self)
+            : printable(parts.compactMap { $0 }.joined(separator: "  "))
+        try Descriptor.write(text + "\n", to: STDOUT_FILENO)
     }
 
     /// Text from a card or file without what would move a terminal's cursor.

@@ -1,0 +1,15 @@
+package import TokenKit
+
+extension Secret {
+    /// A copy of a secret that the caller of a C function keeps.
+    ///
+    /// - Throws: `errSecParam` for a length without an address.
+    @unsafe package init(callers bytes: UnsafeRawPointer?, length: UInt32) throws(KeychainError) {
+        guard let start = unsafe bytes?.assumingMemoryBound(to: UInt8.self) else {
+            guard length == 0 else { throw KeychainError(.param, "there is a length but no password") }
+            self.init(capacity: 0) { _ in }
+            return
+        }
+        unsafe self.init(copying: Span(_unsafeStart: start, count: Int(length)))
+    }
+}
