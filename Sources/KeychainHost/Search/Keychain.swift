@@ -28,6 +28,9 @@ public protocol Keychain: Sendable {
         of item: Item, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret?
 
+    /// What can be done with it at the moment; nothing once it is gone. Nobody is asked for anything.
+    var status: KeychainStatus { get }
+
     /// Whether a password would have to be asked for to read a secret.
     var isLocked: Bool { get }
 

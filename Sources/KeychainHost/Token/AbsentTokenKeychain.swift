@@ -30,6 +30,8 @@ public struct AbsentTokenKeychain: CardKeychain {
 
     public var name: String { token.identity.label }
 
+    public var status: KeychainStatus { .readable }
+
     public func isIdentified(by identifier: KeychainIdentifier) -> Bool {
         identifier.rawValue == token.identity.id.description
     }

@@ -88,6 +88,11 @@ extension TokenKeychain {
         try present(reading { (token, card, _) throws(TokenError) in token.isPINPresented(in: card) })
     }
 
+    /// Readable, and unlocked while ``isUnlocked()``; nothing where there is no card that a driver knows.
+    public var status: KeychainStatus {
+        (try? isUnlocked()).map { $0 ? [.readable, .unlocked] : .readable } ?? []
+    }
+
     /// Makes the card forget the PIN.
     public func logOut() throws(KeychainError) {
         try present(reading { (token, card, _) throws(TokenError) in try token.logOut(&card) })

@@ -9,6 +9,7 @@ struct AlwaysFails: Keychain {
     var code = ErrSec.deviceFailed
 
     func items(matching query: Query) throws(KeychainError) -> SearchResult { throw KeychainError(code) }
+    var status: KeychainStatus { [] }
     var isLocked: Bool { false }
     func triesLeft() -> Int? { nil }
     func reasonToSkip(_ query: Query) -> String? { nil }

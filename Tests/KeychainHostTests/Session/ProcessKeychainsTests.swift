@@ -89,11 +89,16 @@ import VirtualCard
     @Test func whatWasVerifiedStaysSoFromCallToCall() throws {
         let (first, second) = (VirtualReader(name: "A", card: try TestCard().make()), VirtualReader(name: "B"))
         let process = process(first, second)
-        try #require(try process.present().tokens.first).verifyPIN(authentication: .owner)
+        let token = try #require(try process.present().tokens.first)
+        #expect(token.status == .readable)
+        try token.verifyPIN(authentication: .owner)
         let again = try process.present().tokens
         #expect(again.map(\.name) == ["A", "B"])
-        #expect(try again[0].isUnlocked())
-        #expect(try !TokenKeychain(process.slot(of: first)).isUnlocked())
+        // An empty reader has nothing to be read, and what another slot verified is not this one's.
+        #expect(again.map(\.status) == [[.readable, .unlocked], []])
+        #expect(TokenKeychain(process.slot(of: first)).status == .readable)
+        first.remove()
+        #expect(token.status == [])
     }
 
     // MARK: Bound keychains
