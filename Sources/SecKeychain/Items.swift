@@ -20,7 +20,9 @@ public func modifyAttributesAndData(
         let keychain = try reference.keychain.opened()
         try keychain.unlock(use: "change a password", authentication: Library.authentication)
         guard
-            try keychain.update(matching: Query(reference.reference), to: ItemChanges(attributes, secret: password)) > 0
+            try keychain.update(
+                matching: Query(reference.reference), to: ItemChanges(attributes, secret: password),
+                authentication: Library.authentication) > 0
         else { throw KeychainError(.invalidItemReference) }
     }
 }

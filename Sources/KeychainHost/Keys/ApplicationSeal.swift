@@ -23,26 +23,40 @@ enum ApplicationSeal {
         }
     }
 
+    /// Another secret in the place of a sealed one, at the same cost.
+    ///
+    /// - Throws: as ``open(_:password:keychain:)``.
+    static func replace(
+        _ sealed: borrowing Secret, by secret: borrowing Secret, password: borrowing Secret, keychain: UniqueID
+    ) throws(KeychainError) -> Secret {
+        _ = try open(sealed, password: password, keychain: keychain)
+        return try seal(secret, password: password, keychain: keychain, cost: try head(of: sealed).cost)
+    }
+
     /// - Throws: `errSecAuthFailed` for another password, `errSecDecode` for what ``seal(_:password:keychain:cost:)`` has
     ///   not made.
     static func open(
         _ sealed: borrowing Secret, password: borrowing Secret, keychain: UniqueID
     ) throws(KeychainError) -> Secret {
-        let bytes = sealed.copied()
-        let head = Array(bytes.prefix(headLength))
+        let (head, cost) = try head(of: sealed)
+        do throws(CryptoError) {
+            let key = try deriveKey(password, salt: Array(head.suffix(saltLength)), cost: cost)
+            return try SealedBox.open(
+                Array(sealed.copied().dropFirst(headLength)), key: key, authenticating: data(keychain, head))
+        } catch {
+            guard error.code == .authenticationFailed else { throw KeychainError(error) }
+            throw KeychainError(.authFailed, "the application password of the item is wrong")
+        }
+    }
+
+    private static func head(of sealed: borrowing Secret) throws(KeychainError) -> (bytes: [UInt8], cost: ScryptCost) {
+        let head = Array(sealed.copied().prefix(headLength))
         guard head.count == headLength, head[0] == version, let r = UInt32(exactly: decode(head[9..<13])),
             let p = UInt32(exactly: decode(head[13..<17]))
         else { throw damaged }
         let cost = ScryptCost(n: decode(head[1..<9]), r: r, p: p)
         guard cost.isAcceptable else { throw damaged }
-        do throws(CryptoError) {
-            let key = try deriveKey(password, salt: Array(head.suffix(saltLength)), cost: cost)
-            return try SealedBox.open(
-                Array(bytes.dropFirst(headLength)), key: key, authenticating: data(keychain, head))
-        } catch {
-            guard error.code == .authenticationFailed else { throw KeychainError(error) }
-            throw KeychainError(.authFailed, "the application password of the item is wrong")
-        }
+        return (head, cost)
     }
 
     private static func deriveKey(

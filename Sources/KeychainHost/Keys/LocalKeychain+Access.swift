@@ -1,5 +1,14 @@
 public import TokenKit
 
+/// The new secrets of items that are under an application password, each sealed under its own.
+///
+/// They are made before a keychain is held for the change: people and keys take their time.
+public struct SealedSecrets: Sendable {
+    var byItem: [UniqueID: [UInt8]] = [:]
+
+    public init() {}
+}
+
 // Secrets of items with an access control. Keychain semantics 3.2.
 extension LocalKeychain {
     /// Adds an item, its secret under the context's application password where its access control says so.
@@ -22,6 +31,50 @@ extension LocalKeychain {
             return try add(
                 NewItem(
                     item.itemClass, item.attributes, der: item.der, secret: sealed, isApplicationSealed: true))
+        }
+    }
+
+    public func sealedSecrets(
+        for changes: borrowing ItemChanges, matching query: Query, authentication: AuthenticationContext
+    ) throws(KeychainError) -> SealedSecrets {
+        var sealed = SealedSecrets()
+        switch changes.secret {
+        case .none: break
+        case .some(let secret):
+            for item in try items(matching: query.withoutLimit).items {
+                guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true,
+                    let id = item.reference.localID
+                else { continue }
+                sealed.byItem[id] = try seal(secret, of: item, authentication).copied()
+            }
+        }
+        return sealed
+    }
+
+    private func seal(
+        _ secret: borrowing Secret, of item: Item, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        let old = try use { opened throws(KeychainError) in
+            try opened.secret(of: item.reference, leaving: false, isAuthorized: true)
+        }
+        let subject = item.label ?? item.itemClass.noun
+        switch old {
+        case .some(let old):
+            let request = PromptRequest(.password, subject: subject, use: "change it")
+            return try replace(old, by: secret, request, authentication)
+        case .none:
+            let password = try authentication.applicationPassword(PromptRequest(.newPassword, subject: subject))
+            return try ApplicationSeal.seal(
+                secret, password: password, keychain: try wrappedKey().keychain, cost: .standard)
+        }
+    }
+
+    private func replace(
+        _ sealed: borrowing Secret, by secret: borrowing Secret, _ request: PromptRequest,
+        _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        try withApplicationPassword(request, authentication) { password, keychain throws(KeychainError) in
+            try ApplicationSeal.replace(sealed, by: secret, password: password, keychain: keychain)
         }
     }
 
@@ -64,9 +117,20 @@ extension LocalKeychain {
     private func unseal(
         _ sealed: borrowing Secret, _ request: PromptRequest, _ authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
+        try withApplicationPassword(request, authentication) { password, keychain throws(KeychainError) in
+            try ApplicationSeal.open(sealed, password: password, keychain: keychain)
+        }
+    }
+
+    /// A password that turns out to be wrong is forgotten.
+    private func withApplicationPassword(
+        _ request: PromptRequest, _ authentication: AuthenticationContext,
+        _ body: (borrowing Secret, UniqueID) throws(KeychainError) -> Secret
+    ) throws(KeychainError) -> Secret {
         let password = try authentication.applicationPassword(request)
+        let keychain = try wrappedKey().keychain
         do throws(KeychainError) {
-            return try ApplicationSeal.open(sealed, password: password, keychain: try wrappedKey().keychain)
+            return try body(password, keychain)
         } catch {
             if error.code == .authFailed { authentication.removeCredential(.applicationPassword) }
             throw error

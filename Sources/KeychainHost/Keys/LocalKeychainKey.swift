@@ -77,12 +77,12 @@ extension ItemRow {
         }
     }
 
-    /// - Throws: `errSecDataNotModifiable` for a secret under an application password, which is not known here.
+    /// - Throws: `errSecInteractionNotAllowed` for a secret under an application password, which is not known here.
     func checkSecretMayChange() throws(KeychainError) {
         guard try AccessControl(of: attributes)?.wantsApplicationPassword == true else { return }
         throw KeychainError(
-            .dataNotModifiable, "the \(itemClass.noun) is under an application password",
-            remedy: "delete it and add another")
+            .interactionNotAllowed, "the \(itemClass.noun) is under an application password",
+            remedy: "change it with an authentication context")
     }
 
     private func fixed(_ attribute: Attribute) -> KeychainError {

@@ -58,13 +58,21 @@ public protocol Keychain: Sendable {
         _ item: borrowing NewItem, authentication: AuthenticationContext
     ) throws(KeychainError) -> Item
 
+    /// What a change needs that is asked for, before anything is held for it.
+    func sealedSecrets(
+        for changes: borrowing ItemChanges, matching query: Query, authentication: AuthenticationContext
+    ) throws(KeychainError) -> SealedSecrets
+
     /// Changes all items a query finds, or none of them.
     ///
-    /// - Parameter others: what else belongs to the change, and tells how many that were; where it fails, nothing has
-    ///   changed here either.
+    /// - Parameters:
+    ///   - sealed: the new secrets of items that are under an application password.
+    ///   - others: what else belongs to the change, and tells how many that were; where it fails, nothing has changed here
+    ///     either.
     /// - Returns: how many there were, the others included; 0 is no error here.
     func update(
-        matching query: Query, to changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
+        matching query: Query, to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int
 
     /// Deletes all items that any of the queries finds, or none of them.
@@ -87,10 +95,15 @@ extension Keychain {
     ///
     /// - Returns: how many there were; 0 is no error here.
     /// - Throws: `errSecDuplicateItem` if an item would become the same as another, `errSecInteractionNotAllowed` if one
-    ///   has a secret and the keychain is locked, `errSecReadOnly`.
+    ///   has a secret and the keychain is locked, or its new secret is to be under a password that nobody gives,
+    ///   `errSecReadOnly`.
     @discardableResult
-    public func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
-        try update(matching: query, to: changes) { 0 }
+    public func update(
+        matching query: Query, to changes: borrowing ItemChanges,
+        authentication: AuthenticationContext = AuthenticationContext()
+    ) throws(KeychainError) -> Int {
+        let sealed = try sealedSecrets(for: changes, matching: query, authentication: authentication)
+        return try update(matching: query, to: changes, sealed) { 0 }
     }
 
     /// Deletes all items a query finds, locked or not.

@@ -6,14 +6,23 @@ extension SearchList {
     /// - Throws: `errSecReadOnly` where one of them is in a keychain that is only read; what a member that cannot be searched
     ///   fails with, since nobody knows then what it holds; and whatever ``LocalKeychain/update(matching:to:)`` does.
     @discardableResult
-    public func update(matching query: Query, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+    public func update(
+        matching query: Query, to changes: borrowing ItemChanges,
+        authentication: AuthenticationContext = AuthenticationContext()
+    ) throws(KeychainError) -> Int {
         guard query.itemClass != .identity else {
             throw KeychainError(
                 .unimplemented, "an identity is a certificate and a key", remedy: "change one of them", key: "class")
         }
         // What cannot be at all is refused as such, whatever there is and wherever.
         _ = try changes.checked(for: query.itemClass)
-        return try update(writableMembers(query)[...], matching: query, to: changes)
+        let members = try writableMembers(query)
+        var sealed = SealedSecrets()
+        for member in members {
+            let own = try member.sealedSecrets(for: changes, matching: query, authentication: authentication)
+            sealed.byItem.merge(own.byItem) { $1 }
+        }
+        return try update(members[...], matching: query, to: changes, sealed)
     }
 
     /// Deletes all items a query finds, or none where one of them is in a keychain that is only read.
@@ -43,11 +52,12 @@ extension SearchList {
     /// Each member commits once those behind it have; whoever comes first is the same for everybody, so that two clients
     /// never wait for each other.
     private func update(
-        _ members: ArraySlice<any Keychain>, matching query: Query, to changes: borrowing ItemChanges
+        _ members: ArraySlice<any Keychain>, matching query: Query, to changes: borrowing ItemChanges,
+        _ sealed: SealedSecrets
     ) throws(KeychainError) -> Int {
         guard let member = members.first else { return 0 }
-        return try member.update(matching: query, to: changes) { () throws(KeychainError) in
-            try update(members.dropFirst(), matching: query, to: changes)
+        return try member.update(matching: query, to: changes, sealed) { () throws(KeychainError) in
+            try update(members.dropFirst(), matching: query, to: changes, sealed)
         }
     }
 

@@ -7,15 +7,20 @@ extension KeychainSession {
         try checkEntitled(changes.attributes)
         let count: Int
         do throws(KeychainError) {
-            count = try request.searchList.update(matching: request.query, to: changes)
+            count = try update(request, to: changes)
         } catch {
             // The secret of an item is bound to its attributes, and to be sealed anew.
             guard error.code == .interactionNotAllowed else { throw error }
             try unlockKeychains(of: request)
-            count = try request.searchList.update(matching: request.query, to: changes)
+            count = try update(request, to: changes)
         }
         guard count > 0 else { throw request.notFound() }
         return count
+    }
+
+    private func update(_ request: SearchRequest, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+        try request.searchList.update(
+            matching: request.query, to: changes, authentication: request.context.authentication)
     }
 
     @discardableResult

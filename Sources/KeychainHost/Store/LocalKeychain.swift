@@ -160,9 +160,10 @@ extension LocalKeychain {
     }
 
     public func update(
-        matching query: Query, to changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
+        matching query: Query, to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
-        try change { opened throws(KeychainError) in try opened.update(query, changes, with: others) }
+        try change { opened throws(KeychainError) in try opened.update(query, changes, sealed, with: others) }
     }
 
     public func delete(

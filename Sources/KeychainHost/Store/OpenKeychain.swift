@@ -90,7 +90,8 @@ struct OpenKeychain: ~Copyable {
 
     /// Changes every item a query finds, or none.
     func update(
-        _ query: Query, _ changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
+        _ query: Query, _ changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
         try checkWritable()
         try checkSelection(query)
@@ -99,7 +100,7 @@ struct OpenKeychain: ~Copyable {
         return try database.writing { () throws(KeychainError) in
             let found = try matchingRows(query)
             for row in found {
-                let new = try changed(row, attributes, secret: changes.secret)
+                let new = try changed(row, attributes, secret: changes.secret, sealed)
                 try checkPasscode(new)
                 let (sql, values) = columns.update(new)
                 try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
@@ -169,15 +170,20 @@ struct OpenKeychain: ~Copyable {
     }
 
     private func changed(
-        _ row: ItemRow, _ attributes: Attributes, secret: borrowing Secret?
+        _ row: ItemRow, _ attributes: Attributes, secret: borrowing Secret?, _ sealed: SealedSecrets
     ) throws(KeychainError) -> ItemRow {
         var new = row
         try row.checkMayBecome(attributes)
-        if secret != nil { try row.checkSecretMayChange() }
         new.attributes.merge(attributes) { $1 }
         new.attributes[.modificationDate] = .date(clock())
         switch secret {
-        case .some(let secret): try seal(secret, into: &new)
+        case .some(let secret):
+            if let sealed = sealed.byItem[row.id] {
+                try seal(Secret(copying: sealed.span), into: &new)
+            } else {
+                try row.checkSecretMayChange()
+                try seal(secret, into: &new)
+            }
         case .none: if row.sealed != nil { try seal(try open(row), into: &new) }
         }
         return new

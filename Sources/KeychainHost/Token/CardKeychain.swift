@@ -40,8 +40,13 @@ extension CardKeychain {
         _ item: borrowing NewItem, authentication: AuthenticationContext
     ) throws(KeychainError) -> Item { throw refusal }
 
+    public func sealedSecrets(
+        for changes: borrowing ItemChanges, matching query: Query, authentication: AuthenticationContext
+    ) throws(KeychainError) -> SealedSecrets { SealedSecrets() }
+
     public func update(
-        matching query: Query, to changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
+        matching query: Query, to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int { throw refusal }
 
     public func delete(

@@ -54,7 +54,8 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
         let secret = try readSecret(context)
         var attributes = item.attributes
         if update, let old = try existing(attributes, in: opened) {
-            _ = try opened.update(matching: Query(old.reference), to: ItemChanges(attributes, secret: secret))
+            try opened.update(
+                matching: Query(old.reference), to: ItemChanges(attributes, secret: secret), authentication: context)
             return
         }
         if attributes[.label] == nil { attributes[.label] = (item.subject ?? item.common.account).map { .string($0) } }

@@ -200,17 +200,56 @@ import VirtualCard
         }
         #expect(try local.passwords().isEmpty)
         let item = try addSealed()
-        #expect(throws: KeychainError(.dataNotModifiable)) {
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
             try local.keychain.update(matching: Query(item.reference), to: ItemChanges(secret: .of("new")))
         }
         try local.keychain.update(matching: Query(item.reference), to: ItemChanges([.comment: "x"]))
         #expect(try read(item, context(.applicationPassword, "app")) == "s3cret")
     }
 
+    @Test func anItemUnderAnApplicationPasswordIsChangedWithIt() throws {
+        let item = try addSealed()
+        func change(_ context: AuthenticationContext) throws -> Int {
+            try local.keychain.update(
+                matching: Query(item.reference), to: ItemChanges([.comment: "x"], secret: .of("new")),
+                authentication: context)
+        }
+        let wrong = context(.applicationPassword, "other")
+        #expect(throws: KeychainError(.authFailed)) { try change(wrong) }
+        #expect(!wrong.hasCredential(.applicationPassword))
+        #expect(try read(item, context(.applicationPassword, "app")) == "s3cret")
+        #expect(try change(context(.applicationPassword, "app")) == 1)
+        let changed = try #require(try local.passwords().first)
+        #expect(changed[.comment] == "x" && changed.reference == item.reference)
+        #expect(try read(changed, context(.applicationPassword, "app")) == "new")
+        #expect(throws: KeychainError(.authFailed)) { try read(changed, context(.applicationPassword, "other")) }
+        let person = TypesInTurn("app")
+        #expect(try change(AuthenticationContext(prompter: person)) == 1)
+        #expect(person.requests.map(\.purpose) == [.password])
+    }
+
+    @Test func aProgramChangesAllThatItsApplicationPasswordOpens() throws {
+        _ = try addSealed()
+        try local.addPassword(service: "web")
+        local.keychain.lock()
+        let context = context(.applicationPassword, "app")
+        context.setCredential(.of("correct"), .password)
+        let session = KeychainSession(
+            searchList: SearchList(locals: [local.keychain]), defaultKeychain: local.keychain, authentication: context)
+        try session.update(["class": .string("genp")], to: ["v_Data": .data(Array("new".utf8))])
+        for item in try local.passwords() { #expect(try read(item, context) == "new") }
+        #expect(try local.passwords().count == 2)
+    }
+
     @Test func anItemWithoutASecretNeedsNoPassword() throws {
         let item = try local.keychain.add(
             .genericPassword(attributes(.applicationPassword), secret: nil), authentication: .nobody)
         #expect(try read(item, .nobody) == nil)
+        try local.keychain.update(
+            matching: Query(item.reference), to: ItemChanges(secret: .of("late")),
+            authentication: context(.applicationPassword, "app"))
+        #expect(try read(item, context(.applicationPassword, "app")) == "late")
+        #expect(throws: KeychainError(.authFailed)) { try read(item, context(.applicationPassword, "other")) }
     }
 
     @Test func noCutOrChangeOfASealOpens() throws {

@@ -24,8 +24,12 @@ struct AlwaysFails: Keychain {
         throw KeychainError(code)
     }
     var writableIdentifier: KeychainIdentifier? { nil }
+    func sealedSecrets(
+        for changes: borrowing ItemChanges, matching query: Query, authentication: AuthenticationContext
+    ) throws(KeychainError) -> SealedSecrets { throw KeychainError(code) }
     func update(
-        matching query: Query, to changes: borrowing ItemChanges, with others: @Sendable () throws(KeychainError) -> Int
+        matching query: Query, to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int { throw KeychainError(code) }
     func delete(
         matching queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
