@@ -54,6 +54,11 @@ struct Database: ~Copyable {
     /// The number of the row that was inserted last. Wraps `sqlite3_last_insert_rowid`.
     var lastInserted: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
+    /// Another number once another connection has changed the file. Wraps `PRAGMA data_version`.
+    var dataVersion: Int64? {
+        get throws(SQLiteError) { try value("PRAGMA data_version").integer }
+    }
+
     /// How many rows the last statement changed. Wraps `sqlite3_changes64`.
     var changes: Int64 { unsafe sqlite3_changes64(handle) }
 

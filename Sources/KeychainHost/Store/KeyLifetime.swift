@@ -43,10 +43,10 @@ struct KeyLifetime: Sendable {
     /// Whether the session's time for the key is worth lengthening: it is counted from the last use, and that was a while ago.
     func isRenewalDue(at now: Uptime) -> Bool { isShared && interval != nil && now.total - lastUse.total >= 500 }
 
-    /// When a key that nobody uses is to be looked at again, in milliseconds; nil for never.
-    func nextCheck(at now: Uptime) -> Int64? {
+    /// When a key that nobody uses is to be looked at again, in milliseconds; the most there is for never.
+    func nextCheck(at now: Uptime) -> Int64 {
         let limits = [remaining(at: now), isShared ? interval : nil].compactMap { $0 }
-        return limits.min().map { max($0, 1) } ?? (settings.locksOnSleep ? .max : nil)
+        return limits.min().map { max($0, 1) } ?? .max
     }
 
     private var interval: Int64? { settings.lockInterval.map { Int64($0) * 1000 } }

@@ -88,7 +88,8 @@ extension LocalKeychain {
         }
     }
 
-    /// Changes when the keychain locks by itself. Another process that has it unlocked heeds it from its next unlocking on.
+    /// Changes when the keychain locks by itself, in every process that has it unlocked; there the time counts from when the
+    /// change is noticed.
     ///
     /// - Throws: `errSecInteractionNotAllowed` if the keychain is locked, `errSecReadOnly`; `errSecParam` for an interval
     ///   of nothing.
@@ -154,10 +155,10 @@ extension LocalKeychain {
 // MARK: Time
 
 extension LocalKeychain {
-    /// Sees to it that the key is forgotten in time, though nobody calls.
+    /// Sees to it that the key is forgotten in time, though nobody calls, and whoever sets the time.
     private func startTimer() {
-        guard state.withLock({ $0.key != nil && $0.lifetime.nextCheck(at: $0.uptime()) != nil }) else { return }
-        timer.start { [weak self] in self?.timeToNextCheck() }
+        guard state.withLock({ $0.key != nil }) else { return }
+        timer.start(watching: path) { [weak self] in self?.timeToNextCheck() }
     }
 
     private func timeToNextCheck() -> Int64? {

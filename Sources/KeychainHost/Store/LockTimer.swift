@@ -12,18 +12,21 @@ final class LockTimer: Sendable {
 
     deinit { changed.send() }
 
-    /// Has a check made now, and again whenever it asks for it.
+    /// Has a check made now, again whenever it asks for it, and whenever a process has changed the file.
     ///
     /// - Parameter check: locks if it is time; the milliseconds until it is to be called again, nil for never.
-    func start(_ check: @escaping @Sendable () -> Int64?) {
+    func start(watching path: String, _ check: @escaping @Sendable () -> Int64?) {
         isRunning.withLock { isRunning in
             guard !isRunning else { return changed.send() }
             isRunning = BlockingThread.start { [weak self, changed] in
+                let watcher = FileWatcher()
+                watcher.watch(file: path)
                 while let wait = self.flatMap({ $0.next(check) }) {
-                    guard Self.sleep(milliseconds: wait, orUntil: changed) else {
+                    guard Self.sleep(milliseconds: wait, orUntil: changed, watcher) else {
                         self?.isRunning.withLock { $0 = false }
                         return
                     }
+                    watcher.clear()
                 }
             }
         }
@@ -38,12 +41,13 @@ final class LockTimer: Sendable {
         }
     }
 
-    /// Waits until the time is over, the machine was woken, or somebody set its clock. Time goes on while it sleeps.
+    /// Waits until the time is over, the file has changed, the machine was woken, or somebody set its clock. Time goes on
+    /// while it sleeps.
     ///
     /// - Returns: false where the system has no such timer.
-    private static func sleep(milliseconds: Int64, orUntil changed: Signal) -> Bool {
+    private static func sleep(milliseconds: Int64, orUntil changed: Signal, _ watcher: FileWatcher) -> Bool {
         let descriptors = [clinux_alarm(milliseconds), clinux_wakening()]
         defer { for descriptor in descriptors where descriptor >= 0 { close(descriptor) } }
-        return descriptors[0] >= 0 && changed.wait(orFor: descriptors)
+        return descriptors[0] >= 0 && changed.wait(orFor: descriptors + [watcher.descriptor])
     }
 }

@@ -24,9 +24,18 @@ extension OpenKeychain {
     /// - Returns: whether it did.
     mutating func lockIfOver() -> Bool {
         guard key != nil else { return false }
+        heedSettings()
         let isLost = lifetime.isShared && (try? KernelKeyring.contains(sharedKeyName)) != true
         guard isLost || lifetime.isOver(at: uptime()) else { return false }
         return lock()
+    }
+
+    /// Takes over settings that another process has made since the last look. Those that cannot be read change nothing.
+    private mutating func heedSettings() {
+        guard let version = try? database.dataVersion, version != dataVersion else { return }
+        guard let settings = try? KeychainSettings(readingFrom: database) else { return }
+        dataVersion = version
+        if settings != lifetime.settings { lifetime.change(settings, at: uptime()) }
     }
 
     /// Counts the time to the next locking from now on.

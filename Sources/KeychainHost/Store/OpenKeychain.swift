@@ -10,6 +10,8 @@ struct OpenKeychain: ~Copyable {
     var key: Secret?
     /// For how long it is to be there.
     var lifetime: KeyLifetime
+    /// Of the file, when its settings were looked at last.
+    var dataVersion: Int64?
     /// The time in seconds since the start of 1970, UTC.
     let clock: @Sendable () -> Int64
     /// What the time without use is counted by.

@@ -111,6 +111,34 @@ final class TestUptime: Sendable {
         #expect(test.keychain.state.withLock { $0.key == nil })
     }
 
+    @Test func settingsOfAnotherProcessHoldAtOnce() throws {
+        let item = try test.addPassword()
+        let other = try other()
+        try other.unlock(password: .of("correct"))
+        try other.change(KeychainSettings(lockInterval: 60))
+        #expect(try test.secretText(item) == "s3cret")
+        time.advance(seconds: 61)
+        #expect(test.keychain.isLocked)
+        try test.keychain.unlock(password: .of("correct"))
+        try other.unlock(password: .of("correct"))
+        try other.change(KeychainSettings(locksOnSleep: true))
+        time.advance(seconds: 3600)
+        #expect(!test.keychain.isLocked)
+        time.advance(seconds: 60, asleep: true)
+        #expect(test.keychain.isLocked)
+    }
+
+    /// By the machine's own clock, in a process that does nothing.
+    @Test func settingsOfAnotherProcessLockWhatNobodyUses() throws {
+        let test = try TestKeychain()
+        let other = try test.reopened()
+        try other.unlock(password: .of("correct"))
+        try other.change(KeychainSettings(lockInterval: 1))
+        let deadline = ContinuousClock.now + .seconds(60)
+        while test.keychain.state.withLock({ $0.key != nil }), ContinuousClock.now < deadline { usleep(20_000) }
+        #expect(test.keychain.state.withLock { $0.key == nil })
+    }
+
     @Test func theTimerEndsWithItsKeychain() throws {
         weak var keychain: LocalKeychain?
         do {
