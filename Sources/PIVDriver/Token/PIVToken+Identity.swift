@@ -4,16 +4,16 @@ internal import SystemCrypto
 // Which card it is. SP 800-73-5 part 1 §3.1.2 says that the GUID tells; where it is missing, what comes next does.
 extension PIVToken {
     public var knownLabel: String? {
-        if let knownIdentity { return knownIdentity.label }
+        if let label = knownIdentity?.label ?? rememberedLabel { return label }
         guard !quirks.has(.tellsSerialNumber), let uuid = certifiedUUID else { return nil }
         return label(of: TokenID(driver: PIVToken.driverName, instance: uuid), serialNumber: nil)
     }
 
-    /// The card's GUID as a certificate that was read tells it: those of 9A and 9E carry it in a subject alternative name
-    /// (SP 800-73-5 part 1 §3.1.2). Good enough for a prompt, no proof of which card it is.
+    /// The card's GUID as a certificate that was read tells it in a subject alternative name: those of 9A and 9E have to
+    /// (SP 800-73-5 part 1 §3.1.2), others may. Good enough for a prompt, no proof of which card it is.
     private var certifiedUUID: String? {
         let scheme = "urn:uuid:"
-        for slot in [PIVSlot.authentication, .cardAuthentication] {
+        for slot in [PIVSlot.authentication, .cardAuthentication, .signature, .keyManagement] + PIVSlot.retired {
             guard let der = (knowledge.slots[slot] ?? nil)?.certificate, let certificate = try? Certificate(der: der)
             else { continue }
             for case .uri(let uri) in certificate.subjectAlternativeNames where uri.hasPrefix(scheme) {

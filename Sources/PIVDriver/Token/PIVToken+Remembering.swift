@@ -40,6 +40,16 @@ extension PIVToken {
         }
     }
 
+    /// The label of the one card that was remembered with the certificates that were read now. Good enough for a prompt, no
+    /// proof of which card it is.
+    var rememberedLabel: String? {
+        guard let certificates, !knowledge.answers.isEmpty else { return nil }
+        let cards = certificates.all().compactMap { RememberedCard(parsing: $0) }.filter { card in
+            knowledge.answers.allSatisfy { card.objects[$0.key] == $0.value }
+        }
+        return cards.count == 1 ? cards.first?.identity.label : nil
+    }
+
     /// Remembers the certificates that were read, where they are not those of last time.
     mutating func rememberCertificates() {
         guard let certificates, let identity = knownIdentity, !isBlank else { return }

@@ -1,3 +1,4 @@
+import PIVDriver
 import SystemCrypto
 import TestSupport
 import Testing
@@ -85,19 +86,51 @@ import VirtualCard
         #expect(person.requests[1].subject == "\(label) in Desk Reader")
     }
 
-    @Test func aCertificateThatTellsTheCardsNumberNamesItWithoutACommand() throws {
-        let pair = try TestCard().key(.authentication)
+    @Test(arguments: [CardProfile.generic, .yubiKey57])
+    func aCardThatWasListedOnceIsNamedByTheCertificateOfTheKey(profile: CardProfile) throws {
+        let folder = try TemporaryFolder()
+        let memory = FileTokenMemory(directory: folder.path("certificates"), limit: FileTokenMemory.certificateLimit)
+        let reader = VirtualReader(name: "Desk Reader", card: try TestCard(profile: profile).make())
+        func sign(_ memory: FileTokenMemory?) throws -> (subject: String?, commands: [UInt8]) {
+            reader.clearLog()
+            let token = TokenKeychain(TokenSlot(reader: reader, drivers: [PIVDriver(certificates: memory)]))
+            let person = TypesInTurn("123456")
+            _ = try #require(try token.keys(.name("9C")).first).sign(context(person))
+            return (person.requests.first?.subject, reader.log.map(\.ins))
+        }
+        let cold = try sign(memory)
+        #expect(cold.subject == "Desk Reader")
+        let desk = TokenKeychain(TokenSlot(reader: reader, drivers: [PIVDriver(certificates: memory)]))
+        _ = try desk.items(matching: Query(.certificate, limit: .all))
+        let label = try #require(try desk.identity()).label
+        let warm = try sign(memory)
+        #expect(warm.subject == "\(label) in Desk Reader")
+        #expect(warm.commands == cold.commands)
+        let plain = try sign(nil)
+        #expect(plain.subject == "Desk Reader")
+        #expect(plain.commands == cold.commands)
+        // Two cards with the same certificate: it names neither.
+        reader.remove()
+        reader.insert(try TestCard(profile: .genericExtended, guid: "00000000000000000000000000000001").make())
+        _ = try desk.items(matching: Query(.certificate, limit: .all))
+        #expect(try sign(memory).subject == "Desk Reader")
+    }
+
+    @Test(arguments: [CardKeyReference.authentication, .signature])
+    func aCertificateThatTellsTheCardsNumberNamesItWithoutACommand(slot: CardKeyReference) throws {
+        let pair = try TestCard().key(slot)
+        let name = slot == .signature ? "9C" : "9A"
         var builder = try CertificateBuilder(
             commonName: "holder", publicKey: pair.publicKey, notBefore: 1_600_000_000, notAfter: 1_900_000_000)
         builder.subjectAlternativeNames = [.uri("urn:uuid:7B13D0E6-1f6e-478e-a0aa-be0f9ad64a6c")]
         let certificate = try builder.selfSigned(by: pair.privateKey)
-        let desk = try Desk(TestCard(certificates: [.authentication: certificate.der]))
+        let desk = try Desk(TestCard(certificates: [slot: certificate.der]))
         let person = TypesInTurn("123456")
-        _ = try desk.key("9A").sign(context(person))
+        _ = try desk.key(name).sign(context(person))
         let commands = desk.commands
         #expect(person.requests[0].subject == "PIV card 7b13d0e6 in Desk Reader")
         let plain = try Desk()
-        _ = try plain.key("9A").sign(context(TypesInTurn("123456")))
+        _ = try plain.key(name).sign(context(TypesInTurn("123456")))
         #expect(commands == plain.commands)
         #expect(try desk.token.identity()?.label == "PIV card 7b13d0e6")
     }
