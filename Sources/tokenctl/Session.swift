@@ -27,12 +27,11 @@ extension PresentKeychains {
 }
 
 extension ProcessKeychains {
-    /// Those of whoever runs the command, without the cards that the options or the disabled drivers leave out.
+    /// Those of whoever runs the command, without the cards that the options leave out.
     convenience init(_ options: CardOptions? = nil) throws {
-        let disabled = try DisabledDrivers().names
         self.init(
             .own, recalls: options?.rescan != true, trace: try options?.trace.map { try TraceFile(path: $0) },
-            drivers: { CardDrivers.all($0).filter { !disabled.contains($0.name) } },
+            drivers: CardDrivers.all,
             readers: { [part = options?.reader] () throws(CardError) in
                 try PCSCReader.all().filter { reader in part.map { reader.name.contains($0) } ?? true }
             })

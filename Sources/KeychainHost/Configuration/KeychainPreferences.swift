@@ -106,7 +106,7 @@ public struct KeychainPreferences: Sendable {
 // MARK: What the files say
 
 extension KeychainPreferences {
-    func file(of domain: Domain) throws(KeychainError) -> PreferencesFile {
+    func file(of domain: Domain) throws(KeychainError) -> PreferencesFile<PreferencesText> {
         switch domain {
         case .user: PreferencesFile(path: directories.configuration + "/keychains.conf")
         case .system, .common: PreferencesFile(path: directories.system + "/keychains.conf")

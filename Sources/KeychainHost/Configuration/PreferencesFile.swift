@@ -1,14 +1,26 @@
 internal import Glibc
 
+/// What a file of settings says.
+protocol SettingsText {
+    /// What a new file begins with.
+    init()
+
+    /// - Parameter path: where the text is from, for the error.
+    init(parsing text: String, of path: String) throws(KeychainError)
+
+    /// The text to write.
+    var text: String { get }
+}
+
 /// A file of settings: read whole, and replaced in one step.
-struct PreferencesFile {
+struct PreferencesFile<Text: SettingsText> {
     let path: String
 
     /// What the file says; nil if there is none.
     ///
     /// - Throws: `errSecDecode` for what is no such file, `errSecNoAccessForItem` if other users may write to it,
     ///   `errSecIO` if it cannot be read.
-    func read() throws(KeychainError) -> PreferencesText? {
+    func read() throws(KeychainError) -> Text? {
         // A pipe put in its place must not keep anybody waiting.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -20,17 +32,17 @@ struct PreferencesFile {
         guard let text = String(validating: try content(descriptor), as: UTF8.self) else {
             throw KeychainError(.decode, "\(path) is not UTF-8", remedy: "correct it")
         }
-        return try PreferencesText(parsing: text, of: path)
+        return try Text(parsing: text, of: path)
     }
 
     /// Replaces the file by what `body` makes of it; nobody else changes it meanwhile, and a reader sees the one or the
     /// other. Nothing is written where nothing changes.
-    func change(_ body: (inout PreferencesText) throws(KeychainError) -> Void) throws(KeychainError) {
+    func change(_ body: (inout Text) throws(KeychainError) -> Void) throws(KeychainError) {
         try Folder(of: path).make()
         let lock = try lock()
         defer { close(lock) }
         let old = try read()
-        var text = old ?? PreferencesText()
+        var text = old ?? Text()
         let before = text.text
         try body(&text)
         if text.text != before { try replace(with: Array(text.text.utf8)) }

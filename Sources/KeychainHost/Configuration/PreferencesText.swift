@@ -1,7 +1,7 @@
 /// The text of a file of settings: lines `name = value`, empty lines, and comments after `#`.
 ///
 /// Changing a setting leaves every other line as it is.
-struct PreferencesText {
+struct PreferencesText: SettingsText {
     /// The longest file that is read, in bytes.
     static let maximumLength = 64 << 10
 

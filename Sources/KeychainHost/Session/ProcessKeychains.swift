@@ -12,6 +12,8 @@ public final class ProcessKeychains: Sendable {
     public let preferences: KeychainPreferences
 
     private let drivers: [any TokenDriver]
+    /// Why nobody knows which cards are to be left alone, so that all are.
+    private let driversFailure: KeychainError?
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
     private let state = Mutex(State())
@@ -24,7 +26,8 @@ public final class ProcessKeychains: Sendable {
     /// - Parameters:
     ///   - recalls: whether drivers believe what was remembered of cards.
     ///   - trace: who is told each command to a card, and its answer.
-    ///   - drivers: for cards, with where they may remember what they read; none leaves all readers alone.
+    ///   - drivers: for cards, with where they may remember what they read. Those that the user has disabled are not used;
+    ///     without any, all readers are left alone.
     ///   - readers: those to look for cards in.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
@@ -37,7 +40,14 @@ public final class ProcessKeychains: Sendable {
         self.preferences = preferences
         self.readers = readers
         self.trace = trace
-        self.drivers = drivers(TokenCaches(in: preferences.directories, recalls: recalls))
+        let all = drivers(TokenCaches(in: preferences.directories, recalls: recalls))
+        do throws(KeychainError) {
+            let disabled = try all.isEmpty ? [] : preferences.disabledDrivers
+            self.drivers = all.filter { !disabled.contains($0.name) }
+            driversFailure = nil
+        } catch {
+            (self.drivers, driversFailure) = ([], error)
+        }
     }
 
     /// The cards that are in and the files of the search list, and why others are missing.
@@ -130,6 +140,7 @@ public final class ProcessKeychains: Sendable {
     /// A keychain for each reader, whose PIN state is that of the last call; and why there are none.
     private func tokens() -> SearchList.Result<TokenKeychain> {
         var result = SearchList.Result<TokenKeychain>()
+        result.failures = driversFailure.map { [SearchList.Failure(keychain: "smart cards", error: $0)] } ?? []
         guard !drivers.isEmpty else { return result }
         do throws(CardError) {
             let readers = try readers()

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import KeychainHost
 internal import TokenKit
 
 struct Smartcards: ParsableCommand {
@@ -30,16 +31,13 @@ struct Smartcards: ParsableCommand {
         }
 
         func run() throws {
-            var drivers = try DisabledDrivers()
-            if let enabled {
-                try drivers.change { $0.remove(try Token.known(enabled)) }
-            } else if let disabled {
-                try drivers.change { $0.insert(try Token.known(disabled)) }
-            } else if output.json {
-                try Listing.showJSON(drivers.names.sorted())
-            } else {
-                for name in drivers.names.sorted() { print("\t\"\(name)\"") }
+            let preferences = KeychainPreferences.own
+            if let name = enabled ?? disabled {
+                return try preferences.setDriver(Token.known(name), isDisabled: disabled != nil)
             }
+            let names = try preferences.disabledDrivers.sorted()
+            guard !output.json else { return try Listing.showJSON(names) }
+            for name in names { print("\t\"\(name)\"") }
         }
 
         private static func known(_ name: String) throws -> String {

@@ -1,3 +1,4 @@
+import Foundation
 import PIVDriver
 import Synchronization
 import TestSupport
@@ -84,6 +85,21 @@ import VirtualCard
         let process = ProcessKeychains(
             user.preferences, readers: { () throws(CardError) in throw CardError(.serviceUnavailable, "no service") })
         #expect(try process.present().failures.isEmpty)
+    }
+
+    @Test func cardsOfADisabledDriverAreLeftAlone() throws {
+        let reader = VirtualReader(card: try TestCard().make())
+        try user.preferences.setDriver("piv", isDisabled: true)
+        #expect(try process(reader).present().tokens.isEmpty)
+        try user.preferences.setDriver("piv", isDisabled: false)
+        #expect(try user.preferences.disabledDrivers.isEmpty)
+        #expect(try process(reader).present().tokens.count == 1)
+        // A file that another could have written may not say everything.
+        chmod(user.directories.configuration + "/disabled-drivers", 0o666)
+        let present = try process(reader).present()
+        #expect(present.tokens.isEmpty)
+        #expect(present.failures.map(\.error.code) == [.noAccessForItem])
+        #expect(lookups.count.load(ordering: .relaxed) == 1)
     }
 
     @Test func whatWasVerifiedStaysSoFromCallToCall() throws {
