@@ -2,9 +2,12 @@
 #include "clinux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 // Further away than any machine runs: 30 years, in seconds.
@@ -50,4 +53,17 @@ int clinux_watch_file(int watcher, const char *path) {
 int clinux_watch_folder(int watcher, const char *path) {
     int watch = inotify_add_watch(watcher, path, IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVE | IN_ONLYDIR);
     return watch < 0 ? -errno : watch;
+}
+
+int64_t clinux_birth(const char *path) {
+    struct statx status;
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return -errno;
+    if (!(status.stx_mask & STATX_BTIME)) return -ENOTSUP;
+    return status.stx_btime.tv_sec * INT64_C(1000000000) + status.stx_btime.tv_nsec;
+}
+
+int64_t clinux_file_time(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }

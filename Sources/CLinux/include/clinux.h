@@ -24,6 +24,13 @@ int clinux_watcher(void);
 int clinux_watch_file(int watcher, const char *path);
 int clinux_watch_folder(int watcher, const char *path);
 
+// statx(2), which Swift's import of libc lacks: when a file was made, in nanoseconds since the start of 1970, UTC; negative
+// where nobody knows.
+int64_t clinux_birth(const char *path);
+
+// CLOCK_REALTIME_COARSE, which files are stamped by: never later than the birth of a file that is made hereafter.
+int64_t clinux_file_time(void);
+
 // The key retention service of the Linux kernel, keyrings(7). libc has no functions for it, and syscall(2) takes a
 // variable number of arguments, which Swift cannot call. Each function returns -errno where the system call failed, so
 // that nothing can come between the failure and its number.

@@ -1,7 +1,11 @@
+internal import CLinux
+
 /// The keychains as they were last seen: turns the next sight of them into events.
 struct KeychainSight {
     let watcher = FileWatcher()
     private let preferences: KeychainPreferences
+    /// When the first of all looks was.
+    private let start = clinux_file_time()
     private var searchList: [String] = []
     private var defaultKeychain: String?
     private var journals: [String: JournalReader] = [:]
@@ -50,7 +54,7 @@ struct KeychainSight {
         journals = journals.filter { searchList.contains($0.key) && $0.value.isPresent }
         return searchList.flatMap { path in
             watcher.watch(file: path)
-            if journals[path] == nil { journals[path] = JournalReader(path) }
+            if journals[path] == nil { journals[path] = JournalReader(path, since: start) }
             return journals[path]?.newEvents() ?? []
         }
     }
@@ -62,13 +66,14 @@ final class JournalReader {
     private let path: String
     private var position: Int64
 
-    /// Begins behind what is there now; nil for what is no keychain.
-    init?(_ path: String) {
+    /// Begins behind what is there now, or with all that ever happened to a keychain that is not older than `start`; nil for
+    /// what is no keychain.
+    init?(_ path: String, since start: Int64) {
         do throws(KeychainError) {
             let file = try KeychainFile(existing: path)
             opened = try OpenKeychain(file, clock: OpenKeychain.now, uptime: Uptime.now)
             self.path = file.path
-            position = try opened.journalEnd()
+            position = unsafe clinux_birth(file.path) >= start ? 0 : try opened.journalEnd()
         } catch {
             return nil
         }

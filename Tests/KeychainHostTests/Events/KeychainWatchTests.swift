@@ -99,6 +99,24 @@ final class Told: Sendable {
         #expect(told.all.contains { $0.kind == .add && $0.location == user.path("other") })
     }
 
+    @Test func nothingIsMissedOfAKeychainThatIsMadeAfterTheWatch() throws {
+        let watch = KeychainWatch(user.preferences)
+        let other = try user.create("other")
+        let references = try ["a", "b"].map { try add($0, to: other).reference }
+        let (finished, told) = (DispatchGroup(), told)
+        Thread.detached(in: finished) { watch.run { told.put($0) } }
+        let added = told.wait(for: 2) { $0.kind == .add }
+        watch.cancel()
+        finished.wait()
+        #expect(added.map(\.item) == references)
+    }
+
+    @Test func onlyOfAKeychainThatIsNewAllIsTold() throws {
+        let item = try add("before")
+        #expect(JournalReader(keychain.path, since: .max)?.newEvents() == [])
+        #expect(JournalReader(keychain.path, since: 0)?.newEvents().contains { $0.item == item.reference } == true)
+    }
+
     /// Until the watch has found its way to it.
     private func addToANewKeychain() throws {
         let other = try user.create("other")
