@@ -38,11 +38,7 @@ public final class SecKey: Sendable {
     func privateKey() throws(KeychainError) -> any KeychainKey {
         switch material {
         case .privateKey(let key): return SoftwareKey(key)
-        case .item(let item) where item.isPrivateKey:
-            guard let key = try Keychains.session().searchList.keys(.reference(item.reference)).found.first else {
-                throw KeychainError(.itemNotFound, "the key is no longer where it was found")
-            }
-            return key
+        case .item(let item) where item.isPrivateKey: return try Keychains.session().key(of: item)
         case .item, .publicKey: throw KeychainError(.param, "a public key cannot do this", key: "key")
         }
     }

@@ -101,18 +101,7 @@ struct DictionaryKey: Sendable {
                     }
                 }
             ),
-            (
-                "m_TrustedOnly",
-                key([.copy]) { value, _ throws(KeychainError) in
-                    guard case .bool(let flag) = value else { return false }
-                    guard !flag else {
-                        throw KeychainError(
-                            .unimplemented, "nothing can be found by trust", remedy: "verify what was found",
-                            key: "m_TrustedOnly")
-                    }
-                    return true
-                }
-            ),
+            ("m_TrustedOnly", flag([.copy]) { flag, parsed in if flag { parsed.filters.append(.trusted) } }),
             ("m_ItemList", filter { value in ItemList(value).map { .items($0) } }),
             (
                 "m_SearchList",
@@ -191,6 +180,8 @@ struct DictionaryKey: Sendable {
             }
         ),
         ("u_LocalOnly", flag([.copy, .update, .delete]) { flag, parsed in parsed.isLocalOnly = flag }),
+        ("u_Distinct", flag([.copy]) { flag, parsed in parsed.isDistinct = flag }),
+        ("u_AbsentTokens", flag([.copy]) { flag, parsed in parsed.includesAbsentTokens = flag }),
         // There is one kind of keychain here, so either answer means the same.
         ("nleg", flag(everywhere) { _, _ in }),
     ]

@@ -35,6 +35,8 @@ struct ParsedDictionary {
     var prompt: String?
     var target: (any Keychain)?
     var isLocalOnly = false
+    var isDistinct = false
+    var includesAbsentTokens = false
 
     /// The most keys a dictionary may have.
     static let maximumCount = 128

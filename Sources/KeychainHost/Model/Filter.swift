@@ -14,6 +14,8 @@ public enum Filter: Sendable, Hashable {
     case validOn(Int64)
     /// A host that the server is, or is a subdomain of.
     case hostOrSubdomain(String)
+    /// A chain that leads to a root which the client trusts; at the time of ``validOn(_:)``, else now.
+    case trusted
     /// Items of which it is one.
     case items(ItemList)
 
@@ -34,6 +36,7 @@ public enum Filter: Sendable, Hashable {
         case .policy: "m_Policy"
         case .validOn: "m_ValidOnDate"
         case .hostOrSubdomain: "m_HostOrSubdomainOfHost"
+        case .trusted: "m_TrustedOnly"
         case .items: "m_ItemList"
         }
     }
@@ -52,7 +55,7 @@ public enum Filter: Sendable, Hashable {
             for name in names where NormalizedName.content(of: name) == nil {
                 throw KeychainError(.param, "an issuer is the DER of a name", key: key)
             }
-        case .subject, .emailAddress, .policy, .validOn:
+        case .subject, .emailAddress, .policy, .validOn, .trusted:
             guard itemClass == .certificate || itemClass == .identity else { throw unsuitable(for: itemClass) }
         }
         return self

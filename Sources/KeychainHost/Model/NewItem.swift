@@ -99,10 +99,20 @@ public struct ItemChanges: ~Copyable, Sendable {
     public let attributes: Attributes
     /// The new secret; nil keeps the old one.
     public let secret: Secret?
+    /// Whether the two items that an identity is made of take what concerns them each.
+    private let isForHalves: Bool
 
     public init(_ attributes: Attributes = [:], secret: consuming Secret? = nil) {
         self.attributes = attributes
         self.secret = secret
+        isForHalves = false
+    }
+
+    /// The changes to identities, as their certificates and keys take them.
+    init(ofIdentities attributes: Attributes) {
+        self.attributes = attributes
+        secret = nil
+        isForHalves = true
     }
 
     /// The attributes as items of the class hold them.
@@ -116,7 +126,8 @@ public struct ItemChanges: ~Copyable, Sendable {
                 remedy: "delete it and add another")
         }
         try Limits.check(secret)
-        return try itemClass.checkedForStorage(attributes, for: .change)
+        return try itemClass.checkedForStorage(
+            isForHalves ? attributes.concerning(itemClass) : attributes, for: .change)
     }
 }
 

@@ -44,8 +44,14 @@ public struct Query: Sendable, Hashable {
 
     /// The groups that are open to whoever asks; nil for all.
     var accessGroups: AccessGroups?
+    /// What whoever asks trusts.
+    var trustAnchors = TrustAnchors.system
+    /// Whether of rows that are the same but for where they are only the first is wanted.
+    var isDistinct = false
     /// Normalised names of issuers whose certificates lead to a name of ``Filter/issuers(_:)``.
     var issuerNames: Set<[UInt8]> = []
+    /// What certificates are checked by for ``Filter/trusted``.
+    var trust: ChainTrust?
 
     /// The value of `sync` that matches synchronizable and other items alike.
     public static let anySynchronizable: AttributeValue = "syna"

@@ -40,7 +40,7 @@ extension Query {
     private var needsCertificate: Bool {
         filters.contains { filter in
             switch filter {
-            case .emailAddress, .policy, .validOn: true
+            case .emailAddress, .policy, .validOn, .trusted: true
             case .subject, .issuers, .hostOrSubdomain, .items: false
             }
         }
@@ -53,6 +53,7 @@ extension Query {
             certificate?.emailAddresses.contains { !$0.isEmpty && $0.lowercased() == address.lowercased() } ?? false
         case .policy(let policy): certificate.map(policy.accepts) ?? false
         case .validOn(let time): certificate?.isValid(at: time) ?? false
+        case .trusted: certificate.flatMap { trust?.accepts($0) } ?? false
         case .issuers(let names): accepts(issuers: names, item)
         case .hostOrSubdomain(let host): accepts(host: host, item)
         case .items(let list): list.contains(item)

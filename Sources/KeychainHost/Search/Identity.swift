@@ -56,12 +56,9 @@ extension Query {
     /// An attribute that certificates have is matched there, one that only keys have at the key; how many are wanted
     /// counts only once they are paired.
     func half(_ itemClass: ItemClass) throws(KeychainError) -> Query {
-        var attributes = attributes.filter { itemClass.has($0.key) }
-        if itemClass == .key {
-            attributes = attributes.filter { !ItemClass.certificate.has($0.key) || $0.key == .synchronizable }
-        }
+        var attributes = attributes.concerning(itemClass)
         // A query keeps no value for "any", and a new one without a value would mean 0.
-        attributes[.synchronizable] = attributes[.synchronizable] ?? Query.anySynchronizable
+        attributes[.synchronizable] = self.attributes[.synchronizable] ?? Query.anySynchronizable
         var half: Query
         if itemClass == .certificate, let reference {
             half = try Query(
@@ -74,11 +71,20 @@ extension Query {
                 folding: isCertificate ? folding : [], in: keychains, limit: .all, authenticationUI: authenticationUI)
         }
         half.accessGroups = accessGroups
+        half.trustAnchors = trustAnchors
+        half.isDistinct = isDistinct && itemClass == .certificate
         return half
     }
 
     /// A list of items may name an identity by either half, or as a whole.
     private var certificateFilters: [Filter] { filters.filter { $0.itemList == nil } }
+}
+
+extension Attributes {
+    /// Those of an identity that concern one of the two items it is made of: what both have is the certificate's.
+    func concerning(_ half: ItemClass) -> Attributes {
+        filter { half.has($0.key) && (half == .certificate || !ItemClass.certificate.has($0.key)) }
+    }
 }
 
 extension Filter {

@@ -63,7 +63,7 @@ public protocol Keychain: Sendable {
         for changes: borrowing ItemChanges, matching query: Query, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets
 
-    /// Changes all items a query finds, or none of them.
+    /// Changes all items that any of the queries finds, or none of them.
     ///
     /// - Parameters:
     ///   - sealed: the new secrets of items that are under an application password.
@@ -71,7 +71,7 @@ public protocol Keychain: Sendable {
     ///     either.
     /// - Returns: how many there were, the others included; 0 is no error here.
     func update(
-        matching query: Query, to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        matching queries: [Query], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int
 
@@ -103,7 +103,7 @@ extension Keychain {
         authentication: AuthenticationContext = AuthenticationContext()
     ) throws(KeychainError) -> Int {
         let sealed = try sealedSecrets(for: changes, matching: query, authentication: authentication)
-        return try update(matching: query, to: changes, sealed) { 0 }
+        return try update(matching: [query], to: changes, sealed) { 0 }
     }
 
     /// Deletes all items a query finds, locked or not.

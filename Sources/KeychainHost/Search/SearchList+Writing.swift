@@ -2,6 +2,8 @@
 extension SearchList {
     /// Changes all items a query finds, or none of them, in whatever files they are.
     ///
+    /// Of an identity the certificate is changed in what certificates have, the key in what only keys have.
+    ///
     /// - Returns: how many there were; 0 is no error here.
     /// - Throws: `errSecReadOnly` where one of them is in a keychain that is only read; what a member that cannot be searched
     ///   fails with, since nobody knows then what it holds; and whatever ``LocalKeychain/update(matching:to:)`` does.
@@ -10,19 +12,25 @@ extension SearchList {
         matching query: Query, to changes: borrowing ItemChanges,
         authentication: AuthenticationContext = AuthenticationContext()
     ) throws(KeychainError) -> Int {
-        guard query.itemClass != .identity else {
-            throw KeychainError(
-                .unimplemented, "an identity is a certificate and a key", remedy: "change one of them", key: "class")
-        }
         // What cannot be at all is refused as such, whatever there is and wherever.
         _ = try changes.checked(for: query.itemClass)
-        let members = try writableMembers(query)
-        var sealed = SealedSecrets()
-        for member in members {
-            let own = try member.sealedSecrets(for: changes, matching: query, authentication: authentication)
-            sealed.byItem.merge(own.byItem) { $1 }
+        guard query.itemClass == .identity else {
+            let query = try followingChains(query)
+            let members = try writableMembers(query)
+            var sealed = SealedSecrets()
+            for member in members {
+                let own = try member.sealedSecrets(for: changes, matching: query, authentication: authentication)
+                sealed.byItem.merge(own.byItem) { $1 }
+            }
+            return try update(members.map { ($0, [query]) }[...], to: changes, sealed)
         }
-        return try update(members[...], matching: query, to: changes, sealed)
+        let identities = try wholeIdentities(matching: query)
+        let halves: [ItemClass] = [.certificate, .key].filter { !changes.attributes.concerning($0).isEmpty }
+        let changed = Set(identities.flatMap { [$0.certificate, $0.key] }.filter { halves.contains($0.itemClass) })
+        try checkWritable(changed)
+        let ofHalves = ItemChanges(ofIdentities: changes.attributes)
+        _ = try update(selections(of: changed)[...], to: ofHalves, SealedSecrets())
+        return identities.count
     }
 
     /// Deletes all items a query finds, or none where one of them is in a keychain that is only read.
@@ -34,36 +42,43 @@ extension SearchList {
     @discardableResult
     public func delete(matching query: Query) throws(KeychainError) -> Int {
         guard query.itemClass == .identity else {
+            let query = try followingChains(query)
             return try delete(writableMembers(query).map { ($0, [query]) }[...])
         }
         let identities = try wholeIdentities(matching: query)
-        let doomed = try identities.map(\.certificate) + unsharedKeys(of: identities)
-        var deletions: [(any Keychain, [Query])] = []
-        for member in writers {
-            let queries = doomed.filter { member.isIdentified(by: $0.keychain) }.map { Query($0.reference) }
-            if !queries.isEmpty { deletions.append((member, queries)) }
-        }
-        _ = try delete(deletions[...])
+        let certificates = identities.map(\.certificate)
+        try checkWritable(certificates)
+        _ = try delete(selections(of: certificates + unsharedKeys(of: identities))[...])
         return identities.count
     }
 
     // MARK: Several files as one
 
+    /// What is meant in one member.
+    private typealias Selection = (member: any Keychain, queries: [Query])
+
     /// Each member commits once those behind it have; whoever comes first is the same for everybody, so that two clients
     /// never wait for each other.
     private func update(
-        _ members: ArraySlice<any Keychain>, matching query: Query, to changes: borrowing ItemChanges,
-        _ sealed: SealedSecrets
+        _ selections: ArraySlice<Selection>, to changes: borrowing ItemChanges, _ sealed: SealedSecrets
     ) throws(KeychainError) -> Int {
-        guard let member = members.first else { return 0 }
-        return try member.update(matching: query, to: changes, sealed) { () throws(KeychainError) in
-            try update(members.dropFirst(), matching: query, to: changes, sealed)
+        guard let (member, queries) = selections.first else { return 0 }
+        return try member.update(matching: queries, to: changes, sealed) { () throws(KeychainError) in
+            try update(selections.dropFirst(), to: changes, sealed)
         }
     }
 
-    private func delete(_ deletions: ArraySlice<(any Keychain, [Query])>) throws(KeychainError) -> Int {
-        guard let (member, queries) = deletions.first else { return 0 }
-        return try member.delete(matching: queries) { () throws(KeychainError) in try delete(deletions.dropFirst()) }
+    private func delete(_ selections: ArraySlice<Selection>) throws(KeychainError) -> Int {
+        guard let (member, queries) = selections.first else { return 0 }
+        return try member.delete(matching: queries) { () throws(KeychainError) in try delete(selections.dropFirst()) }
+    }
+
+    /// Items, one by one, in the members that have them.
+    private func selections(of items: some Sequence<Item>) -> [Selection] {
+        writers.compactMap { member in
+            let queries = items.filter { member.isIdentified(by: $0.keychain) }.map { Query($0.reference) }
+            return queries.isEmpty ? nil : (member, queries)
+        }
     }
 
     /// The members that can be written to, each once, in an order that is the same for every list.
@@ -85,17 +100,18 @@ extension SearchList {
 
     // MARK: Identities
 
-    /// The identities, whose certificates can all be deleted.
+    /// The identities, if every member could be searched for them.
     private func wholeIdentities(matching query: Query) throws(KeychainError) -> [Identity] {
         let result = try identities(matching: query.withoutLimit)
         if let failure = result.failures.first(where: { !failures.contains($0) }) { throw failure.error }
-        for identity in result.found {
-            guard let member = members.first(where: { $0.isIdentified(by: identity.certificate.keychain) }) else {
-                continue
-            }
-            if member.isReadOnly { throw Self.refusal(of: identity.certificate, in: member) }
-        }
         return result.found
+    }
+
+    private func checkWritable(_ items: some Sequence<Item>) throws(KeychainError) {
+        for item in items {
+            guard let member = members.first(where: { $0.isIdentified(by: item.keychain) }) else { continue }
+            if member.isReadOnly { throw Self.refusal(of: item, in: member) }
+        }
     }
 
     /// The local keys of identities that no certificate needs once theirs are gone.

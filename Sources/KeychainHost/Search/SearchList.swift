@@ -50,7 +50,8 @@ public struct SearchList: Sendable {
 
     /// The items a query finds, in the order of the list, at most as many as its limit.
     ///
-    /// The limit counts what passed every filter. The same certificate on a card and in a file is two items.
+    /// The limit counts what passed every filter. The same certificate on a card and in a file is two items, unless the
+    /// query wants each once.
     ///
     /// - Throws: where every member failed, what the first of them failed with; `errSecParam` for a query of identities,
     ///   which ``identities(matching:)`` finds.
@@ -58,13 +59,18 @@ public struct SearchList: Sendable {
         guard query.itemClass != .identity else {
             throw KeychainError(.param, "an identity is not one item but two", key: "class")
         }
-        let query = followingChains(query)
+        let query = try followingChains(query)
+        let part = query.isDistinct ? query.withoutLimit : query
         var result = Result<Item>()
         try visit(&result) { (member, result) throws(KeychainError) in
-            let part = try member.items(matching: query)
-            result.found += part.items
-            result.failures += part.damaged.map { Failure(keychain: member.name, error: $0) }
-            return query.limit.count.map { result.found.count < $0 } ?? true
+            let found = try member.items(matching: part)
+            result.found += found.items
+            result.failures += found.damaged.map { Failure(keychain: member.name, error: $0) }
+            return part.limit.count.map { result.found.count < $0 } ?? true
+        }
+        if query.isDistinct {
+            var seen: Set<Attributes> = []
+            result.found = result.found.filter { seen.insert($0.distinction).inserted }
         }
         if let count = query.limit.count { result.found = Array(result.found.prefix(count)) }
         return result
@@ -113,5 +119,13 @@ public struct SearchList: Sendable {
             }
         }
         if let first, failed == members.count + failures.count { throw first }
+    }
+}
+
+extension Item {
+    /// What makes an item another wherever both are; what is absent counts as empty or 0.
+    fileprivate var distinction: Attributes {
+        let unique = Set(itemClass.uniqueAttributes).subtracting([.accessGroup, .synchronizable])
+        return attributes.filter { unique.contains($0.key) && !$0.value.isDefault }
     }
 }

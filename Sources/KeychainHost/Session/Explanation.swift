@@ -57,7 +57,8 @@ extension KeychainSession {
             itemClass: query.itemClass,
             columns: (query.attributes.keys.filter { $0 != folded }).sorted(),
             filters: (folded.map { ["\($0) loosely"] } ?? []) + query.filters.map(\.key)
-                + (query.accessGroups == .all ? [] : [Attribute.accessGroup.rawValue]),
+                + (query.accessGroups == .all ? [] : [Attribute.accessGroup.rawValue])
+                + (query.isDistinct ? ["u_Distinct"] : []),
             limit: query.limit.count, visits: visits, count: found)
     }
 
@@ -65,7 +66,7 @@ extension KeychainSession {
         // An identity is searched for by its two halves, the certificate first.
         let queries: [Query]
         do throws(KeychainError) {
-            let query = request.searchList.followingChains(request.query).withoutLimit
+            let query = try request.searchList.followingChains(request.query).withoutLimit
             queries = query.itemClass == .identity ? [try query.half(.certificate), try query.half(.key)] : [query]
         } catch {
             return Explanation.Visit(

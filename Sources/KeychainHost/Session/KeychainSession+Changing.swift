@@ -31,8 +31,13 @@ extension KeychainSession {
     }
 
     private func unlockKeychains(of request: SearchRequest) throws(KeychainError) {
+        let query = request.query.withoutLimit
+        let items =
+            query.itemClass == .identity
+            ? try request.searchList.identities(matching: query).found.flatMap { [$0.certificate, $0.key] }
+            : try request.searchList.items(matching: query).found
         for member in request.searchList.members where !member.isReadOnly {
-            guard try !member.items(matching: request.query).items.isEmpty else { continue }
+            guard items.contains(where: { member.isIdentified(by: $0.keychain) }) else { continue }
             try member.unlock(
                 use: "change a \(request.query.itemClass.noun)", authentication: request.context.authentication)
         }

@@ -1,3 +1,5 @@
+public import TokenKit
+
 /// What a client works with: the keychains that it searches, the one that it adds to, the access groups that are open to
 /// it, and who is asked for PINs and passwords.
 ///
@@ -9,15 +11,22 @@ public struct KeychainSession: Sendable {
     public let defaultKeychain: (any Keychain)?
     public let accessGroups: AccessGroups
     public let authentication: AuthenticationContext
+    /// What chains of certificates have to lead to where only trusted ones are wanted.
+    public let trustAnchors: TrustAnchors
+    /// The cards that were read before, be they in now or not.
+    let knownTokens: @Sendable () -> [KnownToken]
 
     public init(
         searchList: SearchList, defaultKeychain: (any Keychain)? = nil, accessGroups: AccessGroups = .all,
-        authentication: AuthenticationContext = AuthenticationContext()
+        authentication: AuthenticationContext = AuthenticationContext(), trustAnchors: TrustAnchors = .system,
+        knownTokens: @escaping @Sendable () -> [KnownToken] = { [] }
     ) {
         self.searchList = searchList
         self.defaultKeychain = defaultKeychain
         self.accessGroups = accessGroups
         self.authentication = authentication
+        self.trustAnchors = trustAnchors
+        self.knownTokens = knownTokens
     }
 }
 

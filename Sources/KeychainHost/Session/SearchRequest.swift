@@ -45,8 +45,10 @@ struct SearchRequest: Sendable {
                     authenticationUI: parsed.authenticationUI)
             }
         query.accessGroups = session.accessGroups
+        query.trustAnchors = session.trustAnchors
+        query.isDistinct = parsed.isDistinct
         self.query = query
-        searchList = parsed.searchList.map { SearchList(members: $0) } ?? session.searchList
+        searchList = try session.searchList(for: parsed)
         returns = parsed.returns
         context = session.requestContext(parsed, for: "read a \(itemClass.noun)")
     }
@@ -57,6 +59,7 @@ extension SearchRequest {
         try session.checkEntitled()
         var query = try form.checked()
         query.accessGroups = session.accessGroups
+        query.trustAnchors = session.trustAnchors
         self.query = query
         searchList = session.searchList
         returns = []

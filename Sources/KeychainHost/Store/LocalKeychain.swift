@@ -160,10 +160,10 @@ extension LocalKeychain {
     }
 
     public func update(
-        matching query: Query, to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        matching queries: [Query], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
-        try change { opened throws(KeychainError) in try opened.update(query, changes, sealed, with: others) }
+        try change { opened throws(KeychainError) in try opened.update(queries, changes, sealed, with: others) }
     }
 
     public func delete(

@@ -90,26 +90,38 @@ struct OpenKeychain: ~Copyable {
         }
     }
 
-    /// Changes every item a query finds, or none.
+    /// Changes every item that any of the queries finds, or none.
     func update(
-        _ query: Query, _ changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        _ queries: [Query], _ changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
         try checkWritable()
-        try checkSelection(query)
+        for query in queries {
+            try checkSelection(query)
+            _ = try changes.checked(for: query.itemClass)
+        }
+        return try database.writing { () throws(KeychainError) in
+            var count = 0
+            for query in queries { count += try change(query, changes, sealed) }
+            return count + (try others())
+        }
+    }
+
+    /// Changes every item a query finds, in the transaction that is going on.
+    private func change(
+        _ query: Query, _ changes: borrowing ItemChanges, _ sealed: SealedSecrets
+    ) throws(KeychainError) -> Int {
         let attributes = try changes.checked(for: query.itemClass)
         let columns = query.itemClass.columns
-        return try database.writing { () throws(KeychainError) in
-            let found = try matchingRows(query)
-            for row in found {
-                let new = try changed(row, attributes, secret: changes.secret, sealed)
-                try checkPasscode(new)
-                let (sql, values) = columns.update(new)
-                try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
-                try note(.update, new)
-            }
-            return found.count + (try others())
+        let found = try matchingRows(query)
+        for row in found {
+            let new = try changed(row, attributes, secret: changes.secret, sealed)
+            try checkPasscode(new)
+            let (sql, values) = columns.update(new)
+            try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
+            try note(.update, new)
         }
+        return found.count
     }
 
     /// Deletes every item that any of the queries finds. This works while the keychain is locked.

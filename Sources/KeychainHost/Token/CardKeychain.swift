@@ -45,7 +45,7 @@ extension CardKeychain {
     ) throws(KeychainError) -> SealedSecrets { SealedSecrets() }
 
     public func update(
-        matching query: Query, to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        matching queries: [Query], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int { throw refusal }
 

@@ -29,11 +29,15 @@ public struct TypedQuery<Kind: ItemKind>: QueryForm {
     private var folding: Folding = []
     private var keychains: [KeychainIdentifier]?
     private var limit = Query.Limit.all
+    private var isDistinct = false
 
     init() {}
 
     public func checked() throws(KeychainError) -> Query {
-        try Query(Kind.itemClass, attributes, filters: filters, folding: folding, in: keychains, limit: limit)
+        var query = try Query(
+            Kind.itemClass, attributes, filters: filters, folding: folding, in: keychains, limit: limit)
+        query.isDistinct = isDistinct
+        return query
     }
 
     /// Those whose attribute has the value.
@@ -54,6 +58,9 @@ public struct TypedQuery<Kind: ItemKind>: QueryForm {
 
     /// The first so many.
     public func first(_ count: Int = 1) -> Self { changed { $0.limit = count == 1 ? .one : .atMost(count) } }
+
+    /// Each once, though it be on several cards or in several files: as it is found first.
+    public func distinct() -> Self { changed { $0.isDistinct = true } }
 
     /// Labels and subjects compared with these differences overlooked.
     public func ignoring(_ folding: Folding) -> Self { changed { $0.folding.formUnion(folding) } }
@@ -85,6 +92,9 @@ extension TypedQuery where Kind: CertificateKind {
 
     /// Those that are valid now.
     public func validNow() -> Self { filtered(.validNow) }
+
+    /// Those whose chain leads to a root that the session trusts.
+    public func trusted() -> Self { filtered(.trusted) }
 }
 
 extension TypedQuery where Kind == InternetPasswords {

@@ -36,6 +36,24 @@ extension BehaviourCase {
             let query: ItemDictionary = ["m_SubjectContains": .string("anna")]
             #expect(try stage.all("idnt", query).map { $0["labl"]?.text } == ["anna holder", "anna at work"])
         },
+        BehaviourCase(42, "an identity's changes go to its halves", on: writable) { stage in
+            try stage.withIdentity()
+            let query: ItemDictionary = ["class": .string("idnt"), "tkid": .string("")]
+            try stage.session.update(
+                query, to: ["labl": .string("both have it"), "atag": .string("only keys have it")])
+            let certificate = try #require(try stage.all("cert", ["tkid": .string("")]).first)
+            let key = try #require(try stage.all("keys", ["tkid": .string("")]).first)
+            #expect(certificate["labl"]?.text == "both have it")
+            #expect(key["labl"]?.text == nil)
+            #expect(key["atag"]?.text == "only keys have it")
+            #expect(try stage.all("idnt", ["atag": .string("only keys have it")]).count == 1)
+            expect(.dataNotModifiable) { try stage.session.update(query, to: ["v_Data": .data([1])]) }
+            expect(.noSuchAttribute, key: "acct") { try stage.session.update(query, to: ["acct": .string("a")]) }
+            expect(.param, key: "tkid") { try stage.session.update(query, to: ["tkid": .string("piv:1")]) }
+            expect(.itemNotFound) {
+                try stage.session.update(query.merging(["labl": .string("none")]) { $1 }, to: ["labl": .string("x")])
+            }
+        },
         BehaviourCase(43, "an identity and its reference lead to each other") { stage in
             try stage.withIdentity()
             let found = try stage.copy([
@@ -84,6 +102,13 @@ extension BehaviourCase {
             #expect(!raw.isEmpty)
             #expect(raw.map { $0["slnr"]?.bytes } == normalised.map { $0["slnr"]?.bytes })
         },
+        BehaviourCase(48, "what is added later makes the identity", on: writable) { stage in
+            let key = try TestKey.named("anna")
+            try stage.local.add(key.privateKey)
+            #expect(try stage.all("idnt", ["tkid": .string("")]).isEmpty)
+            try stage.add(["v_Ref": .reference(.certificate(key.certificate))])
+            #expect(try stage.all("idnt", ["tkid": .string("")]).count == 1)
+        },
         BehaviourCase(49, "a public key makes no identity", on: writable) { stage in
             try stage.withIdentity()
             try stage.local.keychain.add(.publicKey(TestKey.named("anna").privateKey.publicKey))
@@ -102,15 +127,15 @@ extension BehaviourCase {
             let filters: ItemDictionary = [
                 "m_Issuers": .array([.data([0x30, 0])]), "m_SubjectContains": .string("a"),
                 "m_EmailAddressIfPresent": .string("a@b"), "m_Policy": .reference(.policy(.smime)),
-                "m_ValidOnDate": .null,
+                "m_ValidOnDate": .null, "m_TrustedOnly": .bool(true),
                 "m_HostOrSubdomainOfHost": .string("example.org"),
             ]
             for (key, value) in filters {
                 expect(.unimplemented, key: key) { try stage.copy(["class": .string("genp"), key: value]) }
                 expect(.unimplemented, key: key) { try stage.copy(["class": .string("keys"), key: value]) }
             }
-            expect(.unimplemented, key: "m_TrustedOnly") {
-                try stage.copy(["class": .string("cert"), "m_TrustedOnly": .bool(true)])
+            expect(.unimplemented, key: "m_HostOrSubdomainOfHost") {
+                try stage.copy(["class": .string("cert"), "m_HostOrSubdomainOfHost": .string("example.org")])
             }
         },
         BehaviourCase(52, "a chain leads to its issuers") { stage in
@@ -168,6 +193,26 @@ extension BehaviourCase {
             for part in SubjectMatch.Part.allCases {
                 let query: ItemDictionary = [part.rawValue: .string(""), "tkid": .string("")]
                 #expect(try names(stage, query).isEmpty, "\(part)")
+            }
+        },
+        BehaviourCase(56, "only what leads to a trusted root is found") { stage in
+            try stage.withIdentity()
+            let root = try stage.certificate().certificate
+            for (anchors, count) in [([root], 1), ([], 0)] {
+                let session = KeychainSession(
+                    searchList: stage.session.searchList, trustAnchors: .certificates(anchors))
+                #expect(try session.items(matching: .certificates.trusted()).found.count == count)
+                for itemClass in ["cert", "idnt"] {
+                    let query: ItemDictionary = [
+                        "class": .string(itemClass), "m_TrustedOnly": .bool(true), "r_Data": .bool(true),
+                    ]
+                    if count == 0 {
+                        expect(.itemNotFound) { try session.copyMatching(query) }
+                    } else {
+                        #expect(try session.copyMatching(query)?.bytes == root.der)
+                    }
+                    #expect(try session.copyMatching(query.merging(["m_TrustedOnly": .bool(false)]) { $1 }) != nil)
+                }
             }
         },
         BehaviourCase(57, "filters come before the limit", on: writable) { stage in

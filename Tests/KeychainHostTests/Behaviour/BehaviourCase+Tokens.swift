@@ -22,6 +22,24 @@ extension BehaviourCase {
             ])
             #expect(both?.array?.count == 2)
         },
+        BehaviourCase(78, "each once, where that is wanted") { stage in
+            try stage.withIdentity()
+            let count = try stage.all("cert").count
+            if stage.isWritable {
+                let card = try stage.desk == nil ? TestKey.named("anna") : TestCard().key(.authentication)
+                try stage.local.add(card.certificate, [.synchronizable: 1, .label: "again"])
+            }
+            let any: ItemDictionary = ["sync": .string("syna")]
+            let once = try stage.all("cert", any.merging(["u_Distinct": .bool(true)]) { $1 })
+            #expect(try stage.all("cert", any).count == (stage.isWritable ? count + 1 : count))
+            #expect(once.count == count)
+            #expect(!once.contains { $0["labl"]?.text == "again" }, "the first of them")
+            let one = try stage.all("cert", any.merging(["u_Distinct": .bool(true), "m_Limit": .number(2)]) { $1 })
+            #expect(one.count == min(2, count))
+            expect(.param, key: "u_Distinct") {
+                try stage.copy(["class": .string("cert"), "u_Distinct": .string("yes")])
+            }
+        },
         BehaviourCase(80, "what is on a token is in its group and named by its id", on: withCard) { stage in
             let all = try stage.all("cert")
             let id = try #require(all[0]["tkid"])

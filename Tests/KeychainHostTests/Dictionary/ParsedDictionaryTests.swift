@@ -82,6 +82,7 @@ import TokenKit
         ("u_AuthCtx", .reference(.authentication(AuthenticationContext())), [.add, .copy, .update, .delete]),
         ("u_OpPrompt", .string("please"), [.add, .copy, .update, .delete]),
         ("u_LocalOnly", .bool(true), [.copy, .update, .delete]),
+        ("u_Distinct", .bool(true), [.copy]), ("u_AbsentTokens", .bool(true), [.copy]),
         ("nleg", .bool(true), [.add, .copy, .update, .delete]),
     ]
 

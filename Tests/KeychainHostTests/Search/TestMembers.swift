@@ -28,7 +28,7 @@ struct AlwaysFails: Keychain {
         for changes: borrowing ItemChanges, matching query: Query, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets { throw KeychainError(code) }
     func update(
-        matching query: Query, to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        matching queries: [Query], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int { throw KeychainError(code) }
     func delete(

@@ -89,16 +89,40 @@ import VirtualCard
         #expect(try local.count(.genericPassword) == 0)
     }
 
-    @Test func anIdentityIsNotChangedAsOne() throws {
-        let local = try TestKeychain()
+    @Test func anIdentitySpreadOverTwoFilesIsChangedInBothOrInNone() throws {
+        let (first, second) = (try TestKeychain(), try TestKeychain())
         let key = try TestKey.named("anna")
-        try local.add(key.privateKey)
-        try local.add(key.certificate)
-        let list = SearchList(locals: [local.keychain])
-        #expect(throws: KeychainError(.unimplemented)) {
-            try list.update(matching: Query(.identity), to: ItemChanges([.label: "x"]))
+        try first.add(key.privateKey)
+        try second.add(key.certificate)
+        let list = SearchList(locals: [first.keychain, second.keychain])
+        let changes: Attributes = [.label: "x", .applicationTag: "y"]
+        first.keychain.lock()
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            try list.update(matching: Query(.identity), to: ItemChanges(changes))
         }
         #expect(try list.identities().map(\.certificate.label) == ["anna holder"])
+        #expect(try list.update(matching: Query(.identity), to: ItemChanges([.label: "x"])) == 1)
+        #expect(try first.keychain.items(matching: Query(.key)).items.map(\.label) == [nil])
+        let asking = KeychainSession(
+            searchList: list, authentication: AuthenticationContext(prompter: TypesInTurn("correct")))
+        #expect(try asking.update(matching: .identities, to: ItemChanges(changes)) == 1)
+        #expect(try list.identities([.label: "x", .applicationTag: "y"]).count == 1)
+    }
+
+    @Test func ofAnIdentityWithItsKeyOnACardTheCertificateIsChanged() throws {
+        let (local, desk) = (
+            try TestKeychain(), try Desk(TestCard(profile: .yubiKey57, withoutCertificate: [.authentication]))
+        )
+        try local.add(TestCard().key(.authentication).certificate)
+        let list = SearchList(tokens: [desk.token], locals: [local.keychain])
+        let query = try Query(.identity, [.tokenID: ""])
+        #expect(try list.update(matching: query, to: ItemChanges([.label: "x"])) == 1)
+        #expect(try local.count(.certificate) == 1)
+        #expect(try list.identities([.label: "x"]).map(\.key.isOnToken) == [true])
+        #expect(throws: KeychainError(.readOnly)) {
+            try list.update(matching: query, to: ItemChanges([.label: "z", .applicationTag: "y"]))
+        }
+        #expect(try list.identities([.label: "x"]).count == 1)
     }
 
     @Test func anIdentitySpreadOverTwoFilesIsDeletedFromBoth() throws {

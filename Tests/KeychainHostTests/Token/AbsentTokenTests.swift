@@ -99,6 +99,64 @@ import TokenKit
         #expect(try local.count(.certificate) == 1)
     }
 
+    // MARK: - By SecItem's dictionary
+
+    private func session(_ reader: VirtualReader, _ local: TestKeychain) -> KeychainSession {
+        KeychainSession(
+            searchList: SearchList(tokens: [token(reader)], locals: [local.keychain]),
+            defaultKeychain: local.keychain, knownTokens: driver.knownTokens)
+    }
+
+    private func identities(_ session: KeychainSession, _ more: ItemDictionary = [:]) throws -> [Identity] {
+        let query: ItemDictionary = [
+            "class": .string("idnt"), "r_Ref": .bool(true), "m_Limit": .string("m_LimitAll"),
+        ]
+        do throws(KeychainError) {
+            return try session.copyMatching(query.merging(more) { $1 })?.array?.compactMap(\.identity) ?? []
+        } catch {
+            guard error.code == .itemNotFound else { throw error }
+            return []
+        }
+    }
+
+    @Test func aQueryMayAskForCardsThatAreNotIn() throws {
+        let (reader, _) = try listed()
+        let local = try TestKeychain()
+        try local.add(TestKey.named("anna").certificate)
+        try local.add(TestKey.named("anna").privateKey)
+        let session = session(reader, local)
+        let asked: ItemDictionary = ["u_AbsentTokens": .bool(true)]
+        let present = try identities(session)
+        #expect(try identities(session, asked) == present, "each card once")
+        reader.remove()
+        #expect(try identities(session).map(\.certificate.isOnToken) == [false])
+        let found = try identities(session, asked)
+        #expect(found.map(\.certificate.isOnToken) == [true, true, true, true, false])
+        #expect(try identities(session, ["u_AbsentTokens": .bool(false)]).count == 1)
+        #expect(try identities(session, asked.merging(["u_LocalOnly": .bool(true)]) { $1 }).count == 1)
+        expect(.param, key: "u_AbsentTokens") {
+            try identities(session, asked.merging(["m_SearchList": .array([])]) { $1 })
+        }
+    }
+
+    @Test func theKeyOfSuchACardSaysWhichToInsert() throws {
+        let (reader, _) = try listed()
+        let session = session(reader, try TestKeychain())
+        reader.remove()
+        let identity = try #require(try identities(session, ["u_AbsentTokens": .bool(true)]).first)
+        let key = try session.key(of: identity.key)
+        let error = #expect(throws: KeychainError(.interactionRequired)) {
+            try key.signed([1], .ecdsaSignatureMessageX962(.sha256), .owner)
+        }
+        #expect(error?.remedy == "insert card 7654321")
+        reader.insert(try TestCard(profile: .yubiKey57).make())
+        #expect(throws: Never.self) {
+            try session.key(of: identity.key).signed([1], .ecdsaSignatureMessageX962(.sha256), .owner)
+        }
+        let nobody = KeychainSession(searchList: SearchList())
+        #expect(throws: KeychainError(.itemNotFound)) { try nobody.key(of: identity.key) }
+    }
+
     // Case 95
     @Test func aCardPulledWhileAllIsCopiedHidesNoOtherRow() throws {
         let (reader, _) = try listed()

@@ -1,0 +1,60 @@
+internal import SystemCrypto
+
+// Keychain semantics 1.5, `m_Issuers` and `m_TrustedOnly`.
+extension SearchList {
+    /// How far a chain of names is followed.
+    static let maximumChainLength = 10
+
+    /// The query with what its filters have to know of chains; the certificates between may be in any member.
+    ///
+    /// - Throws: `errSecTrustNotAvailable` where there are no roots to be trusted.
+    func followingChains(_ query: Query) throws(KeychainError) -> Query {
+        let wanted = query.filters.flatMap { filter -> [[UInt8]] in
+            if case .issuers(let names) = filter { names } else { [] }
+        }
+        let isTrustWanted = query.filters.contains(.trusted)
+        guard !wanted.isEmpty || isTrustWanted else { return query }
+        var query = query
+        let known = certificates
+        if !wanted.isEmpty {
+            query.issuerNames = Self.names(
+                leadingTo: wanted.compactMap { NormalizedName.content(of: $0) }, through: known)
+        }
+        if isTrustWanted {
+            query.trust = ChainTrust(
+                roots: try query.trustAnchors.roots(), intermediates: known.compactMap(\.certificate),
+                time: query.time ?? OpenKeychain.now())
+        }
+        return query
+    }
+
+    /// Every certificate there is. What cannot be searched for them is reported by the search itself.
+    private var certificates: [Item] {
+        let everything = try? Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)
+        return members.flatMap { member in
+            everything.flatMap { try? member.items(matching: $0) }?.items ?? []
+        }
+    }
+
+    /// The subjects of certificates that were issued, step by step, below one of the names; and the names themselves.
+    private static func names(leadingTo wanted: [[UInt8]], through certificates: [Item]) -> Set<[UInt8]> {
+        let issued = Dictionary(grouping: certificates) { $0[.issuer]?.bytes ?? [] }
+        var names = Set(wanted)
+        var latest = names
+        // The certificate that is looked for is one step of the chain, its issuer's another.
+        for _ in 1..<maximumChainLength where !latest.isEmpty {
+            let subjects = latest.flatMap { issued[$0] ?? [] }.compactMap { $0[.subject]?.bytes }
+            latest = Set(subjects).subtracting(names)
+            names.formUnion(latest)
+        }
+        return names
+    }
+}
+
+extension Query {
+    /// The time that ``Filter/validOn(_:)`` names.
+    fileprivate var time: Int64? {
+        for case .validOn(let time) in filters { return time }
+        return nil
+    }
+}

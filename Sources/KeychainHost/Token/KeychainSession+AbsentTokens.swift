@@ -1,0 +1,38 @@
+internal import TokenKit
+
+// Keychain semantics 7.4: who asks for it sees cards that are known and in no reader.
+extension KeychainSession {
+    /// The keychains that a search visits.
+    ///
+    /// - Throws: `errSecParam` where the search names keychains, and those of absent cards as well.
+    func searchList(for parsed: ParsedDictionary) throws(KeychainError) -> SearchList {
+        guard parsed.includesAbsentTokens else {
+            return parsed.searchList.map { SearchList(members: $0) } ?? searchList
+        }
+        guard parsed.searchList == nil else {
+            throw KeychainError(
+                .param, "the search list says which keychains are meant", remedy: "leave one out",
+                key: "u_AbsentTokens")
+        }
+        return SearchList(
+            tokens: searchList.members.filter { $0 is any CardKeychain } + (try absentTokens()),
+            locals: searchList.members.filter { !($0 is any CardKeychain) }, failures: searchList.failures)
+    }
+
+    /// The private key of an item that was found; what uses one on a card that is out says which to insert.
+    ///
+    /// - Throws: `errSecItemNotFound` where it is no longer there.
+    public func key(of item: Item) throws(KeychainError) -> any KeychainKey {
+        let selector = KeySelector.reference(item.reference)
+        if let key = try searchList.keys(selector).found.first { return key }
+        for token in item.isOnToken ? try absentTokens() : [] {
+            if let key = try token.keys(selector).first { return key }
+        }
+        throw KeychainError(.itemNotFound, "the key is no longer where it was found")
+    }
+
+    private func absentTokens() throws(KeychainError) -> [AbsentTokenKeychain] {
+        try AbsentTokenKeychain.all(
+            of: knownTokens(), besides: searchList.members.compactMap { $0 as? TokenKeychain })
+    }
+}
