@@ -105,7 +105,7 @@ let package = Package(
             name: "SecItemExample", dependencies: ["SecItem"], path: "Examples/SecItem",
             swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         .testTarget(
-            name: "SecItemTests", dependencies: ["SecItem", "SecItemExample", "TestSupport"],
+            name: "SecItemTests", dependencies: ["SecItem", "SecItemExample", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
         .testTarget(
             name: "TokenctlTests", dependencies: ["tokenctl", "TestSupport"], exclude: ["Scripts"], swiftSettings: test),

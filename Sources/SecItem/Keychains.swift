@@ -15,7 +15,7 @@ enum Keychains {
     static func session() throws(KeychainError) -> KeychainSession {
         KeychainSession(
             searchList: try process.present().searchList, defaultKeychain: try? process.defaultKeychain(),
-            authentication: authentication)
+            authentication: authentication, knownTokens: process.knownTokens)
     }
 
     static func add(_ attributes: CFDictionary) throws(KeychainError) -> AnyObject? {

@@ -137,6 +137,9 @@ public final class ProcessKeychains: Sendable {
         TokenSlot(reader: reader, drivers: drivers, trace: trace)
     }
 
+    /// The cards that were read before, be they in now or not.
+    public func knownTokens() -> [KnownToken] { drivers.flatMap { $0.knownTokens() } }
+
     /// A keychain for each reader, whose PIN state is that of the last call; and why there are none.
     private func tokens() -> SearchList.Result<TokenKeychain> {
         var result = SearchList.Result<TokenKeychain>()
