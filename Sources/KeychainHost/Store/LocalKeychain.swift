@@ -155,6 +155,11 @@ extension LocalKeychain {
         try use { opened throws(KeychainError) in try opened.secret(of: reference) }
     }
 
+    /// The secret of an item as the file has it, encrypted, or nil if it was stored without one. Nothing is unlocked for it.
+    public func sealedSecret(of reference: PersistentReference) throws(KeychainError) -> [UInt8]? {
+        try use { opened throws(KeychainError) in try opened.row(of: reference).sealed }
+    }
+
     public func plan(for query: Query) -> [String] {
         state.withLock { opened in (try? opened.plan(for: query)) ?? [] }
     }

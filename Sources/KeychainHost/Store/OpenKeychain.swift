@@ -53,13 +53,7 @@ struct OpenKeychain: ~Copyable {
     func secret(
         of reference: PersistentReference, leaving: Bool = true, isAuthorized: Bool = false
     ) throws(KeychainError) -> Secret? {
-        var found: ItemRow?
-        try forEachRow(Query(reference)) { row throws(KeychainError) in
-            found = try row()
-            return false
-        }
-        // A damaged index may lead to the row of another item.
-        guard let found, found.id == reference.localID else { throw KeychainError(.itemNotFound) }
+        let found = try row(of: reference)
         guard found.sealed != nil else {
             try found.checkSecretless()
             return nil
@@ -67,6 +61,18 @@ struct OpenKeychain: ~Copyable {
         if leaving { try found.checkExtractable() }
         if !isAuthorized { try found.checkFree() }
         return try open(found)
+    }
+
+    /// The row of the one item that a reference names.
+    func row(of reference: PersistentReference) throws(KeychainError) -> ItemRow {
+        var found: ItemRow?
+        try forEachRow(Query(reference)) { row throws(KeychainError) in
+            found = try row()
+            return false
+        }
+        // A damaged index may lead to the row of another item.
+        guard let found, found.id == reference.localID else { throw KeychainError(.itemNotFound) }
+        return found
     }
 
     // MARK: Writing

@@ -15,11 +15,10 @@ struct AddCertificates: ParsableCommand {
     var files: [String]
 
     func run() throws {
-        let certificates = try files.map { file in (file, try Certificate.all(in: Input(file).whole())) }
+        let certificates = try files.map { file in (file, try CertificateFile.read(file)) }
         let opened = try LocalKeychain.named(keychain)
         var hasFailed = false
         for (file, certificates) in certificates {
-            guard !certificates.isEmpty else { throw CommandError("'\(file)' holds no certificate") }
             for certificate in certificates where try !add(certificate, to: opened) {
                 printError("\(file): the certificate '\(certificate.title)' is in '\(opened.name)' already")
                 hasFailed = true
@@ -128,7 +127,33 @@ struct DeleteIdentity: ParsableCommand {
     }
 }
 
+/// A file with certificates, in PEM or DER.
+enum CertificateFile {
+    /// - Throws: an error that names the file, for one without any.
+    static func read(_ path: String, limit: Int = Input.maximumWhole) throws -> [Certificate] {
+        let input = try Input(path)
+        let bytes = try input.whole(limit: limit)
+        do throws(CryptoError) {
+            return try Certificate.all(in: bytes)
+        } catch {
+            throw CommandError("'\(input.name)' holds no certificate that can be read", "\(error)")
+        }
+    }
+}
+
 extension Certificate {
     /// What people call it.
     var title: String { commonName ?? subject.description }
+
+    /// Whether it is for that host.
+    func isFor(host: String) -> Bool {
+        subjectAlternativeNames.contains { name in
+            if case .dns(let pattern) = name { HostName.matches(host, pattern) } else { false }
+        }
+    }
+
+    /// Whether it is for that e-mail address, be it upper or lower case.
+    func isFor(email: String) -> Bool {
+        emailAddresses.contains { $0.lowercased() == email.lowercased() }
+    }
 }

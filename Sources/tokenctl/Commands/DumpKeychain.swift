@@ -14,12 +14,23 @@ struct DumpKeychain: ParsableCommand {
     @Flag(name: .customShort("d"), help: "Print the data as well: passwords, certificates and private keys.")
     var data = false
 
+    @Flag(name: .customShort("r"), help: "Print passwords and private keys as they are stored, encrypted.")
+    var raw = false
+
+    @Flag(name: .customShort("i"), help: "Edit who may use the items; there are no such lists here.")
+    var interactive = false
+
     @OptionGroup var search: SearchOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func validate() throws {
-        guard !(data && output.json) else { throw ValidationError("JSON has no data: leave out -d or --json") }
+        guard !interactive else {
+            throw ValidationError("there is nothing to edit: every program of yours may use the items")
+        }
+        guard !((data || raw) && output.json) else {
+            throw ValidationError("JSON has no data: leave out -d and -r, or --json")
+        }
     }
 
     func run() throws {
@@ -32,6 +43,7 @@ struct DumpKeychain: ParsableCommand {
         for item in items {
             try ItemText.show(item, in: session.location(of: item))
             if access { print(DumpKeychain.access(to: item)) }
+            if raw { try showRaw(item, in: session.local(of: item)) }
             if data { try showData(of: item, in: session.local(of: item), context) }
         }
     }
@@ -73,6 +85,11 @@ struct DumpKeychain: ParsableCommand {
         } else {
             print(item.isPrivateKey ? "<not extractable>" : QuotedText.string(item.der ?? []))
         }
+    }
+
+    private func showRaw(_ item: Item, in keychain: LocalKeychain?) throws {
+        print("raw data:")
+        print(QuotedText.string(try keychain?.sealedSecret(of: item.reference) ?? item.der ?? []))
     }
 
     /// Whether the item is of a kind that has a secret; then the keychain is unlocked for it.

@@ -10,7 +10,9 @@ struct FindCertificate: ParsableCommand {
     @Flag(name: .customShort("a"), help: "All that match, not only the first.")
     var all = false
 
-    @Option(name: .customShort("c"), help: ArgumentHelp("Those whose common name contains this.", valueName: "name"))
+    @Option(
+        name: .customShort("c"), parsing: .unconditional,
+        help: ArgumentHelp("Those whose common name contains this.", valueName: "name"))
     var name: String?
 
     @Option(name: .customShort("e"), help: ArgumentHelp("Those with this e-mail address.", valueName: "address"))
@@ -34,7 +36,7 @@ struct FindCertificate: ParsableCommand {
         let items = session.reporting(try session.searchList.items(matching: query))
         let names = KeychainNames(session)
         var found = items.compactMap { FoundCertificate($0, in: names[$0]) }
-        if let email { found = found.filter { $0.has(email: email) } }
+        if let email { found = found.filter { $0.certificate.isFor(email: email) } }
         guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
         if !all { found = Array(found.prefix(1)) }
         let isText = hashes || pem || showEmail
@@ -63,10 +65,6 @@ struct FoundCertificate {
         self.item = item
         self.certificate = certificate
         row = CertificateRow(certificate, item: item, keychain: keychain)
-    }
-
-    func has(email: String) -> Bool {
-        certificate.emailAddresses.contains { $0.lowercased() == email.lowercased() }
     }
 }
 

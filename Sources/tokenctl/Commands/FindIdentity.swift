@@ -12,6 +12,7 @@ enum Policy: String, CaseIterable, ExpressibleByArgument {
     case eap
     case ipsec
     case codesigning
+    case kerberos = "sys-kerberos-kdc"
 
     var title: String {
         switch self {
@@ -22,6 +23,7 @@ enum Policy: String, CaseIterable, ExpressibleByArgument {
         case .eap: "EAP"
         case .ipsec: "IPsec"
         case .codesigning: "Code Signing"
+        case .kerberos: "Kerberos KDC"
         }
     }
 
@@ -29,6 +31,15 @@ enum Policy: String, CaseIterable, ExpressibleByArgument {
     func accepts(_ certificate: Certificate) -> Bool {
         guard let needed, let usages = certificate.extendedKeyUsage else { return true }
         return usages.contains(needed) || usages.contains(.anyExtendedKeyUsage)
+    }
+
+    /// Whether the certificate is for what a name means to the policy: a host, an e-mail address, or part of its own name.
+    func isName(_ name: String, of certificate: Certificate) -> Bool {
+        switch self {
+        case .sslServer: certificate.isFor(host: name)
+        case .smime: certificate.isFor(email: name)
+        default: certificate.commonName?.lowercased().contains(name.lowercased()) ?? false
+        }
     }
 
     private var needed: OID? {
@@ -41,6 +52,8 @@ enum Policy: String, CaseIterable, ExpressibleByArgument {
         // id-kp-ipsecIKE, RFC 4945 §5.1.3.12
         case .ipsec: "1.3.6.1.5.5.7.3.17"
         case .codesigning: .codeSigning
+        // id-pkinit-KPKdc, RFC 4556 §3.2.4
+        case .kerberos: "1.3.6.1.5.2.3.5"
         }
     }
 }
@@ -49,19 +62,26 @@ struct FindIdentity: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "find-identity",
         abstract: "Find certificates whose private key is at hand, wherever each of the two is.",
-        discussion: "Valid means within its dates and fit for the policy; no chain is checked.")
+        discussion: """
+            Valid means within its dates and fit for the policy; no chain is checked. On a terminal, and with --table, each \
+            line says where the key is.
+            """)
 
     @Option(name: .customShort("p"), help: "What it is to be used for; for each use. (default: basic)")
     var policies: [Policy] = []
 
-    @Option(name: .customShort("s"), help: ArgumentHelp("Those whose common name contains this.", valueName: "string"))
+    @Option(
+        name: .customShort("s"), parsing: .unconditional,
+        help: ArgumentHelp(
+            "Those for this host with ssl-server, for this e-mail address with smime, else whose common name contains this.",
+            valueName: "string"))
     var name: String?
 
     @Flag(name: .customShort("v"), help: "Valid identities only.")
     var validOnly = false
 
     @OptionGroup var search: SearchOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var output: ListingOptions
 
     private struct Found: Encodable {
         let sha1: String
@@ -73,16 +93,24 @@ struct FindIdentity: ParsableCommand {
         let notAfter: String
         let isValid: Bool
         let reference: String
+        /// What is wrong with it, in the words of CDSA, which scripts look for.
+        let fault: String?
 
-        var line: String {
-            let reason = isValid ? "" : " (expired or not yet valid)"
-            return "\(sha1) \"\(Listing.printable(commonName ?? subject))\"\(reason) [\(key) on \(keyKeychain)]"
+        /// - Parameter wherever: whether it says where the key is, which `security` does not.
+        func line(wherever: Bool) -> String {
+            let name = Listing.printable(commonName ?? subject)
+            let place = wherever ? " [\(key) on \(keyKeychain)]" : ""
+            return "\(sha1) \"\(name)\"\(fault.map { " (\($0))" } ?? "")\(place)"
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case sha1, commonName, subject, certificateKeychain, keyKeychain, key, notAfter, isValid, reference
         }
     }
 
     func run() throws {
         let session = try search.session()
-        let query = try Query.all(.identity, commonName: name)
+        let query = try Query.all(.identity, commonName: nil)
         let identities = session.reporting(try session.searchList.identities(matching: query))
         let names = KeychainNames(session)
         let policies = policies.isEmpty ? [.basic] : policies
@@ -108,19 +136,22 @@ struct FindIdentity: ParsableCommand {
     }
 
     private func list(_ found: [Found], _ noun: String) {
-        for (number, one) in found.enumerated() { print("  \(number + 1)) \(one.line)") }
+        for (number, one) in found.enumerated() { print("  \(number + 1)) \(one.line(wherever: output.isListing))") }
         print("     \(found.count) \(noun) found")
     }
 
     private func found(_ identity: Identity, _ names: KeychainNames, fitFor policy: Policy) -> Found? {
         guard let der = identity.certificate.der, let certificate = try? Certificate(der: der),
-            policy.accepts(certificate)
+            policy.accepts(certificate), name.map({ policy.isName($0, of: certificate) }) ?? true
         else { return nil }
+        let now = Clock.now
+        let fault = now < certificate.notBefore ? "CSSMERR_TP_CERT_NOT_VALID_YET" : "CSSMERR_TP_CERT_EXPIRED"
+        let isValid = certificate.isValid(at: now)
         return Found(
             sha1: (try? Hex.encode(certificate.fingerprint(.sha1))) ?? "", commonName: certificate.commonName,
             subject: certificate.subject.description, certificateKeychain: names[identity.certificate],
             keyKeychain: names[identity.key], key: identity.key.objectName,
-            notAfter: certificate.notAfterText, isValid: certificate.isValid(at: Clock.now),
-            reference: Hex.encode(identity.reference.encoded()))
+            notAfter: certificate.notAfterText, isValid: isValid,
+            reference: Hex.encode(identity.reference.encoded()), fault: isValid ? nil : fault)
     }
 }

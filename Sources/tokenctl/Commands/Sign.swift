@@ -98,7 +98,7 @@ struct Verify: ParsableCommand {
 
     private func publicKey() throws -> PublicKey {
         if let certificate {
-            guard let first = try Certificate.all(in: Input(certificate).whole()).first, let key = first.publicKey
+            guard let first = try CertificateFile.read(certificate).first, let key = first.publicKey
             else {
                 throw CommandError("'\(certificate)' holds no certificate with a key that can be used")
             }

@@ -98,8 +98,8 @@ struct VerifyCert: ParsableCommand {
     }
 
     private func verdict() throws -> Verdict {
-        let trusted = try roots.isEmpty ? VerifyCert.systemRoots() : roots.flatMap(VerifyCert.certificates)
-        var chain = try certificates.flatMap(VerifyCert.certificates)
+        let trusted = try roots.isEmpty ? VerifyCert.systemRoots() : roots.flatMap { try CertificateFile.read($0) }
+        var chain = try certificates.flatMap { try CertificateFile.read($0) }
         // With roots alone, the first is checked against itself.
         if chain.isEmpty { chain = Array(trusted.prefix(1)) }
         guard let leaf = chain.first else { throw CommandError("there is no certificate to check") }
@@ -129,12 +129,7 @@ struct VerifyCert: ParsableCommand {
     }
 
     private func isNamed(_ leaf: Certificate, _ name: String) -> Bool {
-        if policy == .smime || name.contains("@") {
-            return leaf.emailAddresses.contains { $0.lowercased() == name.lowercased() }
-        }
-        return leaf.subjectAlternativeNames.contains { alternative in
-            if case .dns(let pattern) = alternative { HostName.matches(name, pattern) } else { false }
-        }
+        policy == .smime || name.contains("@") ? leaf.isFor(email: name) : leaf.isFor(host: name)
     }
 
     /// The certificates of the keychains.
@@ -148,13 +143,7 @@ struct VerifyCert: ParsableCommand {
 
     private static func systemRoots() throws -> [Certificate] {
         let file = ProcessInfo.processInfo.environment["SSL_CERT_FILE"] ?? "/etc/ssl/certs/ca-certificates.crt"
-        return try Certificate.all(in: Input(file).whole(limit: 16 << 20))
-    }
-
-    private static func certificates(in file: String) throws -> [Certificate] {
-        let found = try Certificate.all(in: Input(file).whole())
-        guard !found.isEmpty else { throw CommandError("'\(file)' holds no certificate") }
-        return found
+        return try CertificateFile.read(file, limit: 16 << 20)
     }
 }
 

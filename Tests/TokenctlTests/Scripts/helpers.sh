@@ -44,3 +44,13 @@ json() { jq --compact-output "${1:-.}"; }
 
 # secrets FILE LINE…: a file for --pin-source.
 secrets() { (umask 077 && printf '%s\n' "${@:2}" >"$1"); }
+
+# dated NAME FROM TO: NAME.key, and NAME.pem that it signed for itself, valid from one moment to the other (20200101000000Z).
+dated() {
+    : >index; echo 01 >serial
+    printf '%s\n' '[ca]' default_ca=x '[x]' database=index serial=serial new_certs_dir=. default_md=sha256 policy=p '[p]' \
+        commonName=supplied >ca.cnf
+    openssl req -new -newkey rsa:2048 -nodes -keyout "$1.key" -subj "/CN=$1" -out "$1.csr" 2>/dev/null
+    openssl ca -batch -notext -config ca.cnf -selfsign -keyfile "$1.key" -in "$1.csr" -startdate "$2" -enddate "$3" \
+        -out "$1.pem" 2>/dev/null
+}
