@@ -5,18 +5,26 @@ internal import KeychainHost
 /// Runs the command that the arguments name, or with `-i` those that the lines of standard input do.
 ///
 /// As in macOS's `security`, the beginning of a command's name will do where no other begins so.
-enum CommandLineInterpreter {
+struct CommandLineInterpreter {
+    private let options: GlobalOptions
+
     /// - Returns: the exit status: 0, 44 where nothing was found, 1 for everything else; in the interactive mode that of
     ///   the last command.
     static func run(_ arguments: [String]) -> Int32 {
-        switch arguments {
-        case ["-i"]: interactive(prompt: "tokenctl> ")
-        case _ where arguments.count == 2 && arguments[0] == "-p": interactive(prompt: arguments[1])
-        default: execute(arguments)
+        var rest = arguments[...]
+        do {
+            let interpreter = CommandLineInterpreter(options: try GlobalOptions(&rest))
+            return Warnings.$areWanted.withValue(!interpreter.options.isQuiet) { interpreter.run(Array(rest)) }
+        } catch {
+            return report(error)
         }
     }
 
-    private static func interactive(prompt: String) -> Int32 {
+    private func run(_ arguments: [String]) -> Int32 {
+        options.prompt.map { interactive(prompt: $0) } ?? execute(arguments)
+    }
+
+    private func interactive(prompt: String) -> Int32 {
         var status: Int32 = 0
         while true {
             if isatty(STDIN_FILENO) == 1 { StandardError.write(prompt) }
@@ -31,11 +39,16 @@ enum CommandLineInterpreter {
         }
     }
 
-    private static func execute(_ arguments: [String]) -> Int32 {
+    private func execute(_ arguments: [String]) -> Int32 {
+        let status = CommandLineInterpreter.status(of: arguments)
+        if options.isVerbose, let name = arguments.first { printError("\(name) ended with \(status)") }
+        return status
+    }
+
+    private static func status(of arguments: [String]) -> Int32 {
         do {
             let arguments = try CommandName.completed(arguments)
-            if let reason = MissingCommand.reasons[arguments.first ?? ""] { throw reason }
-            var command = try Tokenctl.parseAsRoot(PasswordArgument.expanded(arguments))
+            var command = try Tokenctl.parseAsRoot(ArgumentForms.expanded(arguments))
             try command.run()
             try StandardOutput.finish()
             return 0
@@ -76,7 +89,9 @@ enum CommandLineInterpreter {
         let lines = Tokenctl.message(for: error).split(whereSeparator: \.isNewline)
         let line = lines.map { $0.drop(while: \.isWhitespace) }.joined(separator: " ")
         let advice = Tokenctl.fullMessage(for: error).firstMatch(of: /See ('tokenctl[^']*')/).map { " (see \($0.1))" }
-        return line.prefix(1).lowercased() + line.dropFirst() + (advice ?? "")
+        // A name in capitals stays as it is.
+        let isWord = line.dropFirst().first?.isUppercase != true
+        return (isWord ? line.prefix(1).lowercased() : String(line.prefix(1))) + line.dropFirst() + (advice ?? "")
     }
 }
 
@@ -88,15 +103,18 @@ enum CommandName {
     static func completed(_ arguments: [String]) throws -> [String] {
         var arguments = arguments
         if let first = arguments.first { arguments[0] = try complete(first) }
-        if arguments.first == "help", arguments.count > 1 { arguments[1] = try complete(arguments[1]) }
+        guard arguments.first == "help", arguments.count > 1 else { return arguments }
+        arguments[1] = try complete(arguments[1])
+        guard (all + ["help"]).contains(arguments[1]) else {
+            throw CommandError("there is no command '\(arguments[1])'", advice: "see 'tokenctl --help'")
+        }
         return arguments
     }
 
     private static func complete(_ name: String) throws -> String {
         let names = all + ["help"]
-        guard !name.isEmpty, !name.hasPrefix("-"), !names.contains(name), MissingCommand.reasons[name] == nil else {
-            return name
-        }
+        if let reason = MissingCommand.reasons[name] { throw reason }
+        guard !name.isEmpty, !name.hasPrefix("-"), !names.contains(name) else { return name }
         let matches = names.filter { $0.hasPrefix(name) }
         guard matches.count > 1 else { return matches.first ?? name }
         throw CommandError("'\(name)' is the beginning of more than one command", matches.joined(separator: ", "))

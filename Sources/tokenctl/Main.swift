@@ -37,7 +37,8 @@ struct Tokenctl: ParsableCommand {
         abstract: "One keychain over smart cards and local files.",
         discussion: """
             Cards come first in every listing, then local keychains. Keys on a card are used there; its PIN is asked \
-            for when it is needed.
+            for when it is needed. Before the command's name -i reads commands from standard input, -p sets their prompt, \
+            -q leaves warnings out, and -v tells each command's exit status.
             """,
         version: "tokenctl \(version)",
         groupedSubcommands: [

@@ -26,9 +26,10 @@ enum MissingCommand {
             "trust belongs to the whole system, and p11-kit keeps it", "use 'trust anchor' and 'trust list'"
         ),
         (["cms"], "messages are made by other programs", "use 'openssl cms', or gpgsm"),
+        (["create-db", "create-key-loop"], "keychains are the only databases", "use create-keychain"),
         (
-            ["create-db", "recode-keychain", "create-key-loop"], "keychains are the only databases",
-            "use create-keychain"
+            ["recode-keychain"], "no keychain has its key from another one",
+            "use set-keychain-password, or backup-keychain and restore-keychain"
         ),
         (
             ["authorize", "authorizationdb", "execute-with-privileges"],

@@ -71,16 +71,34 @@ import TokenKit
     }
 
     @Test func `A bare -w is asked for, and the older -p with it`() {
-        let ask = PasswordArgument.ask
+        let ask = ArgumentForms.ask
         let expansions: [([String], [String])] = [
             (["add-generic-password", "-w"], ["add-generic-password", "-w", ask]),
             (["add-internet-password", "-w", "-U"], ["add-internet-password", "-w", ask, "-U"]),
+            (["add-internet-password", "-w", "--no-prompt"], ["add-internet-password", "-w", ask, "--no-prompt"]),
             (["add-generic-password", "-w", "secret"], ["add-generic-password", "-w", "secret"]),
+            (["add-generic-password", "-w", "-secret"], ["add-generic-password", "-w", "-secret"]),
+            (["add-generic-password", "-w", "-1"], ["add-generic-password", "-w", "-1"]),
+            (["add-generic-password", "-w", ""], ["add-generic-password", "-w", ""]),
             (["add-generic-password", "-p", "secret"], ["add-generic-password", "-w", "secret"]),
             (["add-internet-password", "-p", "/path"], ["add-internet-password", "-p", "/path"]),
             (["find-generic-password", "-w"], ["find-generic-password", "-w"]), ([], []),
         ]
-        for (arguments, expanded) in expansions { #expect(PasswordArgument.expanded(arguments) == expanded) }
+        for (arguments, expanded) in expansions { #expect(ArgumentForms.expanded(arguments) == expanded) }
+    }
+
+    @Test func `An attribute of import is a name and a value`() {
+        let expansions: [([String], [String])] = [
+            (["import", "file", "-a", "labl", "x"], ["import", "file", "-a", "labl=x"]),
+            (
+                ["import", "-a", "labl", "-x", "-a", "atag", "a=b", "file"],
+                ["import", "-a", "labl=-x", "-a", "atag=a=b", "file"]
+            ),
+            (["import", "file", "-a", "labl"], ["import", "file", "-a", "labl"]),
+            (["import", "file", "-a"], ["import", "file", "-a"]),
+            (["item", "-a", "class=genp", "acct=x"], ["item", "-a", "class=genp", "acct=x"]),
+        ]
+        for (arguments, expanded) in expansions { #expect(ArgumentForms.expanded(arguments) == expanded) }
     }
 
     @Test(arguments: [
@@ -109,6 +127,46 @@ import TokenKit
         #expect(try CommandName.completed([]).isEmpty)
         #expect(throws: CommandError.self) { try CommandName.completed(["find-"]) }
         for name in CommandName.all { #expect(try CommandName.completed([name]) == [name]) }
+    }
+
+    @Test(
+        arguments: [
+            (["find-key"], nil, false, false, ["find-key"]),
+            (["-i"], "tokenctl> ", false, false, []),
+            (["-p", "? "], "? ", false, false, []),
+            (["-p?"], "?", false, false, []),
+            (["-qip", "? "], "? ", true, false, []),
+            (["-pi"], "i", false, false, []),
+            (["-i", "-p", ""], "", false, false, []),
+            (["-q", "-v", "error", "-1"], nil, true, true, ["error", "-1"]),
+            (["-vq", "find-identity", "-v"], nil, true, true, ["find-identity", "-v"]),
+            (["--version"], nil, false, false, ["--version"]), (["-h"], nil, false, false, ["-h"]),
+            (["-qh"], nil, false, false, ["-qh"]), (["-"], nil, false, false, ["-"]),
+            (["--"], nil, false, false, ["--"]),
+            ([""], nil, false, false, [""]), ([], nil, false, false, []),
+        ] as [([String], String?, Bool, Bool, [String])])
+    func `What stands before the command is for all of them`(
+        _ arguments: [String], _ prompt: String?, _ isQuiet: Bool, _ isVerbose: Bool, _ command: [String]
+    ) throws {
+        var rest = arguments[...]
+        let options = try GlobalOptions(&rest)
+        #expect(options.prompt == prompt)
+        #expect(options.isQuiet == isQuiet)
+        #expect(options.isVerbose == isVerbose)
+        #expect(Array(rest) == command)
+    }
+
+    @Test(arguments: [["-p"], ["-ip"], ["-i", "error"], ["-p", "? ", "error"], ["-l", "error"], ["-ql"]])
+    func `What makes no sense before the command is an error`(_ arguments: [String]) {
+        #expect(throws: CommandError.self) {
+            var rest = arguments[...]
+            _ = try GlobalOptions(&rest)
+        }
+    }
+
+    @Test(arguments: ["frob", "cms ", "", "find-frob"])
+    func `There is no help for what is not there`(_ name: String) {
+        #expect(throws: CommandError.self) { try CommandName.completed(["help", name]) }
     }
 
     @Test func `No command is both there and missing`() {

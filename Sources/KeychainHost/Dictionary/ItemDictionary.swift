@@ -58,7 +58,7 @@ extension ItemValue {
     }
 
     /// The value as an attribute has it; nil for what none can be.
-    var attributeValue: AttributeValue? {
+    package var attributeValue: AttributeValue? {
         switch self {
         case .string(let text): .string(text)
         case .data(let bytes): .data(bytes)

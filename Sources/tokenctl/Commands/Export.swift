@@ -39,7 +39,7 @@ struct Export: ParsableCommand {
     var armored = false
 
     @Option(
-        name: .customShort("P"),
+        name: .customShort("P"), parsing: .unconditional,
         help: ArgumentHelp(
             "The passphrase for private keys; other programs can see it, so better be asked.", valueName: "passphrase"))
     var passphrase: String?

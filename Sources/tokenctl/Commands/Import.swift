@@ -51,10 +51,17 @@ struct Import: ParsableCommand {
     var nonExtractable = false
 
     @Option(
-        name: .customShort("P"),
+        name: .customShort("P"), parsing: .unconditional,
         help: ArgumentHelp(
             "The file's passphrase; other programs can see it, so better be asked.", valueName: "passphrase"))
     var passphrase: String?
+
+    @Option(
+        name: .customShort("a"),
+        help: ArgumentHelp(
+            "An attribute by its code and its value, two words, for what is imported and can have it; for each attribute.",
+            valueName: "code value"))
+    var attributes: [String] = []
 
     @OptionGroup var access: TrustedApplicationOptions
 
@@ -65,6 +72,7 @@ struct Import: ParsableCommand {
 
     func run() throws {
         access.explain()
+        let given = try GivenAttributes(attributes)
         let context = try authentication.context()
         let input = try Input(file)
         let request = PromptRequest(.password, subject: input.name, use: "open it")
@@ -75,21 +83,50 @@ struct Import: ParsableCommand {
         }
         if let kind { try content.keep(kind) }
         let opened = try LocalKeychain.named(keychain)
+        try given.check(content)
         if !content.keys.isEmpty { try opened.unlock(use: "import a key", authentication: context) }
         var counts = Counts()
         for certificate in content.certificates {
-            try counts.add { () throws(KeychainError) in try opened.add(.certificate(certificate)) }
+            let attributes = given.attributes(of: .certificate)
+            try counts.add { () throws(KeychainError) in try opened.add(.certificate(certificate, attributes)) }
         }
         for key in content.publicKeys {
-            let attributes: Attributes = [.label: .string(label ?? "Imported Public Key")]
+            let attributes = given.attributes(of: .key, label: label ?? "Imported Public Key")
             try counts.add { () throws(KeychainError) in try opened.add(.publicKey(key, attributes)) }
         }
         for key in content.keys {
-            var attributes: Attributes = [.label: .string(label ?? content.label(of: key) ?? "Imported Private Key")]
+            var attributes = given.attributes(
+                of: .key, label: label ?? content.label(of: key) ?? "Imported Private Key")
             if nonExtractable { attributes[.isExtractable] = false }
             try counts.add { () throws(KeychainError) in try opened.add(.privateKey(key, attributes)) }
         }
         counts.report(content)
+    }
+
+    /// What the items are to have beside what follows from the file.
+    private struct GivenAttributes {
+        private let attributes: Attributes
+
+        /// - Parameter pairs: each as `code=value`.
+        init(_ pairs: [String]) throws {
+            attributes = try ItemArguments.attributes(pairs)
+        }
+
+        /// - Throws: `errSecNoSuchAttr` for an attribute that nothing in the file can have.
+        func check(_ content: ImportedFile) throws(KeychainError) {
+            let hasKey = !content.keys.isEmpty || !content.publicKeys.isEmpty
+            for attribute in attributes.keys where !(hasKey && ItemClass.key.has(attribute)) {
+                guard content.certificates.isEmpty || !ItemClass.certificate.has(attribute) else { continue }
+                throw KeychainError(
+                    .noSuchAttribute, "nothing in the file can have the attribute '\(attribute.rawValue)'")
+            }
+        }
+
+        func attributes(of itemClass: ItemClass, label: String? = nil) -> Attributes {
+            var attributes = attributes.filter { itemClass.has($0.key) }
+            if attributes[.label] == nil { attributes[.label] = label.map { .string($0) } }
+            return attributes
+        }
     }
 
     private struct Counts {

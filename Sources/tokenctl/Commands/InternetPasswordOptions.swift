@@ -8,13 +8,18 @@ struct InternetPasswordOptions: PasswordOptions {
 
     @OptionGroup var common: CommonPasswordOptions
 
-    @Option(name: .customShort("s"), help: ArgumentHelp("The server name.", valueName: "server"))
+    @Option(
+        name: .customShort("s"), parsing: .unconditional, help: ArgumentHelp("The server name.", valueName: "server"))
     var server: String?
 
-    @Option(name: .customShort("d"), help: ArgumentHelp("The security domain.", valueName: "domain"))
+    @Option(
+        name: .customShort("d"), parsing: .unconditional,
+        help: ArgumentHelp("The security domain.", valueName: "domain"))
     var securityDomain: String?
 
-    @Option(name: .customShort("p"), help: ArgumentHelp("The path on the server.", valueName: "path"))
+    @Option(
+        name: .customShort("p"), parsing: .unconditional,
+        help: ArgumentHelp("The path on the server.", valueName: "path"))
     var path: String?
 
     @Option(name: .customShort("P"), help: ArgumentHelp("The port.", valueName: "port"))

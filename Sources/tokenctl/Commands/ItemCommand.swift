@@ -25,7 +25,7 @@ struct ItemCommand: ParsableCommand {
     @Option(name: .customShort("u"), help: ArgumentHelp("Change all that match to this.", valueName: "key=value,…"))
     var changes: String?
 
-    @Option(name: .customShort("d"), help: SecretArgument.help("The data."))
+    @Option(name: .customShort("d"), parsing: .unconditional, help: SecretArgument.help("The data."))
     var data: String?
 
     @Option(
@@ -126,6 +126,25 @@ enum ItemArguments {
             }
         }
         return dictionary
+    }
+
+    /// Attributes alone, each as `code=value`.
+    static func attributes(_ pairs: [String]) throws -> Attributes {
+        var attributes: Attributes = [:]
+        for pair in pairs {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let attribute = Attribute(rawValue: parts[0])
+            guard parts.count == 2, let type = attribute.type else {
+                throw KeychainError(.noSuchAttribute, "there is no attribute '\(parts[0])'")
+            }
+            guard let value = try value(parts[1], for: parts[0]).attributeValue, value.converted(to: type) != nil else {
+                throw KeychainError(.param, "'\(parts[1])' is no value of the attribute '\(parts[0])'")
+            }
+            guard attributes.updateValue(value, forKey: attribute) == nil else {
+                throw CommandError("'\(parts[0])' is given twice")
+            }
+        }
+        return attributes
     }
 
     /// A value as text; nil for one that has none.

@@ -6,7 +6,7 @@ struct CreateKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create-keychain", abstract: "Create local keychains, each with a password that is asked for.")
 
-    @Option(name: .customShort("p"), help: SecretArgument.help("The password."))
+    @Option(name: .customShort("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
     var password: String?
 
     @Flag(name: .customShort("P"), help: "Ask for the password; that is so in any case.")
@@ -53,7 +53,7 @@ struct UnlockKeychain: ParsableCommand {
     @Argument(help: "A name, a path with a slash in it, or a card's id; the default keychain if left out.")
     var keychain: String?
 
-    @Option(name: .customShort("p"), help: SecretArgument.help("The password."))
+    @Option(name: .customShort("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
     var password: String?
 
     @Flag(name: .customShort("u"), help: "Use no password, only the key that the session keeps.")
@@ -124,10 +124,10 @@ struct SetKeychainPassword: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set-keychain-password", abstract: "Change the password of a local keychain.")
 
-    @Option(name: .customShort("o"), help: SecretArgument.help("The old password."))
+    @Option(name: .customShort("o"), parsing: .unconditional, help: SecretArgument.help("The old password."))
     var oldPassword: String?
 
-    @Option(name: .customShort("p"), help: SecretArgument.help("The new password."))
+    @Option(name: .customShort("p"), parsing: .unconditional, help: SecretArgument.help("The new password."))
     var newPassword: String?
 
     @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")

@@ -38,7 +38,8 @@ extension PasswordOptions {
 
 /// What generic and internet passwords have in common.
 struct CommonPasswordOptions: ParsableArguments {
-    @Option(name: .customShort("a"), help: ArgumentHelp("The account name.", valueName: "account"))
+    @Option(
+        name: .customShort("a"), parsing: .unconditional, help: ArgumentHelp("The account name.", valueName: "account"))
     var account: String?
 
     @Option(name: .customShort("c"), help: ArgumentHelp("The creator, four characters.", valueName: "creator"))
@@ -47,13 +48,15 @@ struct CommonPasswordOptions: ParsableArguments {
     @Option(name: .customShort("C"), help: ArgumentHelp("The type, four characters.", valueName: "type"))
     var type: CharacterCode?
 
-    @Option(name: .customShort("D"), help: ArgumentHelp("The kind of password.", valueName: "kind"))
+    @Option(
+        name: .customShort("D"), parsing: .unconditional, help: ArgumentHelp("The kind of password.", valueName: "kind")
+    )
     var kind: String?
 
-    @Option(name: .customShort("j"), help: ArgumentHelp("The comment.", valueName: "comment"))
+    @Option(name: .customShort("j"), parsing: .unconditional, help: ArgumentHelp("The comment.", valueName: "comment"))
     var comment: String?
 
-    @Option(name: .customShort("l"), help: ArgumentHelp("The label.", valueName: "label"))
+    @Option(name: .customShort("l"), parsing: .unconditional, help: ArgumentHelp("The label.", valueName: "label"))
     var label: String?
 
     var attributes: Attributes {
@@ -72,10 +75,13 @@ struct GenericPasswordOptions: PasswordOptions {
 
     @OptionGroup var common: CommonPasswordOptions
 
-    @Option(name: .customShort("s"), help: ArgumentHelp("The service name.", valueName: "service"))
+    @Option(
+        name: .customShort("s"), parsing: .unconditional, help: ArgumentHelp("The service name.", valueName: "service"))
     var service: String?
 
-    @Option(name: .customShort("G"), help: ArgumentHelp("The generic attribute.", valueName: "value"))
+    @Option(
+        name: .customShort("G"), parsing: .unconditional,
+        help: ArgumentHelp("The generic attribute.", valueName: "value"))
     var generic: String?
 
     var ownAttributes: [Attribute: AttributeValue?] {

@@ -18,7 +18,7 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
     @OptionGroup var item: Item
 
     @Option(
-        name: .customShort("w"),
+        name: .customShort("w"), parsing: .unconditional,
         help: ArgumentHelp(
             "The password. Without a value, or without -w, it is asked for, or read from standard input, which no other program can see.",
             valueName: "password"))
@@ -77,7 +77,7 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
             SecretArgument.warn()
             return Secret(consuming: &bytes)
         }
-        if let password, password != PasswordArgument.ask { return SecretArgument.secret(password) }
+        if let password, password != ArgumentForms.ask { return SecretArgument.secret(password) }
         let subject = item.subject ?? item.common.account ?? "the item"
         if authentication.pinSource == nil, isatty(STDIN_FILENO) == 0 { return try StandardInput.secretLine() }
         return try context.prompter.ask(PromptRequest(.newPassword, subject: subject))
@@ -168,6 +168,6 @@ struct TrustedApplicationOptions: ParsableArguments {
     /// Says that programs are not told apart.
     func explain() {
         guard !applications.isEmpty, !anyApplication else { return }
-        printError("note: -T has no effect, since nothing keeps one program of yours from another here")
+        Warnings.show("note: -T has no effect, since nothing keeps one program of yours from another here")
     }
 }

@@ -1,0 +1,49 @@
+/// What stands before the command's name, as in macOS's `security`: `-i`, `-p prompt`, `-q`, `-v`, alone or together.
+///
+/// Not options of the command itself, where `-v` and others mean something else.
+struct GlobalOptions: Equatable {
+    /// What the interactive mode asks with; nil outside of it.
+    private(set) var prompt: String?
+
+    /// Whether warnings and notes are left out; errors are not.
+    private(set) var isQuiet = false
+
+    /// Whether each command's exit status is told.
+    private(set) var isVerbose = false
+
+    /// Takes the options off the arguments' beginning.
+    init(_ arguments: inout ArraySlice<String>) throws {
+        while let first = arguments.first, GlobalOptions.isWord(first) {
+            arguments.removeFirst()
+            var letters = first.dropFirst()
+            while let letter = letters.popFirst() {
+                switch letter {
+                case "i": prompt = prompt ?? "tokenctl> "
+                case "q": isQuiet = true
+                case "v": isVerbose = true
+                case "l": throw MissingCommand.reasons["leaks"] ?? CommandError("there is no '-l' here")
+                default:
+                    // What follows in the word is the prompt, or the next word.
+                    guard let text = letters.isEmpty ? arguments.popFirst() : String(letters) else {
+                        throw CommandError("missing value for '-p <prompt>'", advice: "see 'tokenctl --help'")
+                    }
+                    (prompt, letters) = (text, "")
+                }
+            }
+        }
+        guard prompt != nil, let surplus = arguments.first else { return }
+        throw CommandError("unexpected argument '\(surplus)'", "the commands are read from standard input")
+    }
+
+    private static func isWord(_ text: String) -> Bool {
+        text.wholeMatch(of: /-[ilqv]*(p.*|[ilqv])/) != nil
+    }
+}
+
+/// Whether warnings and notes are printed.
+enum Warnings {
+    @TaskLocal static var areWanted = true
+
+    /// Writes `tokenctl: text` to standard error, if it is wanted.
+    static func show(_ text: String) { if areWanted { printError(text) } }
+}
