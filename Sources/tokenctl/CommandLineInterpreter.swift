@@ -29,6 +29,11 @@ struct CommandLineInterpreter {
         while true {
             if isatty(STDIN_FILENO) == 1 { StandardError.write(prompt) }
             guard let line = StandardInput.line() else { return status }
+            guard let line = String(validating: line, as: UTF8.self) else {
+                printError("the line is not text in UTF-8")
+                status = 1
+                continue
+            }
             guard let words = CommandWords.split(line) else {
                 printError("a quotation mark is missing")
                 status = 1
@@ -87,7 +92,11 @@ struct CommandLineInterpreter {
     private static func sentence(_ error: any Error) -> String {
         guard Tokenctl.exitCode(for: error) == .validationFailure else { return Tokenctl.message(for: error) }
         let lines = Tokenctl.message(for: error).split(whereSeparator: \.isNewline)
-        let line = lines.map { $0.drop(while: \.isWhitespace) }.joined(separator: " ")
+        let parts = lines.map { $0.drop(while: \.isWhitespace) }
+        let choices = parts.filter { $0.hasPrefix("- ") }.map { $0.dropFirst(2) }
+        let said =
+            parts.filter { !$0.hasPrefix("- ") } + (choices.isEmpty ? [] : [choices.joined(separator: ", ")[...]])
+        let line = said.joined(separator: " ")
         let advice = Tokenctl.fullMessage(for: error).firstMatch(of: /See ('tokenctl[^']*')/).map { " (see \($0.1))" }
         // A name in capitals stays as it is.
         let isWord = line.dropFirst().first?.isUppercase != true

@@ -8,7 +8,19 @@ enum Main {
         signal(SIGPIPE, SIG_IGN)
         occupyStandardStreams()
         forbidCoreDumps()
+        guard hasTextOnly() else { exit(1) }
         exit(CommandLineInterpreter.run(Array(CommandLine.arguments.dropFirst())))
+    }
+
+    /// Whether every argument is text: repaired in silence, it would name another item or file than was meant.
+    private static func hasTextOnly() -> Bool {
+        for index in 1..<max(Int(CommandLine.argc), 1) {
+            guard let argument = unsafe CommandLine.unsafeArgv[index], unsafe String(validatingCString: argument) == nil
+            else { continue }
+            printError("argument \(index) is not text in UTF-8: '\(CommandLine.arguments[index])'")
+            return false
+        }
+        return true
     }
 
     /// A stream that was closed must not become the next file that is opened: messages would end up in a keychain.
@@ -26,9 +38,9 @@ enum Main {
     }
 }
 
-/// Writes `tokenctl: text` to standard error.
+/// Writes `tokenctl: text` to standard error, as one line whatever is in it.
 func printError(_ text: String) {
-    StandardError.write("tokenctl: \(text)\n")
+    StandardError.write("tokenctl: \(Listing.printable(text))\n")
 }
 
 struct Tokenctl: ParsableCommand {

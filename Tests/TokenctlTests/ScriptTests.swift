@@ -1,14 +1,16 @@
+import Foundation
 import Testing
 
 /// Sessions at the terminal, with the command that was built. Each is a file in Scripts.
 @Suite struct ScriptTests {
-    @Test(arguments: [
-        "backup", "bad-input", "binding", "cards", "certificates", "completions", "data-objects", "decrypt", "export",
-        "files", "identities", "import", "interpreter", "item", "keychain-settings", "keychains", "no-daemon",
-        "notifications",
-        "passwords", "prompts", "removal", "sign-card", "sign-local", "stream", "test-cards", "trace", "usage",
-        "virtual-card", "watch",
-    ])
+    static let names = try? FileManager.default.contentsOfDirectory(atPath: Stage.scripts)
+        .filter { $0.hasSuffix(".txt") }.map { String($0.dropLast(4)) }.sorted()
+
+    @Test func `There are sessions`() throws {
+        #expect(try #require(ScriptTests.names).isEmpty == false)
+    }
+
+    @Test(arguments: names ?? [])
     func `A session goes as written`(_ script: String) throws {
         let complaint = try Performance(script: script).play()
         #expect(complaint == nil)

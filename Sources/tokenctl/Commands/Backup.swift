@@ -42,6 +42,8 @@ struct RestoreKeychain: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
+        // Nobody is to give a password for what is not there.
+        _ = try Input(backup)
         let request = PromptRequest(.password, subject: backup, use: "restore it")
         let password = try authentication.context().prompter.ask(request)
         print(try KeychainPreferences.own.restore(backup, as: keychain, password: password).path)

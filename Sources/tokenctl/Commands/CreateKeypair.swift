@@ -18,7 +18,8 @@ struct CreateKeypair: ParsableCommand {
     @Option(name: .customShort("a"), help: "The kind of key.")
     var algorithm = Algorithm.rsa
 
-    @Option(name: .customShort("s"), help: ArgumentHelp("The size in bits.", valueName: "size"))
+    @Option(
+        name: .customShort("s"), parsing: .unconditional, help: ArgumentHelp("The size in bits.", valueName: "size"))
     var size: Int?
 
     @Option(name: .customShort("f"), help: ArgumentHelp("When it becomes valid.", valueName: "date"))
@@ -27,7 +28,9 @@ struct CreateKeypair: ParsableCommand {
     @Option(name: .customShort("t"), help: ArgumentHelp("When it ends to be valid.", valueName: "date"))
     var endDate: DateArgument?
 
-    @Option(name: .customShort("d"), help: ArgumentHelp("For how many days from now it is valid.", valueName: "days"))
+    @Option(
+        name: .customShort("d"), parsing: .unconditional,
+        help: ArgumentHelp("For how many days from now it is valid.", valueName: "days"))
     var days: UInt16?
 
     @Option(

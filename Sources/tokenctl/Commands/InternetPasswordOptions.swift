@@ -22,7 +22,7 @@ struct InternetPasswordOptions: PasswordOptions {
         help: ArgumentHelp("The path on the server.", valueName: "path"))
     var path: String?
 
-    @Option(name: .customShort("P"), help: ArgumentHelp("The port.", valueName: "port"))
+    @Option(name: .customShort("P"), parsing: .unconditional, help: ArgumentHelp("The port.", valueName: "port"))
     var port: UInt16?
 
     @Option(

@@ -142,7 +142,11 @@ struct LoginKeychain: ParsableCommand {
         guard setting.domain.domain ?? .user == .user else {
             throw KeychainError(.invalidPreferencesDomain, "only a user has a login keychain", remedy: "leave -d out")
         }
-        guard !setting.set else { return try KeychainPreferences.own.setLoginKeychain(setting.path) }
+        guard !setting.set else {
+            // New items go there where no other default is set.
+            if let path = setting.path { _ = try LocalKeychain.named(path) }
+            return try KeychainPreferences.own.setLoginKeychain(setting.path)
+        }
         try setting.show(KeychainPreferences.own.loginKeychain())
     }
 }

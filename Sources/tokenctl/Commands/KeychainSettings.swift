@@ -13,7 +13,9 @@ struct SetKeychainSettings: ParsableCommand {
     @Flag(name: .customShort("u"), help: "Lock it after the time of -t without use.")
     var usesInterval = false
 
-    @Option(name: .customShort("t"), help: ArgumentHelp("The time without use, in seconds.", valueName: "seconds"))
+    @Option(
+        name: .customShort("t"), parsing: .unconditional,
+        help: ArgumentHelp("The time without use, in seconds.", valueName: "seconds"))
     var interval: UInt32?
 
     @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")

@@ -14,11 +14,11 @@ enum StandardInput {
     }
 
     /// The next line, without its end; nil after the last one.
-    static func line() -> String? {
+    static func line() -> [UInt8]? {
         var bytes: [UInt8] = []
         var isAtEnd = false
         while bytes.count < maximumLineLength, let byte = nextByte(isAtEnd: &isAtEnd) { bytes.append(byte) }
-        return isAtEnd && bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+        return isAtEnd && bytes.isEmpty ? nil : bytes
     }
 
     private static func nextByte() -> UInt8? {
