@@ -4,7 +4,11 @@ internal import TokenKit
 
 struct CreateKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create-keychain", abstract: "Create local keychains, each with a password that is asked for.")
+        commandName: "create-keychain", abstract: "Create local keychains, each with a password that is asked for.",
+        discussion: """
+            With -p they are unlocked as well, for scripts that go on with them: as by unlock-keychain, where this system \
+            keeps keys of a login session.
+            """)
 
     @Option(name: .customShort("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
     var password: String?
@@ -23,7 +27,9 @@ struct CreateKeychain: ParsableCommand {
             let password = Passphrase(
                 argument: password, request: PromptRequest(.newPassword, subject: keychain), context: context)
             let name = KeychainName.normalized(keychain)
-            print(try KeychainPreferences.own.create(name, password: password.ask()).path)
+            let created = try KeychainPreferences.own.create(name, password: password.ask())
+            if self.password != nil { try? created.shareKeyWithSession(seconds: UnlockKeychain.standardTimeout) }
+            print(created.path)
         }
     }
 }
@@ -59,8 +65,12 @@ struct UnlockKeychain: ParsableCommand {
     @Flag(name: .customShort("u"), help: "Use no password, only the key that the session keeps.")
     var withoutPassword = false
 
-    @Option(name: [.customShort("t"), .customLong("timeout")], help: "Seconds until it locks by itself.")
-    var timeout: UInt32 = 28_800
+    @Option(
+        name: [.customShort("t"), .customLong("timeout")], parsing: .unconditional,
+        help: "Seconds until it locks by itself.")
+    var timeout = UnlockKeychain.standardTimeout
+
+    static let standardTimeout: UInt32 = 28_800
 
     @OptionGroup var cards: CardOptions
     @OptionGroup var authentication: AuthenticationOptions
