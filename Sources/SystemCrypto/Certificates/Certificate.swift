@@ -66,6 +66,22 @@ public struct Certificate: Sendable, Hashable {
     /// The certificate as PEM.
     public var pem: String { PEM.encode(der, label: "CERTIFICATE") }
 
+    /// Everything in the certificate, for people to read. Wraps `X509_print`.
+    public func text() throws(CryptoError) -> String {
+        let bio = try unsafe Handle("certificate", release: { unsafe BIO_free_all($0) }) { context in
+            unsafe BIO_new_ex(context, BIO_s_mem())
+        }
+        try unsafe OpenSSL.check("certificate") { _ in
+            unsafe X509_print(bio.pointer, handle.pointer)
+        }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while case let count = unsafe BIO_read(bio.pointer, &buffer, Int32(buffer.count)), count > 0 {
+            bytes += buffer.prefix(Int(count))
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// The hash of the whole certificate.
     public func fingerprint(_ algorithm: DigestAlgorithm) throws(CryptoError) -> [UInt8] {
         try Digest.hash(der, using: algorithm)

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Whether a certificate leads to one that is trusted, RFC 5280 §6. Revocation and purpose are not looked at.
+/// Whether a certificate leads to one that is trusted, RFC 5280 §6. Purpose is not looked at.
 public enum CertificateChain {
     /// What was found; that a chain is not trusted is an answer, not an error.
     public enum Outcome: Sendable, Hashable {
@@ -10,18 +10,40 @@ public enum CertificateChain {
         case untrusted(reason: String, depth: Int)
     }
 
+    /// What is known of certificates that were taken back.
+    public struct Revocation: Sendable {
+        let lists: [CertificateRevocationList]
+        let isRequired: Bool
+
+        /// - Parameter isRequired: whether each issuer of the chain must have a list.
+        public init(lists: [CertificateRevocationList], isRequired: Bool) {
+            self.lists = lists
+            self.isRequired = isRequired
+        }
+    }
+
     /// Builds a chain and checks it. Wraps `X509_verify_cert`.
     ///
     /// - Parameters:
     ///   - intermediates: certificates that may help; nothing is believed of them.
     ///   - roots: self-signed certificates that are trusted.
     ///   - time: when it must be valid, in seconds since 1970.
+    ///   - revocation: the lists that it must not be on; nil where nobody looks.
     public static func verify(
-        _ certificate: Certificate, intermediates: [Certificate], roots: [Certificate], at time: Int64
+        _ certificate: Certificate, intermediates: [Certificate], roots: [Certificate], at time: Int64,
+        revocation: Revocation? = nil
     ) throws(CryptoError) -> Outcome {
-        let store = try unsafe Handle("chain", release: X509_STORE_free) { _ in unsafe X509_STORE_new() }
+        let store = try unsafe Handle("chain", release: X509_STORE_free) { _ in unsafe X509_STORE_new()
+        }
         for root in roots {
-            try unsafe OpenSSL.check("chain") { _ in unsafe X509_STORE_add_cert(store.pointer, root.handle.pointer) }
+            try unsafe OpenSSL.check("chain") { _ in
+                unsafe X509_STORE_add_cert(store.pointer, root.handle.pointer)
+            }
+        }
+        for list in revocation?.lists ?? [] {
+            try unsafe OpenSSL.check("chain") { _ in
+                unsafe X509_STORE_add_crl(store.pointer, list.handle.pointer)
+            }
         }
         let helpers = try CertificateHandle.stack(of: intermediates)
         // The context below has pointers to both, and no share in them.
@@ -37,11 +59,27 @@ public enum CertificateChain {
                 verification.pointer, store.pointer, certificate.handle.pointer, helpers.pointer)
         }
         unsafe X509_VERIFY_PARAM_set_time(X509_STORE_CTX_get0_param(verification.pointer), time_t(time))
+        if let revocation { require(revocation, of: verification) }
         let isTrusted = try unsafe OpenSSL.call("chain") { _ -> Bool? in
             let status = unsafe X509_verify_cert(verification.pointer)
             return status < 0 ? nil : status == 1
         }
         return isTrusted ? .trusted(try chain(of: verification)) : refusal(of: verification)
+    }
+
+    /// Has every certificate of the chain looked for in the list of its issuer.
+    private static func require(_ revocation: Revocation, of verification: borrowing Handle) {
+        let flags = UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL)
+        unsafe X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(verification.pointer), flags)
+        guard !revocation.isRequired else { return }
+        unsafe X509_STORE_CTX_set_verify_cb(verification.pointer) { isFine, context in
+            guard isFine == 0, unsafe X509_STORE_CTX_get_error(context) == X509_V_ERR_UNABLE_TO_GET_CRL
+            else {
+                return isFine
+            }
+            unsafe X509_STORE_CTX_set_error(context, X509_V_OK)
+            return 1
+        }
     }
 
     private static func chain(of verification: borrowing Handle) throws(CryptoError) -> [Certificate] {

@@ -8,13 +8,14 @@ struct VerifyCert: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify-cert", abstract: "Check whether a certificate is trusted.",
         discussion: """
-            Nothing is fetched from the network and no revocation is looked up. Trusted are the roots of the system \
-            (SSL_CERT_FILE, else /etc/ssl/certs/ca-certificates.crt), or those of -r.
+            Nothing is fetched from the network. Trusted are the roots of the system (SSL_CERT_FILE, else \
+            /etc/ssl/certs/ca-certificates.crt), or those of -r. Revocation is looked up in the lists of --crl.
             """)
 
     /// What it must be fit for.
     enum Purpose: String, CaseIterable, ExpressibleByArgument {
         case basic, ssl, smime, codeSign, eap, timestamping
+        case ipsec = "IPSec"
 
         func usage(isClient: Bool) -> OID? {
             switch self {
@@ -24,30 +25,40 @@ struct VerifyCert: ParsableCommand {
             case .codeSign: .codeSigning
             // id-kp-timeStamping, RFC 5280 §4.2.1.12
             case .timestamping: "1.3.6.1.5.5.7.3.8"
+            // id-kp-ipsecIKE, RFC 4945 §5.1.3.12
+            case .ipsec: "1.3.6.1.5.5.7.3.17"
             }
         }
     }
 
     @Option(
         name: .customShort("c"),
-        help: ArgumentHelp("Files with the certificate and then others of its chain; for each file.", valueName: "file")
+        help: ArgumentHelp(
+            "Files with the certificate and then others of its chain; for each file.", valueName: "file")
     )
     var certificates: [String] = []
 
-    @Option(name: .customShort("r"), help: ArgumentHelp("Files with the roots that are trusted.", valueName: "file"))
+    @Option(
+        name: .customShort("r"),
+        help: ArgumentHelp("Files with the roots that are trusted.", valueName: "file"))
     var roots: [String] = []
 
     @Option(name: .customShort("p"), help: "What it must be fit for.")
     var policy = Purpose.basic
 
-    @Flag(name: .customShort("C"), help: "With ssl and eap, the certificate of a client, not of a server.")
+    @Flag(
+        name: .customShort("C"), help: "With ssl and eap, the certificate of a client, not of a server."
+    )
     var isClient = false
 
-    @Option(name: .customShort("d"), help: ArgumentHelp("When it must be valid, as 2026-10-21.", valueName: "date"))
+    @Option(
+        name: .customShort("d"),
+        help: ArgumentHelp("When it must be valid, as 2026-10-21.", valueName: "date"))
     var date: DateArgument?
 
     @Option(
-        name: .customShort("k"), help: ArgumentHelp("Keychains with certificates that may help.", valueName: "keychain")
+        name: .customShort("k"),
+        help: ArgumentHelp("Keychains with certificates that may help.", valueName: "keychain")
     )
     var keychains: [String] = []
 
@@ -71,15 +82,62 @@ struct VerifyCert: ParsableCommand {
     @Flag(name: .customShort("P"), help: "Print the chain as PEM.")
     var pem = false
 
+    @Flag(name: .customShort("t"), help: "Print the chain as text.")
+    var text = false
+
+    @Flag(name: .customShort("v"), help: "Say of what the chain is.")
+    var verbose = false
+
+    @Option(
+        name: .customShort("R"),
+        help: ArgumentHelp(
+            "With lists, whether each issuer needs one (require) or not.", valueName: "check"))
+    var checks: [RevocationCheck] = []
+
+    @Option(
+        name: .customLong("crl"),
+        help: ArgumentHelp("Files with revocation lists, PEM or DER.", valueName: "file"))
+    var revocationLists: [String] = []
+
+    @Argument(help: "The address of a server, from which nothing is fetched here.")
+    var url: String?
+
     @OptionGroup var output: OutputOptions
+
+    /// Where revocation is looked up, by the names of macOS's `security`.
+    enum RevocationCheck: String, CaseIterable, ExpressibleByArgument {
+        case ocsp, crl, require, offline
+    }
 
     private struct Verdict: Encodable {
         let isTrusted: Bool
         var reason: String?
-        var chain: [String] = []
+        var chain: [Certificate] = []
+
+        private enum CodingKeys: String, CodingKey {
+            case isTrusted, reason, chain
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(isTrusted, forKey: .isTrusted)
+            try container.encodeIfPresent(reason, forKey: .reason)
+            try container.encode(chain.map(\.pem), forKey: .chain)
+        }
     }
 
     func validate() throws {
+        if let url {
+            throw ValidationError(
+                "nothing is fetched from '\(url)'; what 'openssl s_client -showcerts' prints of it is a file for -c"
+            )
+        }
+        guard !checks.contains(.ocsp) else {
+            throw ValidationError("no server is asked: give lists with --crl")
+        }
+        guard !revocationLists.isEmpty || checks.allSatisfy({ $0 == .offline }) else {
+            throw ValidationError("no list is fetched: give those that -R is to look into with --crl")
+        }
         guard !certificates.isEmpty || !roots.isEmpty else {
             throw ValidationError("give the certificate's file (-c)")
         }
@@ -93,25 +151,46 @@ struct VerifyCert: ParsableCommand {
             throw KeychainError(.notTrusted, verdict.reason)
         }
         guard !quiet, !output.json else { return }
-        if pem { verdict.chain.forEach { print($0, terminator: "") } }
+        for (number, certificate) in verdict.chain.enumerated() {
+            if verbose { print("\(number): \(Listing.printable(certificate.subject.description))") }
+            if text { try certificate.text().split(separator: "\n").forEach { print(Listing.printable(String($0))) } }
+            if pem { print(certificate.pem, terminator: "") }
+        }
         print("...certificate verification successful.")
     }
 
     private func verdict() throws -> Verdict {
-        let trusted = try roots.isEmpty ? VerifyCert.systemRoots() : roots.flatMap { try CertificateFile.read($0) }
+        let trusted =
+            try roots.isEmpty ? VerifyCert.systemRoots() : roots.flatMap { try CertificateFile.read($0) }
         var chain = try certificates.flatMap { try CertificateFile.read($0) }
         // With roots alone, the first is checked against itself.
         if chain.isEmpty { chain = Array(trusted.prefix(1)) }
         guard let leaf = chain.first else { throw CommandError("there is no certificate to check") }
         if let reason = unfitness(of: leaf) { return Verdict(isTrusted: false, reason: reason) }
         let outcome = try CertificateChain.verify(
-            leaf, intermediates: chain.dropFirst() + helpers(), roots: trusted, at: date?.seconds ?? Clock.now)
+            leaf, intermediates: chain.dropFirst() + helpers(), roots: trusted,
+            at: date?.seconds ?? Clock.now,
+            revocation: revocation())
         switch outcome {
-        case .trusted(let chain): return Verdict(isTrusted: true, chain: chain.map(\.pem))
+        case .trusted(let chain): return Verdict(isTrusted: true, chain: chain)
         case .untrusted(let reason, let depth):
             let whose = depth == 0 ? "" : ", of number \(depth) above it"
             return Verdict(isTrusted: false, reason: "the certificate is not trusted: \(reason)\(whose)")
         }
+    }
+
+    private func revocation() throws -> CertificateChain.Revocation? {
+        guard !revocationLists.isEmpty else { return nil }
+        let lists = try revocationLists.flatMap { file in
+            let input = try Input(file)
+            let bytes = try input.whole(limit: 16 << 20)
+            do throws(CryptoError) {
+                return try CertificateRevocationList.all(in: bytes)
+            } catch {
+                throw CommandError("'\(input.name)' holds no revocation list that can be read", "\(error)")
+            }
+        }
+        return CertificateChain.Revocation(lists: lists, isRequired: checks.contains(.require))
     }
 
     /// Why the certificate is not for this use or name; nil where it is.
@@ -142,7 +221,8 @@ struct VerifyCert: ParsableCommand {
     }
 
     private static func systemRoots() throws -> [Certificate] {
-        let file = ProcessInfo.processInfo.environment["SSL_CERT_FILE"] ?? "/etc/ssl/certs/ca-certificates.crt"
+        let file =
+            ProcessInfo.processInfo.environment["SSL_CERT_FILE"] ?? "/etc/ssl/certs/ca-certificates.crt"
         return try CertificateFile.read(file, limit: 16 << 20)
     }
 }
