@@ -44,6 +44,8 @@ extension KeychainSession {
     private func addIdentity(
         _ parsed: ParsedDictionary, _ attributes: Attributes, to keychain: any Keychain, _ context: RequestContext
     ) throws(KeychainError) -> FoundItem {
+        // What neither half has would be nobody's.
+        _ = try ItemClass.identity.checked(attributes, for: .add)
         let (certificate, key) = try halves(of: parsed, context)
         let certificateItem = try NewItem.certificate(certificate, attributes.half(.certificate))
         // What both have is the certificate's; a key shares where it belongs, not how it is called.

@@ -24,7 +24,7 @@ import TokenKit
         value: String, isForUnlocked: Bool, mayLeave: Bool
     ) throws {
         let lock = Lock()
-        let (_, session) = try place { lock.isOn }
+        let (local, session) = try place { lock.isOn }
         let item: ItemDictionary = [
             "class": .string("genp"), "acct": .string("a"), "pdmn": .string(value), "v_Data": .data([7]),
         ]
@@ -47,6 +47,7 @@ import TokenKit
         }
         #expect(try session.copyMatching(query.merging(["r_Attributes": .bool(true)]) { $1 }) != nil)
         try session.delete(query)
+        #expect(try local.passwords([.account: "a"]).isEmpty)
     }
 
     @Test(arguments: table)

@@ -57,17 +57,33 @@ import TokenKit
     func rule1_1_bookkeepingColumnsAreNobodysBusiness(code: String) throws {
         let stage = try Stage(.local)
         try stage.addPassword()
+        let anna = try TestKey.named("anna")
+        let values: [ItemClass: ItemReference] = [
+            .certificate: .certificate(anna.certificate), .key: .privateKey(anna.privateKey),
+            .identity: .keyPair(anna.certificate, anna.privateKey),
+        ]
         for itemClass in Self.classes {
             let query: ItemDictionary = ["class": .string(itemClass.rawValue), code: .data([1])]
             expect(.param, key: code) { try stage.copy(query) }
             expect(.param, key: code) { try stage.session.delete(query) }
             expect(.param, key: code) { try stage.session.update(query, to: ["labl": .string("x")]) }
-            expect(.param, key: code) { try stage.add(query) }
+            var item = query
+            item["v_Ref"] = values[itemClass].map { .reference($0) }
+            expect(.param, key: code) { try stage.add(item) }
             expect(.param, key: code) {
                 try stage.session.update(["class": .string("genp")], to: [code: .data([1])])
             }
         }
         #expect(try stage.all("genp").allSatisfy { $0[code] == nil })
+        #expect(try stage.local.count(.certificate) == 0)
+    }
+
+    @Test func rule1_1_whatNeitherHalfOfAnIdentityHasIsNoSuchAttribute() throws {
+        let stage = try Stage(.local)
+        let anna = try TestKey.named("anna")
+        let pair: ItemDictionary = ["v_Ref": .reference(.keyPair(anna.certificate, anna.privateKey))]
+        expect(.noSuchAttribute, key: "acct") { try stage.add(pair.merging(["acct": .string("a")]) { $1 }) }
+        #expect(try stage.local.count(.certificate) == 0)
     }
 
     @Test func rule1_1_a128KeysAreReadAnd129AreTooMany() {
