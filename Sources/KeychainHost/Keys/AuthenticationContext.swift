@@ -30,6 +30,12 @@ public struct AuthenticationContext: Sendable {
         self.init(prompter: prompter, lastTry: lastTry, lookForCards: cards, credentials: Credentials())
     }
 
+    /// A context that has a PIN and asks nobody.
+    init(pin: borrowing Secret, lastTry: LastTry) {
+        self.init(lastTry: lastTry)
+        setCredential(pin.clone(), .pin)
+    }
+
     private init(
         prompter: any Prompter, lastTry: LastTry, lookForCards: @escaping @Sendable () -> [TokenKeychain],
         credentials: Credentials
@@ -39,6 +45,9 @@ public struct AuthenticationContext: Sendable {
         self.lookForCards = lookForCards
         self.credentials = credentials
     }
+
+    /// Whether a script answers, which is asked each question once.
+    var hasOneAnswer: Bool { prompter.canAsk && !prompter.canAskAgain }
 
     /// The cards that may open a keychain which is bound to one of them, as they are now.
     var cards: [TokenKeychain] { lookForCards() }

@@ -25,7 +25,8 @@ extension LocalKeychain {
     ) throws(KeychainError) -> Secret {
         var failure: KeychainError?
         let byCard = try attempt(&failure) { () throws(KeychainError) in
-            try boundKey(with: authentication.cards, use: use, afresh: afresh, authentication: authentication)
+            guard !authentication.hasOneAnswer || authentication.hasCredential(.pin) else { return nil }
+            return try boundKey(with: authentication.cards, use: use, afresh: afresh, authentication: authentication)
         }
         if let byCard { return byCard }
         let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
@@ -39,9 +40,16 @@ extension LocalKeychain {
             do throws(KeychainError) {
                 return try wrappedKey().unwrap(password: password)
             } catch {
-                guard error.code == .authFailed, authentication.prompter.canAskAgain else { throw error }
+                guard error.code == .authFailed else { throw error }
                 failure = error
             }
+            guard authentication.hasOneAnswer else { continue }
+            // A script does not say which it gives; as a password it cost no try.
+            let byCard = try boundKey(
+                with: authentication.cards, use: use, afresh: afresh,
+                authentication: AuthenticationContext(pin: password, lastTry: authentication.lastTry))
+            if let byCard { return byCard }
+            if let failure { throw failure }
         }
     }
 
