@@ -13,9 +13,7 @@ enum Keychains {
 
     /// The keychains as they are now.
     static func session() throws(KeychainError) -> KeychainSession {
-        KeychainSession(
-            searchList: try process.present().searchList, defaultKeychain: try? process.defaultKeychain(),
-            authentication: authentication, knownTokens: process.knownTokens)
+        try process.present().session(authentication: authentication)
     }
 
     static func add(_ attributes: CFDictionary) throws(KeychainError) -> AnyObject? {

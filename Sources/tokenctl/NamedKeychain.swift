@@ -31,6 +31,9 @@ extension LocalKeychain {
     /// The keychain of that name or path, or the default one.
     static func named(_ name: String?) throws(KeychainError) -> LocalKeychain {
         guard let name else { return try KeychainPreferences.own.openDefault() }
+        guard NamedKeychain.tokenID(name) == nil else {
+            throw KeychainError(.readOnly, "\(name) is a card, and only read", remedy: "name the file of a keychain")
+        }
         return try open(Directories.own.path(ofKeychain: KeychainName.normalized(name)))
     }
 }

@@ -35,8 +35,24 @@ import Testing
     /// A library that was built with a sanitizer works in programs that have it as well.
     private func sanitizers() throws -> [String] {
         let symbols = try Program.run(["nm", "--dynamic", "--undefined-only", folder.path("libtokenkit-keychain.so")])
-        return ["address", "thread"].filter { symbols.text.contains("__\($0.prefix(1))san_init") }
-            .map { "-fsanitize=\($0)" }
+        let needed = ["address", "thread"].filter { symbols.text.contains("__\($0.prefix(1))san_init") }
+        let flags = needed.map { "-fsanitize=\($0)" }
+        return needed == ["thread"] ? flags + (try dispatch()) : flags
+    }
+
+    /// What the thread sanitizer of Swift's clang calls.
+    private func dispatch() throws -> [String] {
+        let description = try Program.run(["swift", "-print-target-info"]).text
+        let target = try JSONDecoder().decode(Toolchain.self, from: Data(description.utf8))
+        return target.paths.runtimeLibraryPaths.flatMap { ["-L", $0, "-Wl,-rpath,\($0)"] }
+            + ["-ldispatch", "-lBlocksRuntime"]
+    }
+
+    private struct Toolchain: Decodable {
+        struct Paths: Decodable {
+            let runtimeLibraryPaths: [String]
+        }
+        let paths: Paths
     }
 
     private func run(_ source: String) throws -> ProgramResult {

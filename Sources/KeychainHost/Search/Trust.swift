@@ -9,7 +9,7 @@ public enum TrustAnchors: Sendable, Hashable {
     case certificates([Certificate])
 
     /// - Throws: `errSecTrustNotAvailable` where the system's cannot be read.
-    func roots() throws(KeychainError) -> [Certificate] {
+    public func roots() throws(KeychainError) -> [Certificate] {
         if case .certificates(let roots) = self { return roots }
         let path = Directories.environmentVariable("SSL_CERT_FILE") ?? "/etc/ssl/certs/ca-certificates.crt"
         guard let bytes = Self.content(of: path), let roots = try? Certificate.all(in: bytes) else {

@@ -172,4 +172,11 @@ public struct PresentKeychains: Sendable {
     public var failures: [SearchList.Failure] = []
 
     public var searchList: SearchList { SearchList(tokens: tokens, locals: locals, failures: failures) }
+
+    /// What a client works with that adds to the default keychain, and knows the cards that are not in.
+    public func session(authentication: AuthenticationContext = AuthenticationContext()) -> KeychainSession {
+        KeychainSession(
+            searchList: searchList, defaultKeychain: try? process.defaultKeychain(), authentication: authentication,
+            knownTokens: process.knownTokens)
+    }
 }

@@ -36,7 +36,7 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let session = try Session(cards)
-        let explanation = try KeychainSession(searchList: session.searchList).explain(ItemArguments.dictionary(pairs))
+        let explanation = try session.session().explain(ItemArguments.dictionary(pairs))
         let visits = explanation.visits.map(Explain.row)
         if output.json {
             return try Listing.showJSON(

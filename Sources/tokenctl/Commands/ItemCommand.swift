@@ -54,9 +54,7 @@ struct ItemCommand: ParsableCommand {
 
     func run() throws {
         let session = try Session(cards)
-        let keychains = KeychainSession(
-            searchList: session.searchList, defaultKeychain: try? session.process.defaultKeychain(),
-            authentication: try authentication.context(session.process))
+        let keychains = session.session(authentication: try authentication.context(session.process))
         var query = try ItemArguments.dictionary(pairs)
         if add {
             query["v_Data"] = try secret()
@@ -193,7 +191,7 @@ enum ItemArguments {
 
     private static func isFlag(_ key: String) -> Bool {
         key.hasPrefix("r_") || key.hasSuffix("Insensitive")
-            || ["m_TrustedOnly", "u_NoAuthUI", "u_LocalOnly", "nleg"].contains(key)
+            || ["m_TrustedOnly", "u_NoAuthUI", "u_LocalOnly", "u_Distinct", "u_AbsentTokens", "nleg"].contains(key)
     }
 
     private static func flag(_ text: String, _ key: String) throws -> ItemValue {

@@ -161,7 +161,7 @@ struct VerifyCert: ParsableCommand {
 
     private func verdict() throws -> Verdict {
         let trusted =
-            try roots.isEmpty ? VerifyCert.systemRoots() : roots.flatMap { try CertificateFile.read($0) }
+            try roots.isEmpty ? TrustAnchors.system.roots() : roots.flatMap { try CertificateFile.read($0) }
         var chain = try certificates.flatMap { try CertificateFile.read($0) }
         // With roots alone, the first is checked against itself.
         if chain.isEmpty { chain = Array(trusted.prefix(1)) }
@@ -218,12 +218,6 @@ struct VerifyCert: ParsableCommand {
         let found = session.reporting(
             try session.searchList.items(matching: Query.all(.certificate, commonName: nil)))
         return found.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
-    }
-
-    private static func systemRoots() throws -> [Certificate] {
-        let file =
-            ProcessInfo.processInfo.environment["SSL_CERT_FILE"] ?? "/etc/ssl/certs/ca-certificates.crt"
-        return try CertificateFile.read(file, limit: 16 << 20)
     }
 }
 
