@@ -121,7 +121,9 @@ import TokenKit
         try LocalKeychain.open(folder.path("k")).unlock(password: .of("correct"))
         // The thread that locks in time may be the last to let go of the file.
         let deadline = ContinuousClock.now + .seconds(60)
-        while FileManager.default.fileExists(atPath: folder.path("k-wal")), ContinuousClock.now < deadline { usleep(1000) }
+        while FileManager.default.fileExists(atPath: folder.path("k-wal")), ContinuousClock.now < deadline {
+            usleep(1000)
+        }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["k"])
     }
 
