@@ -96,6 +96,6 @@ private final class EchoingCard: @unchecked Sendable {
 
     private func send(_ message: [UInt8]) {
         let length = [UInt8(message.count >> 8), UInt8(message.count & 0xFF)]
-        try? connection.write(contentsOf: Data(length + message))
+        connection.send(length + message)
     }
 }

@@ -50,7 +50,7 @@ public enum Program {
         Thread.detached(in: finished) { result.set(\.output, pipes.output.read.rest()) }
         Thread.detached(in: finished) { result.set(\.errors, pipes.errors.read.rest()) }
         Thread.detached(in: finished) {
-            try? pipes.input.write.write(contentsOf: Data(input))
+            pipes.input.write.send(input)
             try? pipes.input.write.close()
         }
         if finished.wait(timeout: .now() + timeout) == .timedOut {
@@ -74,6 +74,17 @@ private final class Collected: @unchecked Sendable {
 }
 
 extension FileHandle {
+    /// Writes bytes. A reader that is gone ends neither the test nor the process, which is every other test's as well.
+    public func send(_ bytes: [UInt8]) {
+        var (brokenPipe, before, patience) = (sigset_t(), sigset_t(), timespec())
+        sigemptyset(&brokenPipe)
+        sigaddset(&brokenPipe, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &brokenPipe, &before)
+        try? write(contentsOf: Data(bytes))
+        sigtimedwait(&brokenPipe, nil, &patience)
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
+
     /// Everything up to the end.
     fileprivate func rest() -> [UInt8] { Array((try? readToEnd()) ?? Data()) }
 }

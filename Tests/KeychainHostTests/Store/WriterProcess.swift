@@ -20,7 +20,7 @@ final class WriterProcess {
         process.standardOutput = output
         process.standardInput = input
         try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data("\(password)\n".utf8))
+        input.fileHandleForWriting.send(Array("\(password)\n".utf8))
         try input.fileHandleForWriting.close()
     }
 
