@@ -42,6 +42,7 @@ let package = Package(
         .library(name: "SecItem", targets: ["SecItem"]),
         .library(name: "tokenkit-keychain", type: .dynamic, targets: ["SecKeychain"]),
         .library(name: "tokenkit-keychain-static", type: .static, targets: ["SecKeychain"]),
+        .library(name: "tokenkit-pkcs11", type: .dynamic, targets: ["PKCS11Module"]),
         .executable(name: "tokenctl", targets: ["tokenctl"]),
     ],
     dependencies: [
@@ -54,6 +55,7 @@ let package = Package(
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CLinux"),
+        .target(name: "CCryptoki"),
 
         .target(name: "TokenKit", dependencies: ["CPCSC"], swiftSettings: strict),
         .target(name: "SystemCrypto", dependencies: ["TokenKit", "COpenSSL"], swiftSettings: strict),
@@ -72,6 +74,15 @@ let package = Package(
             linkerSettings: [
                 .unsafeFlags(loadable("Sources/SecKeychain/exports.map", name: "libtokenkit-keychain.so.1"))
             ]),
+        .target(
+            name: "PKCS11Bridge",
+            dependencies: ["CCryptoki", "KeychainHost", "PIVDriver", "SystemCrypto", "TokenKit"], swiftSettings: strict),
+        .target(name: "CFunctionList", dependencies: ["CCryptoki"]),
+        .target(
+            name: "PKCS11Module",
+            dependencies: ["CCryptoki", "CFunctionList", "KeychainHost", "PIVDriver", "PKCS11Bridge", "TokenKit"],
+            exclude: ["exports.map", "tokenkit.module"], swiftSettings: strict,
+            linkerSettings: [.unsafeFlags(loadable("Sources/PKCS11Module/exports.map", name: "libtokenkit-pkcs11.so"))]),
         .executableTarget(
             name: "tokenctl",
             dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "VirtualCard", "KeychainHost", argumentParser],

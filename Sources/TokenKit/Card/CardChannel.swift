@@ -13,6 +13,9 @@ public protocol CardReader: Sendable {
     /// The reader's name, as the PC/SC service gives it.
     var name: String { get }
 
+    /// Whether there is a card in the reader at the moment, be it one that answers or not. Nothing is sent to it.
+    var hasCard: Bool { get }
+
     /// Connects to the card in the reader, shared with other programs.
     ///
     /// - Parameter trace: who is told each command and answer; nil for nobody.
@@ -23,6 +26,9 @@ public protocol CardReader: Sendable {
 public protocol CardConnection: AnyObject, Sendable {
     /// The card's answer to reset.
     var atr: ATR { get }
+
+    /// Whether the card that was connected to is still in. Nothing is sent to it.
+    var isCardPresent: Bool { get }
 
     /// Runs `body` while no other program can reach the card.
     ///

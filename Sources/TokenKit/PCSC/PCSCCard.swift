@@ -37,6 +37,16 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         link = CardLink(atr: atr, transmissionProtocol: handle.initialProtocol, trace: trace)
     }
 
+    var isCardPresent: Bool {
+        turn.wait()
+        defer { turn.signal() }
+        guard end == nil, handle.isUsable else { return false }
+        let code = handle.probe()
+        // What a driver has against the question says nothing of the card.
+        let isGone: [CardError.Code] = [.removed, .noCard, .noReader, .serviceUnavailable]
+        return code == .success || !isGone.contains(CardError(code, reader: reader.name).code)
+    }
+
     /// Runs `body` in a transaction; another thread's is waited for.
     ///
     /// That the transaction cannot be ended is an error, unless card, reader or service are gone by then: what `body`

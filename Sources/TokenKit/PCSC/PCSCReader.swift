@@ -29,6 +29,12 @@ public struct PCSCReader: CardReader, Hashable {
         try PCSCContext().readerNames().map { PCSCReader(name: $0) }
     }
 
+    public var hasCard: Bool {
+        guard let context = try? PCSCContext() else { return false }
+        let (code, now) = context.statusChange(from: [PCSCStatus(reader: name)], seconds: 0)
+        return [.success, .timeout].contains(code) && now.first.map { $0.presence != .absent } ?? false
+    }
+
     public func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
         try connect(sharing: .shared, trace: trace)
     }

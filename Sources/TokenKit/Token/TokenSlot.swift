@@ -8,6 +8,9 @@ public final class TokenSlot: Sendable {
     /// The reader's name.
     public var name: String { reader.name }
 
+    /// Whether there is a card in the reader. It waits for nobody, and nothing is sent.
+    public var hasCard: Bool { reader.hasCard }
+
     private let reader: any CardReader
     private let drivers: [any TokenDriver]
     private let trace: (any CardTrace)?
@@ -60,6 +63,13 @@ public final class TokenSlot: Sendable {
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         try use(of: insertion) { (token, card, _) throws(TokenError) in try body(&token, &card) }
+    }
+
+    /// Whether the card that was there at `insertion` still is. Nothing is sent to it.
+    public func holds(_ insertion: Insertion) -> Bool {
+        state.withLock { state in
+            state.insertion == insertion && state.connection.map(\.isCardPresent) ?? false
+        }
     }
 
     /// Lets go of the card.

@@ -27,6 +27,8 @@ final class VirtualConnection: CardConnection, @unchecked Sendable {
 
     var atr: ATR { card.atr }
 
+    var isCardPresent: Bool { isOpen.load(ordering: .relaxed) && (try? reader.resetCount(insertion: insertion)) != nil }
+
     func withTransaction<Result: ~Copyable>(
         _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {

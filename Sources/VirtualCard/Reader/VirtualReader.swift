@@ -81,6 +81,8 @@ public final class VirtualReader: CardReader {
 
     // MARK: - CardReader
 
+    public var hasCard: Bool { state.withLock { $0.card != nil } }
+
     public func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
         let (card, insertion, resetCount) = try begin()
         let link = CardLink(

@@ -12,6 +12,8 @@ final class PreparedReader: CardReader {
         self.outcomes = Mutex(outcomes[...])
     }
 
+    var hasCard: Bool { outcomes.withLock { !$0.isEmpty } }
+
     var timesConnected: Int { connectCount.load(ordering: .relaxed) }
 
     func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
@@ -38,6 +40,7 @@ final class PreparedConnection: CardConnection {
     }
 
     let atr = ATR([0x3B, 0x00])
+    var isCardPresent: Bool { state.withLock { $0.disconnections.isEmpty } }
     private let state: Mutex<State>
 
     init(_ beginnings: Beginning...) {

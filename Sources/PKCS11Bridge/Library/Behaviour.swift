@@ -1,0 +1,31 @@
+package import KeychainHost
+
+/// What the module does differently for some programs.
+package struct Behaviour: Sendable {
+    /// Whether the module asks for PINs itself, and shows programs neither that a login is needed nor that a key wants one
+    /// each time. For programs that cannot ask at the right moment, such as `ssh-agent`.
+    package let asksItself: Bool
+
+    /// Who is asked where a program logs in without a PIN, or the module asks itself.
+    package let prompter: any Prompter
+
+    package init(asksItself: Bool = false, prompter: any Prompter = NoPrompter()) {
+        self.asksItself = asksItself
+        self.prompter = prompter
+    }
+
+    /// - Parameters:
+    ///   - variable: the value of `TOKENKIT_PKCS11_PROMPT`: `always`, `never`, or the names of programs for which the module
+    ///     asks itself, with commas between.
+    ///   - program: the name of this program.
+    ///   - prompter: who asks.
+    package init(variable: String?, program: String, prompter: any Prompter) {
+        let words = Set((variable ?? "").split(separator: ",").map(String.init))
+        let asks = words.contains("always") || words.contains(program)
+        let isConfigured = !words.isEmpty && !words.contains("never")
+        self.init(asksItself: asks, prompter: isConfigured ? prompter : NoPrompter())
+    }
+
+    /// Whether a program may log in without a PIN.
+    var hasProtectedPath: Bool { prompter.canAsk }
+}

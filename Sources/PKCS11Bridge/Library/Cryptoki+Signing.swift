@@ -1,0 +1,133 @@
+package import CCryptoki
+internal import Synchronization
+internal import SystemCrypto
+internal import TokenKit
+
+// Signatures: PKCS #11 §5.13 and §5.14.
+extension Cryptoki {
+    package func signInit(
+        _ handle: CK_SESSION_HANDLE, _ request: MechanismRequest, key: CK_OBJECT_HANDLE
+    ) throws(CryptokiError) {
+        let session = try session(handle)
+        let object = try privateKey(key, in: session)
+        guard object.mechanisms.canSign else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
+        guard let publicKey = object.publicKey else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
+        try session.state.withLock { state throws(CryptokiError) in
+            // One that was begun and given up, as after a login that failed, is no hindrance.
+            guard state.signature?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
+            state.signature = nil
+            state.signature = try SignatureOperation(request, object, publicKey)
+        }
+    }
+
+    package func sign(
+        _ handle: CK_SESSION_HANDLE, _ data: [UInt8], _ room: Room
+    ) throws(CryptokiError) -> Output {
+        let session = try session(handle)
+        return try session.state.withLock { state throws(CryptokiError) -> Output in
+            guard let length = state.signature?.scheme.signatureLength else { throw Cryptoki.notBegun }
+            guard state.signature?.input.hasBegun != true else {
+                state.signature = nil
+                throw CryptokiError(CKR_OPERATION_ACTIVE, "it was begun in parts")
+            }
+            guard room.holds(length) else { return .length(length) }
+            guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
+            try operation.input.append(data)
+            return .bytes(try Cryptoki.finish(operation, in: session))
+        }
+    }
+
+    package func signUpdate(_ handle: CK_SESSION_HANDLE, _ part: [UInt8]) throws(CryptokiError) {
+        try session(handle).state.withLock { state throws(CryptokiError) in
+            guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
+            try operation.input.append(part)
+            state.signature = consume operation
+        }
+    }
+
+    package func signFinal(_ handle: CK_SESSION_HANDLE, _ room: Room) throws(CryptokiError) -> Output {
+        let session = try session(handle)
+        return try session.state.withLock { state throws(CryptokiError) -> Output in
+            guard let length = state.signature?.scheme.signatureLength else { throw Cryptoki.notBegun }
+            guard room.holds(length) else { return .length(length) }
+            guard let operation = state.signature.take() else { throw Cryptoki.notBegun }
+            return .bytes(try Cryptoki.finish(operation, in: session))
+        }
+    }
+
+    private static func finish(
+        _ operation: consuming SignatureOperation, in session: Session
+    ) throws(CryptokiError) -> [UInt8] {
+        var operation = operation
+        let (key, scheme) = (operation.key, operation.scheme)
+        let pin = operation.pin.take()
+        let input = try operation.input.finish()
+        let result = try session.slot.perform(scheme.action(for: input), with: key.name, pin: pin)
+        return try scheme.signature(from: result)
+    }
+
+    // MARK: Verifying
+
+    package func verifyInit(
+        _ handle: CK_SESSION_HANDLE, _ request: MechanismRequest, key: CK_OBJECT_HANDLE
+    ) throws(CryptokiError) {
+        let session = try session(handle)
+        let publicKey = try publicKey(key, in: session)
+        try session.state.withLock { state throws(CryptokiError) in
+            guard state.verification?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
+            state.verification = nil
+            state.verification = try VerificationOperation(request, publicKey)
+        }
+    }
+
+    package func verify(
+        _ handle: CK_SESSION_HANDLE, _ data: [UInt8], signature: [UInt8]
+    ) throws(CryptokiError) {
+        try session(handle).state.withLock { state throws(CryptokiError) in
+            guard var operation = state.verification.take() else { throw Cryptoki.notBegun }
+            guard !operation.input.hasBegun else { throw CryptokiError(CKR_OPERATION_ACTIVE, "it was begun in parts") }
+            try operation.input.append(data)
+            let scheme = operation.scheme
+            try scheme.verify(signature, of: operation.input.finish())
+        }
+    }
+
+    package func verifyUpdate(_ handle: CK_SESSION_HANDLE, _ part: [UInt8]) throws(CryptokiError) {
+        try session(handle).state.withLock { state throws(CryptokiError) in
+            guard var operation = state.verification.take() else { throw Cryptoki.notBegun }
+            try operation.input.append(part)
+            state.verification = consume operation
+        }
+    }
+
+    package func verifyFinal(_ handle: CK_SESSION_HANDLE, signature: [UInt8]) throws(CryptokiError) {
+        try session(handle).state.withLock { state throws(CryptokiError) in
+            guard var operation = state.verification.take() else { throw Cryptoki.notBegun }
+            let scheme = operation.scheme
+            try scheme.verify(signature, of: operation.input.finish())
+        }
+    }
+
+    // MARK: Keys
+
+    static var notBegun: CryptokiError { CryptokiError(CKR_OPERATION_NOT_INITIALIZED) }
+
+    /// - Throws: `CKR_KEY_HANDLE_INVALID`, `CKR_KEY_TYPE_INCONSISTENT` for another kind of object.
+    func privateKey(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {
+        let object = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID).object
+        switch object.objectClass {
+        case CKO_PRIVATE_KEY: return object
+        case CKO_PUBLIC_KEY, CKO_SECRET_KEY: throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT)
+        default: throw CryptokiError(CKR_KEY_HANDLE_INVALID)
+        }
+    }
+
+    func publicKey(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> PublicKey {
+        let object = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID).object
+        switch (object.objectClass, object.publicKey) {
+        case (CKO_PUBLIC_KEY, let key?): return key
+        case (CKO_PRIVATE_KEY, _), (CKO_SECRET_KEY, _): throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT)
+        default: throw CryptokiError(CKR_KEY_HANDLE_INVALID)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+package import CCryptoki
+
+// Slots and tokens: PKCS #11 §5.5.
+extension Cryptoki {
+    package func slotList(withToken: Bool, refreshing: Bool) -> [CK_SLOT_ID] {
+        let slots = slots.all(refreshing: refreshing)
+        return (withToken ? slots.filter(\.hasToken) : slots).map(\.id)
+    }
+
+    package func slotInfo(_ slot: CK_SLOT_ID) throws(CryptokiError) -> SlotInfo { try slots.slot(slot).info }
+
+    package func tokenInfo(_ slot: CK_SLOT_ID) throws(CryptokiError) -> TokenInfo { try slots.slot(slot).tokenInfo() }
+
+    package func mechanisms(_ slot: CK_SLOT_ID) throws(CryptokiError) -> [Mechanism] {
+        let slot = try slots.slot(slot)
+        try slot.requireToken()
+        return slot.mechanisms
+    }
+
+    package func mechanism(
+        _ type: CK_MECHANISM_TYPE, of slot: CK_SLOT_ID
+    ) throws(CryptokiError) -> Mechanism {
+        guard let mechanism = try mechanisms(slot).first(where: { $0.type == type }) else {
+            throw CryptokiError(CKR_MECHANISM_INVALID)
+        }
+        return mechanism
+    }
+
+    /// Waits for a card to be inserted or taken out.
+    ///
+    /// - Throws: `CKR_NO_EVENT` where none is to be waited for, `CKR_CRYPTOKI_NOT_INITIALIZED` when the module ends.
+    package func waitForSlotEvent(blocking: Bool) throws(CryptokiError) -> CK_SLOT_ID {
+        try events.next(blocking: blocking)
+    }
+}

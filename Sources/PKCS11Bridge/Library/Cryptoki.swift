@@ -1,0 +1,172 @@
+package import CCryptoki
+internal import Glibc
+package import KeychainHost
+internal import Synchronization
+package import TokenKit
+
+/// The module between `C_Initialize` and `C_Finalize`: slots, sessions and handles of one process.
+///
+/// What a function of the standard does is a method of the same name in an extension, without the pointers.
+package final class Cryptoki: Sendable {
+    /// The process that initialised it. A child by `fork` has a copy, which it must not use.
+    package let processIdentifier: Int32 = getpid()
+    package let log: Log
+
+    let slots: SlotTable
+    let handles = HandleTable()
+    let events: SlotEvents
+
+    private let sessions = Mutex(Sessions())
+
+    private struct Sessions {
+        var last: CK_SESSION_HANDLE = 0
+        var open: [CK_SESSION_HANDLE: Session] = [:]
+    }
+
+    /// Nothing is asked of a card, and no file is read.
+    package init(
+        _ process: ProcessKeychains, filter: TokenFilter = TokenFilter(), behaviour: Behaviour = Behaviour(),
+        log: Log = Log()
+    ) {
+        slots = SlotTable(process, filter, behaviour)
+        events = SlotEvents(slots)
+        self.log = log
+    }
+
+    /// Ends everything: waits for slot events return, cards are let go of, PINs forgotten.
+    package func finalize() {
+        events.cancel()
+        let all = sessions.withLock { sessions in
+            let all = Array(sessions.open.values)
+            sessions.open = [:]
+            return all
+        }
+        for slot in Set(all.map(\.slot.id)) { (try? slots.slot(slot))?.logOut() }
+    }
+
+    // MARK: Sessions
+
+    /// The session of a handle.
+    ///
+    /// - Parameter meetingCard: whether to look if its card is still in.
+    /// - Throws: `CKR_SESSION_HANDLE_INVALID`, also where another card has come; `CKR_DEVICE_REMOVED` while there is none.
+    func session(_ handle: CK_SESSION_HANDLE, meetingCard: Bool = false) throws(CryptokiError) -> Session {
+        guard let session = sessions.withLock({ $0.open[handle] }) else {
+            throw CryptokiError(CKR_SESSION_HANDLE_INVALID, "session \(handle)")
+        }
+        guard meetingCard else { return session }
+        let generation: Int
+        do throws(CryptokiError) { generation = try session.slot.generation() } catch {
+            guard error.code == CKR_TOKEN_NOT_PRESENT else { throw error }
+            throw CryptokiError(CKR_DEVICE_REMOVED, error.reason)
+        }
+        guard generation == session.generation else {
+            close([session])
+            throw CryptokiError(CKR_SESSION_HANDLE_INVALID, "another card has come")
+        }
+        return session
+    }
+
+    private func close(_ closing: [Session]) {
+        let handles = Set(closing.map(\.handle))
+        sessions.withLock { sessions in for handle in handles { sessions.open.removeValue(forKey: handle) } }
+        self.handles.removeObjects(of: handles)
+    }
+
+    /// PKCS #11 §5.6.1.
+    package func openSession(_ slotID: CK_SLOT_ID, flags: CK_FLAGS) throws(CryptokiError) -> CK_SESSION_HANDLE {
+        let slot = try slots.slot(slotID)
+        guard flags & CKF_SERIAL_SESSION != 0 else { throw CryptokiError(CKR_SESSION_PARALLEL_NOT_SUPPORTED) }
+        let generation = try slot.generation()
+        return sessions.withLock { sessions in
+            sessions.last += 1
+            // Sessions that may write are had from every token: programs ask for them and write nothing.
+            sessions.open[sessions.last] = Session(
+                sessions.last, slot, generation: generation, isWritable: flags & CKF_RW_SESSION != 0)
+            return sessions.last
+        }
+    }
+
+    /// PKCS #11 §5.6.2. The user is logged out with the last session.
+    package func closeSession(_ handle: CK_SESSION_HANDLE) throws(CryptokiError) {
+        let session = try session(handle)
+        close([session])
+        logOutIfUnused(session.slot)
+    }
+
+    /// PKCS #11 §5.6.3.
+    package func closeAllSessions(_ slotID: CK_SLOT_ID) throws(CryptokiError) {
+        let slot = try slots.slot(slotID)
+        close(sessions.withLock { $0.open.values.filter { $0.slot.id == slotID } })
+        logOutIfUnused(slot)
+    }
+
+    private func logOutIfUnused(_ slot: any Slot) {
+        let isUsed = sessions.withLock { $0.open.values.contains { $0.slot.id == slot.id } }
+        if !isUsed, slot.isLoggedIn { slot.logOut() }
+    }
+
+    /// PKCS #11 §5.6.4.
+    package func sessionInfo(_ handle: CK_SESSION_HANDLE) throws(CryptokiError) -> SessionInfo {
+        let session = try session(handle)
+        return SessionInfo(
+            slot: session.slot.id, state: session.stateNumber,
+            flags: CKF_SERIAL_SESSION | (session.isWritable ? CKF_RW_SESSION : 0))
+    }
+
+    /// How many sessions there are with a token, and how many of them may write.
+    package func sessionCounts(_ slotID: CK_SLOT_ID) -> (all: Int, writable: Int) {
+        sessions.withLock { sessions in
+            let own = sessions.open.values.filter { $0.slot.id == slotID }
+            return (own.count, own.count(where: \.isWritable))
+        }
+    }
+
+    // MARK: Login
+
+    /// PKCS #11 §5.6.8.
+    ///
+    /// - Parameter pin: nil where the token is to ask for it.
+    package func logIn(
+        _ handle: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, pin: consuming Secret?
+    ) throws(CryptokiError) {
+        let session = try session(handle, meetingCard: true)
+        switch user {
+        case CKU_USER: try session.slot.logIn(pin)
+        case CKU_CONTEXT_SPECIFIC: try logInForOneUse(session, pin)
+        // Cards and keychains have their one owner.
+        default: throw CryptokiError(CKR_USER_TYPE_INVALID)
+        }
+    }
+
+    private func logInForOneUse(_ session: Session, _ pin: consuming Secret?) throws(CryptokiError) {
+        var given = pin
+        try session.state.withLock { state throws(CryptokiError) in
+            guard state.signature != nil || state.decryption != nil else {
+                throw CryptokiError(CKR_OPERATION_NOT_INITIALIZED)
+            }
+            var accepted = try session.slot.logInForOneUse(given.take())
+            if state.signature != nil {
+                state.signature?.pin = accepted.take()
+            } else {
+                state.decryption?.pin = accepted.take()
+            }
+        }
+    }
+
+    /// PKCS #11 §5.6.10.
+    package func logOut(_ handle: CK_SESSION_HANDLE) throws(CryptokiError) {
+        let session = try session(handle)
+        guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        session.slot.logOut()
+    }
+
+    /// PKCS #11 §5.5.9.
+    package func setPIN(
+        _ handle: CK_SESSION_HANDLE, from old: consuming Secret?, to new: consuming Secret?
+    ) throws(CryptokiError) {
+        let session = try session(handle, meetingCard: true)
+        guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
+        try session.slot.setPIN(from: old, to: new)
+    }
+}

@@ -1,0 +1,65 @@
+internal import CCryptoki
+internal import SystemCrypto
+internal import TokenKit
+
+/// How a key is agreed on: Diffie-Hellman on a curve, and what becomes of the shared secret. PKCS #11 §6.3.16.
+struct AgreementScheme: Sendable {
+    private let derivation: DigestAlgorithm?
+    private let sharedInfo: [UInt8]
+    private let peer: [UInt8]
+
+    /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_KEY_TYPE_INCONSISTENT`.
+    init(_ request: MechanismRequest, key: PublicKey) throws(CryptokiError) {
+        // On these curves the cofactor is 1, and X25519 clears it: both mechanisms are the same.
+        guard MechanismTable.agreements.contains(request.type) else { throw MechanismRequest.unknown }
+        guard key.kind.isEC || key.kind == .x25519 else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
+        guard case .agreement(let kdf, let sharedInfo, let publicData) = request.parameter,
+            let peer = AgreementScheme.point(publicData, for: key.kind)
+        else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
+        self.peer = peer
+        self.sharedInfo = sharedInfo
+        guard kdf != CKD_NULL else {
+            guard sharedInfo.isEmpty else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
+            derivation = nil
+            return
+        }
+        guard let derivation = DigestAlgorithm(kdf: kdf) else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
+        self.derivation = derivation
+    }
+
+    /// The point as it is, or in a DER octet string: programs give both.
+    private static func point(_ data: [UInt8], for kind: KeyKind) -> [UInt8]? {
+        guard let length = kind.coordinateLength else { return nil }
+        let expected = kind.isEC ? 1 + 2 * length : length
+        if data.count == expected { return data }
+        var reader = TLVReader(data)
+        guard let element = try? reader.all(), element.count == 1, element[0].tag == 0x04,
+            element[0].value.count == expected
+        else { return nil }
+        return element[0].value
+    }
+
+    var action: TokenOperation.Action { .agree(peer) }
+
+    /// The bytes of the key.
+    ///
+    /// - Parameter count: how many the template wants; nil for all of a shared secret.
+    /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for more than there are.
+    func keyBytes(from secret: consuming Secret, count: Int?) throws(CryptokiError) -> Secret {
+        guard let derivation else {
+            guard let count else { return secret }
+            guard count > 0, count <= secret.count else { throw CryptokiError(CKR_TEMPLATE_INCONSISTENT) }
+            // The leading bytes are cut off where fewer are wanted.
+            return Secret(copying: secret.bytes.extracting((secret.count - count)...))
+        }
+        let length = count ?? derivation.byteCount
+        guard 1...AgreementScheme.longestKey ~= length else { throw CryptokiError(CKR_TEMPLATE_INCONSISTENT) }
+        do throws(CryptoError) {
+            return try X963KDF.deriveKey(from: secret, sharedInfo: sharedInfo, count: length, using: derivation)
+        } catch {
+            throw CryptokiError(error)
+        }
+    }
+
+    private static let longestKey = 1024
+}

@@ -1,0 +1,77 @@
+internal import CCryptoki
+internal import SystemCrypto
+internal import TokenKit
+
+/// How something is encrypted or decrypted with an RSA key.
+struct EncryptionScheme: Sendable {
+    private let encryption: RSAEncryption
+    let key: PublicKey
+
+    /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_KEY_TYPE_INCONSISTENT`.
+    init(_ request: MechanismRequest, key: PublicKey) throws(CryptokiError) {
+        guard MechanismTable.ciphers.contains(request.type) else { throw MechanismRequest.unknown }
+        guard key.kind.isRSA else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
+        self.key = key
+        switch request.type {
+        case CKM_RSA_PKCS:
+            try request.requireNoParameter()
+            encryption = .pkcs1
+        case CKM_RSA_X_509:
+            try request.requireNoParameter()
+            encryption = .raw
+        default:
+            guard case .oaep(let hash, let mgf, let label) = request.parameter,
+                let hash = DigestAlgorithm(mechanism: hash), let mgf1 = DigestAlgorithm(mgf: mgf)
+            else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
+            encryption = .oaep(hash, mgf1: mgf1, label: label)
+        }
+    }
+
+    /// Bytes of a ciphertext, and the most that a plaintext may have.
+    var length: Int { ((key.kind.bits ?? 0) + 7) / 8 }
+
+    /// - Throws: `CKR_DATA_LEN_RANGE`.
+    func encrypt(_ plaintext: borrowing Secret) throws(CryptokiError) -> [UInt8] {
+        let room = length
+        do throws(CryptoError) {
+            guard case .raw = encryption else { return try key.encrypt(plaintext.bytes, using: encryption) }
+            guard plaintext.count <= room else { throw CryptoError(.invalidLength, "RSA block") }
+            let bytes = plaintext.bytes
+            let block = Secret(capacity: room) { output in
+                for _ in 0..<(room - bytes.count) { output.append(0) }
+                for index in bytes.indices { output.append(bytes[index]) }
+            }
+            return try key.encrypt(block.bytes, using: .raw)
+        } catch {
+            throw CryptokiError(error)
+        }
+    }
+
+    /// What a private key is asked to do to decrypt.
+    ///
+    /// - Throws: `CKR_ENCRYPTED_DATA_LEN_RANGE`.
+    func action(for ciphertext: [UInt8]) throws(CryptokiError) -> TokenOperation.Action {
+        guard ciphertext.count == length else { throw CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE) }
+        return switch encryption {
+        case .raw: .decrypt(.rsaRaw, ciphertext)
+        case .pkcs1: .decrypt(.rsaPKCS1, ciphertext)
+        case .oaep(let hash, _, _): .decrypt(needsUnpadding ? .rsaRaw : .rsaOAEP(hash), ciphertext)
+        }
+    }
+
+    /// The plaintext, from what the key gave.
+    func plaintext(from result: consuming Secret) throws(CryptokiError) -> Secret {
+        guard needsUnpadding, case .oaep(let hash, let mgf1, let label) = encryption else { return result }
+        do throws(CryptoError) {
+            return try RSAPadding.removeOAEP(result, algorithm: hash, mgf1: mgf1, label: label)
+        } catch {
+            throw CryptokiError(CKR_ENCRYPTED_DATA_INVALID, error.description)
+        }
+    }
+
+    /// Whether it is a kind of OAEP that keys do not undo themselves.
+    private var needsUnpadding: Bool {
+        if case .oaep(let hash, let mgf1, let label) = encryption { return hash != mgf1 || !label.isEmpty }
+        return false
+    }
+}

@@ -1,0 +1,188 @@
+package import CCryptoki
+internal import SystemCrypto
+internal import TokenKit
+
+/// A mechanism of a token, as `C_GetMechanismInfo` tells of it.
+package struct Mechanism: Sendable {
+    package let type: CK_MECHANISM_TYPE
+    /// In bits; nil where there is no key.
+    package let keySizes: ClosedRange<Int>?
+    package let flags: CK_FLAGS
+
+    init(_ type: CK_MECHANISM_TYPE, _ keySizes: ClosedRange<Int>?, _ flags: CK_FLAGS) {
+        self.type = type
+        self.keySizes = keySizes
+        self.flags = flags
+    }
+}
+
+/// A mechanism that a program asks for, with its parameter. The pointers of C are gone from it.
+package struct MechanismRequest: Sendable {
+    package enum Parameter: Sendable {
+        case none
+        case pss(hash: CK_MECHANISM_TYPE, mgf: CK_ULONG, saltLength: CK_ULONG)
+        case oaep(hash: CK_MECHANISM_TYPE, mgf: CK_ULONG, label: [UInt8])
+        case agreement(kdf: CK_ULONG, sharedInfo: [UInt8], publicData: [UInt8])
+        /// Bytes that no mechanism here has a use for.
+        case bytes([UInt8])
+    }
+
+    package let type: CK_MECHANISM_TYPE
+    package let parameter: Parameter
+
+    package init(_ type: CK_MECHANISM_TYPE, _ parameter: Parameter = .none) {
+        self.type = type
+        self.parameter = parameter
+    }
+
+    /// - Throws: `CKR_MECHANISM_PARAM_INVALID` where there is a parameter.
+    func requireNoParameter() throws(CryptokiError) {
+        guard case .none = parameter else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
+    }
+
+    static let unknown = CryptokiError(CKR_MECHANISM_INVALID)
+}
+
+extension DigestAlgorithm {
+    /// The mechanism that digests with it.
+    init?(mechanism: CK_MECHANISM_TYPE) {
+        switch mechanism {
+        case CKM_SHA_1: self = .sha1
+        case CKM_SHA224: self = .sha224
+        case CKM_SHA256: self = .sha256
+        case CKM_SHA384: self = .sha384
+        case CKM_SHA512: self = .sha512
+        default: return nil
+        }
+    }
+
+    var mechanism: CK_MECHANISM_TYPE {
+        switch self {
+        case .sha1: CKM_SHA_1
+        case .sha224: CKM_SHA224
+        case .sha256: CKM_SHA256
+        case .sha384: CKM_SHA384
+        case .sha512: CKM_SHA512
+        }
+    }
+
+    /// The hash function of a mask generation function. PKCS #11 §6.1.7.
+    init?(mgf: CK_ULONG) {
+        switch mgf {
+        case CKG_MGF1_SHA1: self = .sha1
+        case CKG_MGF1_SHA224: self = .sha224
+        case CKG_MGF1_SHA256: self = .sha256
+        case CKG_MGF1_SHA384: self = .sha384
+        case CKG_MGF1_SHA512: self = .sha512
+        default: return nil
+        }
+    }
+
+    /// The hash function of a key derivation by X9.63. PKCS #11 §6.3.16.
+    init?(kdf: CK_ULONG) {
+        switch kdf {
+        case CKD_SHA1_KDF: self = .sha1
+        case CKD_SHA224_KDF: self = .sha224
+        case CKD_SHA256_KDF: self = .sha256
+        case CKD_SHA384_KDF: self = .sha384
+        case CKD_SHA512_KDF: self = .sha512
+        default: return nil
+        }
+    }
+}
+
+/// What the tokens of this module do.
+enum MechanismTable {
+    /// By which a mechanism signs, with the hash function it applies.
+    static let signatures: [(type: CK_MECHANISM_TYPE, form: SignatureForm, digest: DigestAlgorithm?)] = [
+        (CKM_RSA_PKCS, .rsaPKCS1, nil), (CKM_RSA_X_509, .rsaRaw, nil), (CKM_RSA_PKCS_PSS, .rsaPSS, nil),
+        (CKM_SHA1_RSA_PKCS, .rsaPKCS1, .sha1), (CKM_SHA224_RSA_PKCS, .rsaPKCS1, .sha224),
+        (CKM_SHA256_RSA_PKCS, .rsaPKCS1, .sha256), (CKM_SHA384_RSA_PKCS, .rsaPKCS1, .sha384),
+        (CKM_SHA512_RSA_PKCS, .rsaPKCS1, .sha512), (CKM_SHA1_RSA_PKCS_PSS, .rsaPSS, .sha1),
+        (CKM_SHA224_RSA_PKCS_PSS, .rsaPSS, .sha224), (CKM_SHA256_RSA_PKCS_PSS, .rsaPSS, .sha256),
+        (CKM_SHA384_RSA_PKCS_PSS, .rsaPSS, .sha384), (CKM_SHA512_RSA_PKCS_PSS, .rsaPSS, .sha512),
+        (CKM_ECDSA, .ecdsa, nil), (CKM_ECDSA_SHA1, .ecdsa, .sha1), (CKM_ECDSA_SHA224, .ecdsa, .sha224),
+        (CKM_ECDSA_SHA256, .ecdsa, .sha256), (CKM_ECDSA_SHA384, .ecdsa, .sha384), (CKM_ECDSA_SHA512, .ecdsa, .sha512),
+        (CKM_EDDSA, .ed25519, nil),
+    ]
+
+    static let ciphers: [CK_MECHANISM_TYPE] = [CKM_RSA_PKCS, CKM_RSA_X_509, CKM_RSA_PKCS_OAEP]
+    static let agreements: [CK_MECHANISM_TYPE] = [CKM_ECDH1_DERIVE, CKM_ECDH1_COFACTOR_DERIVE]
+
+    enum SignatureForm: Sendable {
+        case rsaPKCS1, rsaRaw, rsaPSS, ecdsa, ed25519
+
+        func suits(_ kind: KeyKind) -> Bool {
+            switch self {
+            case .rsaPKCS1, .rsaRaw, .rsaPSS: kind.isRSA
+            case .ecdsa: kind.isEC
+            case .ed25519: kind == .ed25519
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - rsa: sizes of RSA keys.
+    ///   - curves: sizes of keys on curves.
+    ///   - hardware: `CKF_HW` where private keys are used on a card.
+    ///   - generates: whether keys are generated.
+    static func mechanisms(
+        rsa: ClosedRange<Int>, curves: ClosedRange<Int>, hardware: CK_FLAGS, generates: Bool
+    ) -> [Mechanism] {
+        let curve = CKF_EC_F_P | CKF_EC_NAMEDCURVE | CKF_EC_UNCOMPRESS
+        var mechanisms = signatures.map { type, form, _ in
+            let cipher =
+                ciphers.contains(type)
+                ? CKF_ENCRYPT | CKF_DECRYPT | (type == CKM_RSA_PKCS ? CKF_WRAP | CKF_UNWRAP : 0) : 0
+            let isRSA = form != .ecdsa && form != .ed25519
+            return Mechanism(
+                type, isRSA ? rsa : form == .ecdsa ? curves : 256...256,
+                hardware | CKF_SIGN | CKF_VERIFY | cipher | (form == .ecdsa ? curve : 0))
+        }
+        mechanisms.append(
+            Mechanism(
+                CKM_RSA_PKCS_OAEP, rsa, hardware | CKF_ENCRYPT | CKF_DECRYPT | CKF_WRAP | CKF_UNWRAP))
+        mechanisms += agreements.map { Mechanism($0, curves, hardware | CKF_DERIVE | curve) }
+        if generates {
+            mechanisms += [
+                Mechanism(CKM_RSA_PKCS_KEY_PAIR_GEN, 2048...4096, CKF_GENERATE_KEY_PAIR),
+                Mechanism(CKM_EC_KEY_PAIR_GEN, curves, CKF_GENERATE_KEY_PAIR | curve),
+                Mechanism(CKM_EC_EDWARDS_KEY_PAIR_GEN, 256...256, CKF_GENERATE_KEY_PAIR),
+                Mechanism(CKM_EC_MONTGOMERY_KEY_PAIR_GEN, 256...256, CKF_GENERATE_KEY_PAIR),
+            ]
+        }
+        return mechanisms + DigestAlgorithm.allCases.map { Mechanism($0.mechanism, nil, CKF_DIGEST) }
+    }
+}
+
+/// What a private key may be used for, and by which mechanisms.
+struct KeyMechanisms: Sendable {
+    private(set) var canSign = false
+    private(set) var canDecrypt = false
+    private(set) var canDerive = false
+    private(set) var allowed: [CK_MECHANISM_TYPE] = []
+
+    /// Those of an object that is no private key.
+    init() {}
+
+    init(_ kind: KeyKind, signs: Bool, decrypts: Bool, derives: Bool) {
+        (canSign, canDecrypt, canDerive) = (signs, decrypts && kind.isRSA, derives && !kind.isRSA && kind != .ed25519)
+        if signs { allowed += MechanismTable.signatures.filter { $0.form.suits(kind) }.map(\.type) }
+        if canDecrypt { allowed += MechanismTable.ciphers.filter { !allowed.contains($0) } }
+        if canDerive { allowed += MechanismTable.agreements }
+    }
+
+    init(_ key: TokenKey, _ kind: KeyKind) {
+        self.init(
+            kind, signs: key.usage.contains(.sign), decrypts: key.usage.contains(.decrypt),
+            derives: key.usage.contains(.agree))
+    }
+
+    var attributes: ObjectAttributes.Attributes {
+        [
+            CKA_SIGN: Encoded.bool(canSign), CKA_DECRYPT: Encoded.bool(canDecrypt),
+            CKA_UNWRAP: Encoded.bool(canDecrypt),
+            CKA_DERIVE: Encoded.bool(canDerive), CKA_ALLOWED_MECHANISMS: Encoded.ulongs(allowed),
+        ]
+    }
+}

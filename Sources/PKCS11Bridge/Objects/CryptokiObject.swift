@@ -1,0 +1,189 @@
+internal import CCryptoki
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+/// What an object is called inside: the same name means the same object, whenever it is found.
+enum ObjectName: Hashable, Sendable {
+    /// On a card: the class, the card's object, and what tells its content from another that may come in its place.
+    case card(CK_OBJECT_CLASS, TokenObjectID, content: [UInt8])
+    /// In a keychain: an item, taken as an object of the class.
+    case item(CK_OBJECT_CLASS, PersistentReference)
+    /// What the token conforms to.
+    case profile
+    /// Made by a program for as long as its session lasts.
+    case session(Int)
+}
+
+/// An object as programs see it. PKCS #11 §4.
+struct CryptokiObject: Sendable {
+    let name: ObjectName
+
+    /// Whether only the logged-in user sees it.
+    let isPrivate: Bool
+
+    /// Every attribute that can be told.
+    let attributes: [CK_ATTRIBUTE_TYPE: [UInt8]]
+
+    /// Attributes that it has and does not tell.
+    let sensitive: Set<CK_ATTRIBUTE_TYPE>
+
+    /// Attributes whose values are read only when they are asked for, since they are secrets.
+    let secret: Set<CK_ATTRIBUTE_TYPE>
+
+    /// The public half of a key.
+    let publicKey: PublicKey?
+
+    /// What a private key may be used for.
+    let mechanisms: KeyMechanisms
+
+    init(
+        _ name: ObjectName, _ attributes: [CK_ATTRIBUTE_TYPE: [UInt8]], isPrivate: Bool = false,
+        sensitive: Set<CK_ATTRIBUTE_TYPE> = [], secret: Set<CK_ATTRIBUTE_TYPE> = [], publicKey: PublicKey? = nil,
+        mechanisms: KeyMechanisms = KeyMechanisms()
+    ) {
+        self.name = name
+        self.isPrivate = isPrivate
+        self.sensitive = sensitive
+        self.secret = secret
+        self.publicKey = publicKey
+        self.mechanisms = mechanisms
+        self.attributes = attributes
+    }
+
+    var objectClass: CK_OBJECT_CLASS { attributes[CKA_CLASS].flatMap { Encoded.ulong(in: $0) } ?? CK_ULONG.max }
+
+    func isTrue(_ type: CK_ATTRIBUTE_TYPE) -> Bool { attributes[type] == [1] }
+
+    func matches(_ template: Template) -> Bool {
+        template.attributes.allSatisfy { attributes[$0.type] == $0.value }
+    }
+
+    /// Why an attribute has no value here.
+    func refusal(_ type: CK_ATTRIBUTE_TYPE) -> CK_RV {
+        sensitive.contains(type) ? CKR_ATTRIBUTE_SENSITIVE : CKR_ATTRIBUTE_TYPE_INVALID
+    }
+
+    /// Bytes that the object takes, roughly. PKCS #11 leaves the meaning to the token.
+    var size: Int { attributes.values.reduce(0) { $0 + $1.count } }
+}
+
+// MARK: - What objects of a kind have in common
+
+/// Attributes that follow from what an object is made of.
+enum ObjectAttributes {
+    typealias Attributes = [CK_ATTRIBUTE_TYPE: [UInt8]]
+
+    /// PKCS #11 §4.4, storage objects.
+    static func storage(
+        _ objectClass: CK_OBJECT_CLASS, label: String, uniqueID: String, isPrivate: Bool, isModifiable: Bool
+    ) -> Attributes {
+        [
+            CKA_CLASS: Encoded.ulong(objectClass), CKA_TOKEN: Encoded.bool(true), CKA_PRIVATE: Encoded.bool(isPrivate),
+            CKA_MODIFIABLE: Encoded.bool(isModifiable), CKA_COPYABLE: Encoded.bool(false),
+            CKA_DESTROYABLE: Encoded.bool(isModifiable), CKA_LABEL: Encoded.text(label),
+            CKA_UNIQUE_ID: Encoded.text(uniqueID),
+        ]
+    }
+
+    /// PKCS #11 §4.6, certificates.
+    static func certificate(_ certificate: Certificate, id: [UInt8], hasKey: Bool) -> Attributes {
+        // 1 is for the token's user, 2 for an authority.
+        let category: CK_ULONG = hasKey ? 1 : certificate.isCA ? 2 : 0
+        let digest = try? certificate.fingerprint(.sha1)
+        return [
+            CKA_CERTIFICATE_TYPE: Encoded.ulong(CKC_X_509), CKA_TRUSTED: Encoded.bool(false),
+            CKA_CERTIFICATE_CATEGORY: Encoded.ulong(category), CKA_CHECK_VALUE: Array((digest ?? []).prefix(3)),
+            CKA_START_DATE: Encoded.date(certificate.notBefore), CKA_END_DATE: Encoded.date(certificate.notAfter),
+            CKA_PUBLIC_KEY_INFO: certificate.spki, CKA_SUBJECT: certificate.subject.der, CKA_ID: id,
+            CKA_ISSUER: certificate.issuer.der, CKA_SERIAL_NUMBER: Encoded.integer(certificate.serialNumber),
+            CKA_VALUE: certificate.der, CKA_URL: [], CKA_HASH_OF_SUBJECT_PUBLIC_KEY: [],
+            CKA_HASH_OF_ISSUER_PUBLIC_KEY: [], CKA_JAVA_MIDP_SECURITY_DOMAIN: Encoded.ulong(0),
+        ]
+    }
+
+    /// PKCS #11 §4.7 and §4.8, and the attributes of the key's kind.
+    static func publicKey(_ key: PublicKey, id: [UInt8], subject: [UInt8], isLocal: Bool) -> Attributes {
+        let isRSA = key.kind.isRSA
+        let canVerify = key.kind != .x25519
+        let own: Attributes = [
+            CKA_SUBJECT: subject, CKA_ENCRYPT: Encoded.bool(isRSA), CKA_VERIFY: Encoded.bool(canVerify),
+            CKA_VERIFY_RECOVER: Encoded.bool(false), CKA_WRAP: Encoded.bool(isRSA), CKA_TRUSTED: Encoded.bool(false),
+        ]
+        return own.merging(self.key(key, id: id, isLocal: isLocal)) { $1 }
+            .merging(numbers(of: key, withBits: true)) { $1 }
+    }
+
+    /// PKCS #11 §4.9, and the public attributes of the key's kind.
+    static func privateKey(_ key: PublicKey, id: [UInt8], subject: [UInt8], isLocal: Bool) -> Attributes {
+        let own: Attributes = [
+            CKA_SUBJECT: subject, CKA_SENSITIVE: Encoded.bool(true), CKA_EXTRACTABLE: Encoded.bool(false),
+            CKA_ALWAYS_SENSITIVE: Encoded.bool(true), CKA_NEVER_EXTRACTABLE: Encoded.bool(true),
+            CKA_SIGN_RECOVER: Encoded.bool(false), CKA_WRAP_WITH_TRUSTED: Encoded.bool(false),
+        ]
+        return own.merging(self.key(key, id: id, isLocal: isLocal)) { $1 }
+            .merging(numbers(of: key, withBits: false)) { $1 }
+    }
+
+    /// What a private key never tells.
+    static let privateNumbers: Set<CK_ATTRIBUTE_TYPE> = [
+        CKA_PRIVATE_EXPONENT, CKA_PRIME_1, CKA_PRIME_2, CKA_EXPONENT_1, CKA_EXPONENT_2, CKA_COEFFICIENT, CKA_VALUE,
+    ]
+
+    private static func key(_ key: PublicKey, id: [UInt8], isLocal: Bool) -> Attributes {
+        [
+            CKA_KEY_TYPE: Encoded.ulong(key.kind.keyType), CKA_ID: id, CKA_START_DATE: [], CKA_END_DATE: [],
+            CKA_DERIVE: Encoded.bool(false), CKA_LOCAL: Encoded.bool(isLocal),
+            CKA_KEY_GEN_MECHANISM: Encoded.ulong(CK_ULONG.max), CKA_PUBLIC_KEY_INFO: key.spki,
+        ]
+    }
+
+    private static func numbers(of key: PublicKey, withBits: Bool) -> Attributes {
+        if let (modulus, exponent) = key.rsaComponents {
+            var numbers: Attributes = [CKA_MODULUS: modulus, CKA_PUBLIC_EXPONENT: exponent]
+            if withBits, let bits = key.kind.bits { numbers[CKA_MODULUS_BITS] = Encoded.ulong(CK_ULONG(bits)) }
+            return numbers
+        }
+        guard let curve = key.kind.curveParameters else { return [:] }
+        return [CKA_EC_PARAMS: curve, CKA_EC_POINT: Encoded.octetString(key.rawRepresentation)]
+    }
+}
+
+extension KeyKind {
+    var isRSA: Bool {
+        if case .rsa = self { true } else { false }
+    }
+
+    var keyType: CK_KEY_TYPE {
+        switch self {
+        case .rsa: CKK_RSA
+        case .ecP256, .ecP384, .ecP521: CKK_EC
+        case .ed25519: CKK_EC_EDWARDS
+        case .x25519: CKK_EC_MONTGOMERY
+        case .other: 1 << 31
+        }
+    }
+
+    /// The curve's object identifier in DER: SEC 2 §A.2, RFC 8410 §3.
+    var curveParameters: [UInt8]? {
+        switch self {
+        case .ecP256: [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
+        case .ecP384: [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x22]
+        case .ecP521: [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x23]
+        case .ed25519: [0x06, 0x03, 0x2B, 0x65, 0x70]
+        case .x25519: [0x06, 0x03, 0x2B, 0x65, 0x6E]
+        case .rsa, .other: nil
+        }
+    }
+
+    /// The kind of key that is generated for parameters of a curve; 3.0 also allows its name as a PrintableString.
+    init?(curveParameters: [UInt8]) {
+        let names: [([UInt8], KeyKind)] = [(Array("edwards25519".utf8), .ed25519), (Array("curve25519".utf8), .x25519)]
+        let kinds: [KeyKind] = [.ecP256, .ecP384, .ecP521, .ed25519, .x25519]
+        guard
+            let kind = kinds.first(where: { $0.curveParameters == curveParameters })
+                ?? names.first(where: { TLV(0x13, $0.0).encoded() == curveParameters })?.1
+        else { return nil }
+        self = kind
+    }
+}

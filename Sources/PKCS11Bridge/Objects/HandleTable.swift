@@ -1,0 +1,94 @@
+internal import CCryptoki
+internal import Synchronization
+
+/// The handles of objects: they count up, and none is given to another object ever after.
+final class HandleTable: Sendable {
+    struct Entry: Sendable {
+        let slot: CK_SLOT_ID
+        let generation: Int
+        /// As it was when it was last found.
+        var object: CryptokiObject
+        /// The session that it ends with; nil for an object of the token.
+        var session: CK_SESSION_HANDLE?
+        /// The bytes of a secret key.
+        var secret: SessionSecret?
+    }
+
+    private struct Name: Hashable {
+        let slot: CK_SLOT_ID
+        let generation: Int
+        let object: ObjectName
+    }
+
+    private struct State {
+        var last: CK_OBJECT_HANDLE = 0
+        var handles: [Name: CK_OBJECT_HANDLE] = [:]
+        var entries: [CK_OBJECT_HANDLE: Entry] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// The handles of objects of a token, new ones for those that have none.
+    func handles(of objects: [CryptokiObject], in session: Session) -> [CK_OBJECT_HANDLE] {
+        state.withLock { state in
+            objects.map { object in
+                let name = Name(slot: session.slot.id, generation: session.generation, object: object.name)
+                let entry = Entry(slot: session.slot.id, generation: session.generation, object: object)
+                if let handle = state.handles[name] {
+                    state.entries[handle] = entry
+                    return handle
+                }
+                state.last += 1
+                state.handles[name] = state.last
+                state.entries[state.last] = entry
+                return state.last
+            }
+        }
+    }
+
+    /// The handle of an object that ends with its session.
+    func add(
+        _ make: (Int) -> CryptokiObject, secret: SessionSecret?, in session: Session
+    ) -> CK_OBJECT_HANDLE {
+        state.withLock { state in
+            state.last += 1
+            state.entries[state.last] = Entry(
+                slot: session.slot.id, generation: session.generation, object: make(Int(clamping: state.last)),
+                session: session.handle, secret: secret)
+            return state.last
+        }
+    }
+
+    /// - Throws: `CKR_OBJECT_HANDLE_INVALID`, also for a private object while nobody is logged in.
+    func entry(
+        _ handle: CK_OBJECT_HANDLE, in session: Session, invalid: CK_RV = CKR_OBJECT_HANDLE_INVALID
+    ) throws(CryptokiError) -> Entry {
+        guard let entry = state.withLock({ $0.entries[handle] }), entry.slot == session.slot.id,
+            entry.generation == session.generation, !entry.object.isPrivate || session.slot.isLoggedIn
+        else { throw CryptokiError(invalid, "handle \(handle)") }
+        return entry
+    }
+
+    /// The objects of sessions with a token that the template finds.
+    func sessionObjects(matching template: Template, in session: Session) -> [CK_OBJECT_HANDLE] {
+        state.withLock { state in
+            state.entries.filter { _, entry in
+                entry.session != nil && entry.slot == session.slot.id && entry.object.matches(template)
+            }.keys.sorted()
+        }
+    }
+
+    func remove(_ handle: CK_OBJECT_HANDLE) {
+        state.withLock { state in
+            guard let entry = state.entries.removeValue(forKey: handle) else { return }
+            let name = Name(slot: entry.slot, generation: entry.generation, object: entry.object.name)
+            if state.handles[name] == handle { state.handles.removeValue(forKey: name) }
+        }
+    }
+
+    func removeObjects(of sessions: Set<CK_SESSION_HANDLE>) {
+        state.withLock { state in
+            state.entries = state.entries.filter { _, entry in entry.session.map { !sessions.contains($0) } ?? true }
+        }
+    }
+}

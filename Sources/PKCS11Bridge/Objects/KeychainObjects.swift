@@ -1,0 +1,106 @@
+internal import CCryptoki
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+/// Makes objects of a keychain's items. A certificate and the halves of its key have one id: the hash of the public key.
+struct KeychainObjects {
+    private let keys: [Item]
+    private let certificates: [Item]
+    private let hidesLogin: Bool
+
+    /// Subjects of certificates by the hash of their keys.
+    private let subjects: [[UInt8]: [UInt8]]
+
+    init(keys: [Item], certificates: [Item], hidesLogin: Bool) {
+        self.keys = keys
+        self.certificates = certificates
+        self.hidesLogin = hidesLogin
+        subjects = Dictionary(
+            certificates.compactMap { item in
+                guard let hash = item.publicKeyHash, let certificate = item.der.flatMap({ try? Certificate(der: $0) })
+                else { return nil }
+                return (hash, certificate.subject.der)
+            }
+        ) { first, _ in first }
+    }
+
+    var certificateObjects: [CryptokiObject] {
+        let hashes = Set(keys.filter(\.isPrivateKey).compactMap(\.publicKeyHash))
+        var labels = UniqueLabels()
+        return certificates.compactMap { item in
+            guard let certificate = item.der.flatMap({ try? Certificate(der: $0) }) else { return nil }
+            let hasKey = hashes.contains(certificate.keyHash)
+            let attributes = ObjectAttributes.certificate(certificate, id: certificate.keyHash, hasKey: hasKey)
+            return object(CKO_CERTIFICATE, item, attributes, label: labels.take(item.label ?? "certificate"))
+        }
+    }
+
+    /// A public half for every private key, whether it is an item of its own or not.
+    var publicKeyObjects: [CryptokiObject] {
+        let stored = keys.filter { $0[.keyClass]?.integer == KeyClass.public.rawValue }
+        let hashes = Set(stored.compactMap(\.publicKeyHash))
+        let implied = keys.filter { $0.isPrivateKey && !($0.publicKeyHash.map(hashes.contains) ?? false) }
+        return (stored + implied).compactMap { item in
+            guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
+            let attributes = ObjectAttributes.publicKey(
+                key, id: key.keyHash, subject: subjects[key.keyHash] ?? [], isLocal: isLocal(item))
+            return object(CKO_PUBLIC_KEY, item, attributes, publicKey: key)
+        }
+    }
+
+    var privateKeyObjects: [CryptokiObject] {
+        keys.filter(\.isPrivateKey).compactMap { item in
+            guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
+            var attributes = ObjectAttributes.privateKey(
+                key, id: key.keyHash, subject: subjects[key.keyHash] ?? [], isLocal: isLocal(item))
+            let mechanisms = KeyMechanisms(
+                key.kind, signs: item[.canSign]?.isTrue ?? true, decrypts: item[.canDecrypt]?.isTrue ?? true,
+                derives: item[.canDerive]?.isTrue ?? true)
+            attributes.merge(mechanisms.attributes) { $1 }
+            attributes[CKA_ALWAYS_AUTHENTICATE] = Encoded.bool(false)
+            attributes[CKA_ALWAYS_SENSITIVE] = Encoded.bool(item[.wasAlwaysSensitive]?.isTrue ?? false)
+            attributes[CKA_NEVER_EXTRACTABLE] = Encoded.bool(item[.wasNeverExtractable]?.isTrue ?? false)
+            return object(
+                CKO_PRIVATE_KEY, item, attributes, isPrivate: !hidesLogin, sensitive: ObjectAttributes.privateNumbers,
+                publicKey: key, mechanisms: mechanisms)
+        }
+    }
+
+    /// A password: where it is for is the application, who it is of the label.
+    func dataObject(_ item: Item) -> CryptokiObject {
+        let place = item.itemClass == .genericPassword ? item[.service] : item[.server]
+        let attributes: ObjectAttributes.Attributes = [
+            CKA_APPLICATION: place?.bytes ?? [], CKA_OBJECT_ID: [],
+        ]
+        let label = item.label ?? item[.account]?.string ?? ""
+        return object(CKO_DATA, item, attributes, label: label, isPrivate: !hidesLogin, secret: [CKA_VALUE])
+    }
+
+    private func isLocal(_ item: Item) -> Bool { item[.wasNeverExtractable]?.isTrue ?? false }
+
+    private func object(
+        _ objectClass: CK_OBJECT_CLASS, _ item: Item, _ attributes: ObjectAttributes.Attributes, label: String? = nil,
+        isPrivate: Bool = false, sensitive: Set<CK_ATTRIBUTE_TYPE> = [], secret: Set<CK_ATTRIBUTE_TYPE> = [],
+        publicKey: PublicKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms()
+    ) -> CryptokiObject {
+        let common = ObjectAttributes.storage(
+            objectClass, label: label ?? item.label ?? "key",
+            uniqueID: "\(Hex.encode(item.reference.encoded()))/\(objectClass)", isPrivate: isPrivate,
+            isModifiable: true)
+        return CryptokiObject(
+            .item(objectClass, item.reference), common.merging(attributes) { $1 }, isPrivate: isPrivate,
+            sensitive: sensitive, secret: secret, publicKey: publicKey, mechanisms: mechanisms)
+    }
+}
+
+/// Programs tell certificates apart by their labels: of equal ones, the later have a number.
+private struct UniqueLabels {
+    private var counts: [String: Int] = [:]
+
+    mutating func take(_ label: String) -> String {
+        counts[label, default: 0] += 1
+        guard let count = counts[label], count > 1 else { return label }
+        return "\(label) (\(count))"
+    }
+}

@@ -1,0 +1,142 @@
+internal import CCryptoki
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+/// Makes a keychain's item of what a program wants to be created. PKCS #11 §5.7.1.
+enum NewObject {
+    /// - Throws: `CKR_TEMPLATE_INCOMPLETE`, `CKR_TEMPLATE_INCONSISTENT`, `CKR_ATTRIBUTE_VALUE_INVALID`.
+    static func item(from template: Template) throws(CryptokiError) -> NewItem {
+        let objectClass = try required(template.ulong(CKA_CLASS), CKA_CLASS)
+        let label: Attributes = try template.text(CKA_LABEL).map { [.label: .string($0)] } ?? [:]
+        switch objectClass {
+        case CKO_CERTIFICATE: return try certificate(template, label)
+        case CKO_PUBLIC_KEY:
+            let key = try publicKey(from: template)
+            return try mapping { () throws(KeychainError) in try .publicKey(key, label) }
+        case CKO_PRIVATE_KEY:
+            let key = try privateKey(from: template)
+            let attributes = try label.merging(protection(template)) { $1 }
+            return try mapping { () throws(KeychainError) in try .privateKey(key, attributes) }
+        case CKO_DATA: return try data(template, label)
+        default: throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "objects of class \(objectClass) are not kept here")
+        }
+    }
+
+    /// What a private key's template says of its protection.
+    static func protection(_ template: Template) throws(CryptokiError) -> Attributes {
+        let table: [(CK_ATTRIBUTE_TYPE, Attribute)] = [
+            (CKA_SENSITIVE, .isSensitive), (CKA_EXTRACTABLE, .isExtractable), (CKA_SIGN, .canSign),
+            (CKA_DECRYPT, .canDecrypt), (CKA_UNWRAP, .canUnwrap), (CKA_DERIVE, .canDerive),
+        ]
+        var attributes: Attributes = [:]
+        for (type, attribute) in table {
+            if let flag = try template.bool(type) { attributes[attribute] = .bool(flag) }
+        }
+        return attributes
+    }
+
+    private static func certificate(_ template: Template, _ label: Attributes) throws(CryptokiError) -> NewItem {
+        let der = try template.required(CKA_VALUE)
+        if let type = try template.ulong(CKA_CERTIFICATE_TYPE), type != CKC_X_509 {
+            throw Template.invalid(CKA_CERTIFICATE_TYPE)
+        }
+        let certificate = try CryptokiError.mapping(invalid: CKR_ATTRIBUTE_VALUE_INVALID) { () throws(CryptoError) in
+            try Certificate(der: der)
+        }
+        return try mapping { () throws(KeychainError) in try .certificate(certificate, label) }
+    }
+
+    private static func data(_ template: Template, _ label: Attributes) throws(CryptokiError) -> NewItem {
+        var attributes = label
+        if let name = label[.label] { attributes[.account] = name }
+        if let application = try template.text(CKA_APPLICATION) { attributes[.service] = .string(application) }
+        var value = template[CKA_VALUE] ?? []
+        let secret = Secret(consuming: &value)
+        do throws(KeychainError) {
+            return try .genericPassword(attributes, secret: secret)
+        } catch {
+            throw CryptokiError(error)
+        }
+    }
+
+    // MARK: Keys
+
+    /// The public key that a template describes, also for as long as a session lasts.
+    static func publicKey(from template: Template) throws(CryptokiError) -> PublicKey {
+        let type = try required(template.ulong(CKA_KEY_TYPE), CKA_KEY_TYPE)
+        if type == CKK_RSA {
+            let (modulus, exponent) = (try template.required(CKA_MODULUS), try template.required(CKA_PUBLIC_EXPONENT))
+            return try CryptokiError.mapping(invalid: CKR_ATTRIBUTE_VALUE_INVALID) { () throws(CryptoError) in
+                try PublicKey(rsaModulus: modulus, exponent: exponent)
+            }
+        }
+        let kind = try curve(of: template, type)
+        let encoded = try template.required(CKA_EC_POINT)
+        var reader = TLVReader(encoded)
+        let elements = (try? reader.all()) ?? []
+        let point = elements.count == 1 && elements[0].tag == 0x04 ? elements[0].value : encoded
+        return try CryptokiError.mapping(invalid: CKR_ATTRIBUTE_VALUE_INVALID, length: CKR_ATTRIBUTE_VALUE_INVALID) {
+            () throws(CryptoError) in
+            kind.isEC ? try PublicKey(ecPoint: point, curve: kind) : try PublicKey(raw: point, kind: kind)
+        }
+    }
+
+    private static func privateKey(from template: Template) throws(CryptokiError) -> PrivateKey {
+        let type = try required(template.ulong(CKA_KEY_TYPE), CKA_KEY_TYPE)
+        if type == CKK_RSA { return try rsaKey(template) }
+        let kind = try curve(of: template, type)
+        var value = try template.required(CKA_VALUE)
+        let scalar = Secret(consuming: &value)
+        do throws(CryptoError) {
+            return kind.isEC ? try PrivateKey(ecScalar: scalar, curve: kind) : try PrivateKey(seed: scalar, kind: kind)
+        } catch {
+            throw CryptokiError(error, invalid: CKR_ATTRIBUTE_VALUE_INVALID, length: CKR_ATTRIBUTE_VALUE_INVALID)
+        }
+    }
+
+    /// From the primes where they are given, as they are by every program that has a whole key.
+    private static func rsaKey(_ template: Template) throws(CryptokiError) -> PrivateKey {
+        let (modulus, exponent) = (try template.required(CKA_MODULUS), try template.required(CKA_PUBLIC_EXPONENT))
+        var numbers: [[UInt8]] = []
+        for type in [CKA_PRIVATE_EXPONENT, CKA_PRIME_1, CKA_PRIME_2, CKA_EXPONENT_1, CKA_EXPONENT_2, CKA_COEFFICIENT] {
+            numbers.append(try template.required(type))
+        }
+        let integers = [[0], modulus, exponent] + numbers
+        // PKCS#1's RSAPrivateKey (RFC 8017 §A.1.2) is these numbers in this order.
+        var encoded = TLV(0x30, integers.flatMap { Encoded.integer(NewObject.positive($0)) }).encoded()
+        let key = Secret(consuming: &encoded)
+        do throws(CryptoError) {
+            return try PrivateKey(externalRepresentation: key, family: .rsa)
+        } catch {
+            throw CryptokiError(error, invalid: CKR_ATTRIBUTE_VALUE_INVALID, length: CKR_ATTRIBUTE_VALUE_INVALID)
+        }
+    }
+
+    /// A big integer as DER wants it: without needless zeros, and with one where it would be negative.
+    private static func positive(_ number: [UInt8]) -> [UInt8] {
+        let digits = Array(number.drop { $0 == 0 })
+        guard let first = digits.first else { return [0] }
+        return first > 0x7F ? [0] + digits : digits
+    }
+
+    private static func curve(of template: Template, _ type: CK_KEY_TYPE) throws(CryptokiError) -> KeyKind {
+        let parameters = try template.required(CKA_EC_PARAMS)
+        guard let kind = KeyKind(curveParameters: parameters) else {
+            throw CryptokiError(CKR_CURVE_NOT_SUPPORTED)
+        }
+        guard kind.keyType == type else { throw CryptokiError(CKR_TEMPLATE_INCONSISTENT) }
+        return kind
+    }
+
+    private static func required(_ value: CK_ULONG?, _ type: CK_ATTRIBUTE_TYPE) throws(CryptokiError) -> CK_ULONG {
+        guard let value else {
+            throw CryptokiError(CKR_TEMPLATE_INCOMPLETE, "attribute 0x\(String(type, radix: 16)) is missing")
+        }
+        return value
+    }
+
+    private static func mapping(_ body: () throws(KeychainError) -> NewItem) throws(CryptokiError) -> NewItem {
+        try CryptokiError.mapping(body)
+    }
+}

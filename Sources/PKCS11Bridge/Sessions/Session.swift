@@ -1,0 +1,77 @@
+package import CCryptoki
+internal import Synchronization
+internal import SystemCrypto
+internal import TokenKit
+
+/// A program's session with a token. Its calls are made one after the other; those of others go on meanwhile.
+final class Session: Sendable {
+    let handle: CK_SESSION_HANDLE
+    let slot: any Slot
+
+    /// The card that it is with.
+    let generation: Int
+    let isWritable: Bool
+    let state = Mutex(State())
+
+    struct State: ~Copyable {
+        /// What a search found and the program has not fetched; nil for no search.
+        var search: ArraySlice<CK_OBJECT_HANDLE>?
+        var signature: SignatureOperation?
+        var verification: VerificationOperation?
+        var encryption: CipherOperation?
+        var decryption: CipherOperation?
+        var digest: Input?
+    }
+
+    init(_ handle: CK_SESSION_HANDLE, _ slot: any Slot, generation: Int, isWritable: Bool) {
+        self.handle = handle
+        self.slot = slot
+        self.generation = generation
+        self.isWritable = isWritable
+    }
+
+    /// PKCS #11 §5.6, `CK_STATE`.
+    var stateNumber: CK_STATE {
+        switch (slot.isLoggedIn, isWritable) {
+        case (false, false): CKS_RO_PUBLIC_SESSION
+        case (false, true): CKS_RW_PUBLIC_SESSION
+        case (true, false): CKS_RO_USER_FUNCTIONS
+        case (true, true): CKS_RW_USER_FUNCTIONS
+        }
+    }
+}
+
+/// What `C_GetSessionInfo` tells.
+package struct SessionInfo: Sendable {
+    package let slot: CK_SLOT_ID
+    package let state: CK_STATE
+    package let flags: CK_FLAGS
+}
+
+/// A secret key that a program made, for as long as its session lasts.
+final class SessionSecret: Sendable {
+    private let bytes: Mutex<Secret>
+
+    init(_ secret: consuming Secret) {
+        bytes = Mutex(secret)
+    }
+
+    func clone() -> Secret { bytes.withLock { $0.clone() } }
+}
+
+extension Cryptoki {
+    /// PKCS #11 3.0 §5.6.7: ends the operations of a session that the flags name.
+    package func cancel(_ handle: CK_SESSION_HANDLE, flags: CK_FLAGS) throws(CryptokiError) {
+        try session(handle).state.withLock { state in
+            if flags & CKF_SIGN != 0 { state.signature = nil }
+            if flags & CKF_VERIFY != 0 { state.verification = nil }
+            if flags & CKF_ENCRYPT != 0 { state.encryption = nil }
+            if flags & CKF_DECRYPT != 0 { state.decryption = nil }
+            if flags & CKF_DIGEST != 0 { state.digest = nil }
+            if flags & findObjectsFlag != 0 { state.search = nil }
+        }
+    }
+}
+
+/// `CKF_FIND_OBJECTS` of 3.0.
+private let findObjectsFlag: CK_FLAGS = 1 << 6

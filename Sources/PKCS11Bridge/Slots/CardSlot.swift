@@ -1,0 +1,355 @@
+internal import CCryptoki
+internal import KeychainHost
+internal import Synchronization
+internal import SystemCrypto
+internal import TokenKit
+
+/// A reader, and the card in it.
+///
+/// What was read of a card is kept for as long as it stays in: a search costs no command then. Sessions belong to the
+/// card: they go on when it is put back, and end when another comes.
+final class CardSlot: Slot {
+    let id: CK_SLOT_ID
+    let behaviour: Behaviour
+
+    private let slot: TokenSlot
+    private let filter: TokenFilter
+    private let state = Mutex(State())
+
+    private struct State: ~Copyable {
+        var card: Card?
+        /// How many different cards there were.
+        var generation = 0
+        var login = Login()
+    }
+
+    /// What is known of the card that is in.
+    private struct Card {
+        let insertion: TokenSlot.Insertion
+        var identity: TokenIdentity?
+        /// Everything on it, once it has been asked for.
+        var objects: [CryptokiObject]?
+    }
+
+    /// The user's PIN, for as long as he is logged in.
+    ///
+    /// It is presented again where another program or the service made the card forget it, and once, right after the login,
+    /// to a key that wants it before each use. It ends with the login, and with the card being taken out.
+    fileprivate struct Login: ~Copyable {
+        var pin: Secret?
+        var isLoggedIn = false
+        var isFresh = false
+
+        mutating func end() {
+            pin = nil
+            (isLoggedIn, isFresh) = (false, false)
+        }
+    }
+
+    init(_ id: CK_SLOT_ID, _ slot: TokenSlot, _ filter: TokenFilter, _ behaviour: Behaviour) {
+        self.id = id
+        self.slot = slot
+        self.filter = filter
+        self.behaviour = behaviour
+    }
+
+    var name: String { slot.name }
+
+    var info: SlotInfo {
+        SlotInfo(
+            description: slot.name, manufacturer: "",
+            flags: CKF_REMOVABLE_DEVICE | CKF_HW_SLOT | (hasToken ? CKF_TOKEN_PRESENT : 0))
+    }
+
+    var hasToken: Bool {
+        guard slot.hasCard else { return false }
+        guard !filter.wants(card: "") else { return true }
+        return (try? tokenInfo()).map { filter.wants(card: $0.serialNumber) } ?? false
+    }
+
+    let mechanisms = MechanismTable.mechanisms(rsa: 1024...4096, curves: 256...384, hardware: CKF_HW, generates: false)
+
+    // MARK: The card
+
+    func generation() throws(CryptokiError) -> Int {
+        try state.withLock { state throws(CryptokiError) in
+            _ = try present(&state)
+            return state.generation
+        }
+    }
+
+    /// The card that is in; looked at anew where it is not the one that was.
+    private func present(_ state: inout State) throws(CryptokiError) -> Card {
+        if let card = state.card, slot.holds(card.insertion) { return card }
+        let previous = state.card
+        state.login.end()
+        let wantsIdentity = previous?.identity != nil
+        var card = try CryptokiError.mapping { () throws(TokenError) in
+            try slot.read { (token, transaction, insertion) throws(TokenError) in
+                Card(insertion: insertion, identity: wantsIdentity ? try token.identity(&transaction) : nil)
+            }
+        }
+        if let identity = card.identity, identity.id == previous?.identity?.id {
+            card.objects = previous?.objects
+        } else {
+            state.generation += 1
+        }
+        state.card = card
+        return card
+    }
+
+    private func identity(_ state: inout State) throws(CryptokiError) -> TokenIdentity {
+        if let identity = try present(&state).identity { return identity }
+        let identity = try reading(&state) { (token, card) throws(TokenError) in try token.identity(&card) }
+        state.card?.identity = identity
+        return identity
+    }
+
+    private func reading<Result: Sendable>(
+        _ state: inout State, _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
+    ) throws(CryptokiError) -> Result {
+        let insertion = try present(&state).insertion
+        return try CryptokiError.mapping { () throws(TokenError) in
+            try slot.perform(at: insertion) { (token, card) throws(TokenError) in try body(&token, &card) }
+        }
+    }
+
+    func tokenInfo() throws(CryptokiError) -> TokenInfo {
+        try state.withLock { state throws(CryptokiError) in
+            let identity = try identity(&state)
+            let status = try? reading(&state) { (token, card) throws(TokenError) in try token.status(of: .pin, &card) }
+            return TokenInfo(
+                label: identity.label, manufacturer: identity.manufacturer ?? "", model: identity.model ?? "PIV card",
+                serialNumber: CardSlot.serialNumber(of: identity), flags: flags(status), pinLengths: 6...8,
+                firmware: CardSlot.version(identity.version))
+        }
+    }
+
+    private func flags(_ status: PINStatus?) -> CK_FLAGS {
+        var flags = CKF_RNG | CKF_WRITE_PROTECTED | CKF_USER_PIN_INITIALIZED | CKF_TOKEN_INITIALIZED
+        if !behaviour.asksItself { flags |= CKF_LOGIN_REQUIRED }
+        if behaviour.hasProtectedPath, !behaviour.asksItself { flags |= CKF_PROTECTED_AUTHENTICATION_PATH }
+        guard let left = status?.triesLeft else { return flags }
+        if left == 0 { flags |= CKF_USER_PIN_LOCKED }
+        if left == 1 { flags |= CKF_USER_PIN_FINAL_TRY }
+        // Where the card does not tell how many tries there are, three is what most have.
+        if left > 0, left < status?.maximumTries ?? 3 { flags |= CKF_USER_PIN_COUNT_LOW }
+        return flags
+    }
+
+    /// Sixteen characters that tell the card from others, and stay the same.
+    static func serialNumber(of identity: TokenIdentity) -> String {
+        if let number = identity.serialNumber, number.utf8.count <= 16 { return number }
+        return String(identity.id.instance.filter { $0 != "-" }.suffix(16))
+    }
+
+    private static func version(_ text: String?) -> (major: UInt8, minor: UInt8) {
+        let parts = (text ?? "").split(separator: ".").compactMap { UInt8($0) }
+        return (parts.first ?? 0, parts.dropFirst().first ?? 0)
+    }
+
+    // MARK: Objects
+
+    /// Where the template names an id, only what has it is read.
+    func objects(matching template: Template) throws(CryptokiError) -> [CryptokiObject] {
+        let classes = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].filter { template.allows($0) }
+        return try state.withLock { state throws(CryptokiError) in
+            var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
+            if !classes.isEmpty { found += try objects(template[CKA_ID].map { .id($0) } ?? .all, &state) }
+            let sees = state.login.isLoggedIn
+            return found.filter { (sees || !$0.isPrivate) && $0.matches(template) }
+        }
+    }
+
+    func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject? {
+        try state.withLock { state throws(CryptokiError) in
+            guard case .card(_, let object, _) = name else { return name == .profile ? CardObjects.profile : nil }
+            let found = try objects(.object(object), &state).first { $0.name == name }
+            return found.flatMap { !$0.isPrivate || state.login.isLoggedIn ? $0 : nil }
+        }
+    }
+
+    private enum Selection {
+        case all
+        case id([UInt8])
+        case object(TokenObjectID)
+    }
+
+    private func objects(_ selection: Selection, _ state: inout State) throws(CryptokiError) -> [CryptokiObject] {
+        if let known = try present(&state).objects { return known }
+        let part: TokenSelection
+        switch selection {
+        case .all: part = .all
+        case .object(let object): part = .object(object)
+        case .id(let id):
+            guard let object = CardObjects.object(withKeyID: id) else { return [] }
+            part = .object(object)
+        }
+        let isComplete = part == .all
+        let inventory = try reading(&state) { (token, card) throws(TokenError) in
+            // Which card it is tells what may be remembered of it.
+            if isComplete { _ = try token.identity(&card) }
+            return try token.inventory(part, &card)
+        }
+        let maker = CardObjects(hidesLogin: behaviour.asksItself, identity: name)
+        let objects = maker.all(of: inventory)
+        if isComplete, inventory.failures.isEmpty { state.card?.objects = objects }
+        return objects
+    }
+
+    // MARK: Login
+
+    var isLoggedIn: Bool { state.withLock { $0.login.isLoggedIn } }
+
+    func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
+        var given = pin
+        try state.withLock { state throws(CryptokiError) in
+            _ = try present(&state)
+            guard !state.login.isLoggedIn else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+            let pin = try obtain(given.take(), "log in", &state)
+            try verify(pin, &state)
+            state.login.pin = consume pin
+            (state.login.isLoggedIn, state.login.isFresh) = (true, true)
+        }
+    }
+
+    func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
+        var given = pin
+        return try state.withLock { state throws(CryptokiError) -> Secret? in
+            _ = try present(&state)
+            guard state.login.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+            let pin = try obtain(given.take(), "use the key once", &state)
+            try verify(pin, &state)
+            return pin
+        }
+    }
+
+    func logOut() {
+        state.withLock { state in
+            state.login.end()
+            guard let card = state.card, slot.holds(card.insertion) else { return }
+            // A card that knows no way to forget the PIN is reset, where no other program would notice: it is not.
+            _ = try? slot.perform(at: card.insertion) { (token, card) throws(TokenError) in try token.logOut(&card) }
+        }
+    }
+
+    /// The PIN that a program gave, or that the person gives who is asked.
+    private func obtain(
+        _ given: consuming Secret?, _ use: String, _ state: inout State
+    ) throws(CryptokiError) -> Secret {
+        if let given = given.take() { return given }
+        guard behaviour.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }
+        let label = (try? identity(&state))?.label ?? name
+        let request = PromptRequest(.pin, subject: "\(label) in \(name)", use: use)
+        return try CryptokiError.mapping { () throws(KeychainError) in try behaviour.prompter.ask(request) }
+    }
+
+    private func verify(_ secret: borrowing Secret, _ state: inout State) throws(CryptokiError) {
+        let pin = PIN(secret.clone())
+        try reading(&state) { (token, card) throws(TokenError) in try token.verify(pin, lastTry: .keep, &card) }
+    }
+
+    func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError) {
+        guard let old = old.take(), let new = new.take() else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
+        let oldPIN = PIN(old)
+        let newPIN = PIN(new.clone())
+        var replacement: Secret? = new
+        try state.withLock { state throws(CryptokiError) in
+            try reading(&state) { (token, card) throws(TokenError) in
+                try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
+            }
+            if state.login.isLoggedIn { state.login.pin = replacement.take() }
+        }
+    }
+
+    // MARK: Keys
+
+    func perform(
+        _ action: TokenOperation.Action, with key: ObjectName, pin: borrowing Secret?
+    ) throws(CryptokiError) -> Secret {
+        guard case .card(_, let object, _) = key else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        let operation = TokenOperation(key: object, action: action)
+        if behaviour.asksItself { return try performAsking(operation) }
+        var once: Secret? =
+            switch pin {
+            case .some(let pin): pin.clone()
+            case .none: nil
+            }
+        return try state.withLock { state throws(CryptokiError) in
+            let insertion = try present(&state).insertion
+            let secret: Secret
+            if let given = once.take() {
+                secret = given
+            } else {
+                do throws(TokenError) {
+                    return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                        try token.perform(operation, &card)
+                    }
+                } catch {
+                    guard error.code == .pinRequired else { throw CryptokiError(error) }
+                }
+                secret = try remembered(for: operation, insertion, &state)
+            }
+            let pin = PIN(secret)
+            return try CryptokiError.mapping { () throws(TokenError) in
+                try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                    try token.perform(operation, presenting: pin, lastTry: .keep, &card)
+                }
+            }
+        }
+    }
+
+    /// The PIN of the login, where it may be presented again.
+    private func remembered(
+        for operation: TokenOperation, _ insertion: TokenSlot.Insertion, _ state: inout State
+    ) throws(CryptokiError) -> Secret {
+        let isAlways = try CryptokiError.mapping { () throws(TokenError) in
+            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                try token.inventory(.object(operation.key), &card).objects.first?.key?.pinPolicy.isAlways ?? false
+            }
+        }
+        guard !isAlways || state.login.isFresh, let pin = state.login.clonedPIN() else {
+            throw CryptokiError(CKR_USER_NOT_LOGGED_IN)
+        }
+        if isAlways { state.login.isFresh = false }
+        return pin
+    }
+
+    /// The module asks for the PIN by itself: nobody holds the card meanwhile.
+    private func performAsking(_ operation: TokenOperation) throws(CryptokiError) -> Secret {
+        let keychain = TokenKeychain(slot)
+        let context = AuthenticationContext(prompter: behaviour.prompter)
+        return try CryptokiError.mapping { () throws(KeychainError) in
+            guard let key = try keychain.keys(.name(operation.key.rawValue)).first else {
+                throw KeychainError(.itemNotFound)
+            }
+            return try key.perform(operation.action, use: "use it", authentication: context)
+        }
+    }
+
+    // MARK: Writing
+
+    func create(_ template: Template) throws(CryptokiError) -> ObjectName { throw CardSlot.writeProtected }
+    func destroy(_ object: ObjectName) throws(CryptokiError) { throw CardSlot.writeProtected }
+    func change(_ object: ObjectName, to template: Template) throws(CryptokiError) { throw CardSlot.writeProtected }
+
+    func generateKeyPair(
+        _ kind: KeyKind, publicTemplate: Template, privateTemplate: Template
+    ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName) { throw CardSlot.writeProtected }
+
+    func secretValue(of object: ObjectName) throws(CryptokiError) -> Secret {
+        throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE)
+    }
+
+    private static let writeProtected = CryptokiError(
+        CKR_TOKEN_WRITE_PROTECTED, "what is on a card was put there by its issuer")
+}
+
+extension CardSlot.Login {
+    fileprivate borrowing func clonedPIN() -> Secret? {
+        switch pin {
+        case .some(let pin): pin.clone()
+        case .none: nil
+        }
+    }
+}

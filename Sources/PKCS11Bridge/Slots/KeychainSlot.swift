@@ -1,0 +1,189 @@
+internal import CCryptoki
+internal import KeychainHost
+internal import Synchronization
+internal import SystemCrypto
+internal import TokenKit
+
+/// A keychain in a file as a token: its password is the PIN.
+final class KeychainSlot: Slot {
+    let id: CK_SLOT_ID
+
+    private let keychain: LocalKeychain
+    private let behaviour: Behaviour
+    private let hasLoggedIn = Mutex(false)
+
+    init(_ id: CK_SLOT_ID, _ keychain: LocalKeychain, _ behaviour: Behaviour) {
+        self.id = id
+        self.keychain = keychain
+        self.behaviour = behaviour
+    }
+
+    var name: String { keychain.path }
+
+    var info: SlotInfo {
+        // Programs for cards pass over slots whose token cannot be taken out.
+        SlotInfo(
+            description: "Keychain \(keychain.name)", manufacturer: KeychainSlot.manufacturer,
+            flags: CKF_REMOVABLE_DEVICE | (hasToken ? CKF_TOKEN_PRESENT : 0))
+    }
+
+    var hasToken: Bool { keychain.isValid }
+
+    let mechanisms = MechanismTable.mechanisms(rsa: 512...16384, curves: 256...521, hardware: 0, generates: true)
+
+    func generation() throws(CryptokiError) -> Int {
+        try requireToken()
+        return 0
+    }
+
+    func tokenInfo() throws(CryptokiError) -> TokenInfo {
+        try requireToken()
+        var flags = CKF_RNG | CKF_USER_PIN_INITIALIZED | CKF_TOKEN_INITIALIZED
+        if keychain.isReadOnly { flags |= CKF_WRITE_PROTECTED }
+        if needsLogin, !behaviour.asksItself {
+            flags |= CKF_LOGIN_REQUIRED | (behaviour.hasProtectedPath ? CKF_PROTECTED_AUTHENTICATION_PATH : 0)
+        }
+        return TokenInfo(
+            label: keychain.name, manufacturer: KeychainSlot.manufacturer, model: "Keychain",
+            serialNumber: String(keychain.identifier.rawValue.filter { $0 != "-" }.suffix(16)), flags: flags,
+            pinLengths: 0...255, firmware: (0, 0))
+    }
+
+    private static let manufacturer = "tokenkit"
+
+    // MARK: Objects
+
+    func objects(matching template: Template) throws(CryptokiError) -> [CryptokiObject] {
+        let sees = isLoggedIn
+        return try all(allowedBy: template).filter { (sees || !$0.isPrivate) && $0.matches(template) }
+    }
+
+    func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject? {
+        guard case .item(let objectClass, _) = name else { return name == .profile ? CardObjects.profile : nil }
+        let template = Template([(CKA_CLASS, Encoded.ulong(objectClass))])
+        let sees = isLoggedIn
+        return try all(allowedBy: template).first { $0.name == name && (sees || !$0.isPrivate) }
+    }
+
+    private func all(allowedBy template: Template) throws(CryptokiError) -> [CryptokiObject] {
+        try requireToken()
+        let hidesLogin = behaviour.asksItself
+        return try CryptokiError.mapping { () throws(KeychainError) in
+            var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
+            let keyClasses = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].filter(template.allows)
+            let keys = template.allows(CKO_CERTIFICATE) || !keyClasses.isEmpty ? try items(.key) : []
+            let certificates = template.allows(CKO_CERTIFICATE) || !keyClasses.isEmpty ? try items(.certificate) : []
+            let maker = KeychainObjects(keys: keys, certificates: certificates, hidesLogin: hidesLogin)
+            if template.allows(CKO_CERTIFICATE) { found += maker.certificateObjects }
+            if template.allows(CKO_PUBLIC_KEY) { found += maker.publicKeyObjects }
+            if template.allows(CKO_PRIVATE_KEY) { found += maker.privateKeyObjects }
+            guard template.allows(CKO_DATA) else { return found }
+            for itemClass in [ItemClass.genericPassword, .internetPassword] {
+                found += try items(itemClass).map { maker.dataObject($0) }
+            }
+            return found
+        }
+    }
+
+    private func items(_ itemClass: ItemClass) throws(KeychainError) -> [Item] {
+        try keychain.items(
+            matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
+        ).items
+    }
+
+    // MARK: Login
+
+    /// Whether there is a password at all.
+    private var needsLogin: Bool { (try? keychain.hasPassword) ?? true }
+
+    var isLoggedIn: Bool { behaviour.asksItself || !needsLogin || hasLoggedIn.withLock { $0 } }
+
+    func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
+        try requireToken()
+        guard !hasLoggedIn.withLock({ $0 }) else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+        let password = try obtain(pin, "log in")
+        try CryptokiError.mapping { () throws(KeychainError) in try keychain.unlock(password: password) }
+        hasLoggedIn.withLock { $0 = true }
+    }
+
+    func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
+        // No key here wants it each time.
+        throw CryptokiError(CKR_OPERATION_NOT_INITIALIZED)
+    }
+
+    func logOut() {
+        hasLoggedIn.withLock { $0 = false }
+        keychain.lock()
+    }
+
+    private func obtain(_ given: consuming Secret?, _ use: String) throws(CryptokiError) -> Secret {
+        if let given = given.take() { return given }
+        guard behaviour.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }
+        let request = PromptRequest(.password, subject: keychain.name, use: use)
+        return try CryptokiError.mapping { () throws(KeychainError) in try behaviour.prompter.ask(request) }
+    }
+
+    func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError) {
+        guard let old = old.take(), let new = new.take() else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
+        try CryptokiError.mapping { () throws(KeychainError) in try keychain.changePassword(from: old, to: new) }
+    }
+
+    // MARK: Keys
+
+    func perform(
+        _ action: TokenOperation.Action, with key: ObjectName, pin: borrowing Secret?
+    ) throws(CryptokiError) -> Secret {
+        guard case .item(_, let reference) = key else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        let context = AuthenticationContext(prompter: behaviour.asksItself ? behaviour.prompter : NoPrompter())
+        return try CryptokiError.mapping { () throws(KeychainError) in
+            guard let key = try keychain.keys(.reference(reference)).first else { throw KeychainError(.itemNotFound) }
+            return try key.perform(action, use: "use a key", authentication: context)
+        }
+    }
+
+    // MARK: Writing
+
+    func create(_ template: Template) throws(CryptokiError) -> ObjectName {
+        let item = try NewObject.item(from: template)
+        let objectClass = template.objectClass ?? CKO_DATA
+        let added = try CryptokiError.mapping { () throws(KeychainError) in try keychain.add(item) }
+        return .item(objectClass, added.reference)
+    }
+
+    func destroy(_ object: ObjectName) throws(CryptokiError) {
+        guard case .item(_, let reference) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
+        let count = try CryptokiError.mapping { () throws(KeychainError) in
+            try keychain.delete(matching: Query(reference))
+        }
+        guard count > 0 else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
+    }
+
+    func change(_ object: ObjectName, to template: Template) throws(CryptokiError) {
+        guard case .item(_, let reference) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
+        guard template.attributes.allSatisfy({ $0.type == CKA_LABEL }), let label = try template.text(CKA_LABEL) else {
+            throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "only labels change")
+        }
+        _ = try CryptokiError.mapping { () throws(KeychainError) in
+            try keychain.update(matching: Query(reference), to: ItemChanges([.label: .string(label)]))
+        }
+    }
+
+    func generateKeyPair(
+        _ kind: KeyKind, publicTemplate: Template, privateTemplate: Template
+    ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName) {
+        let (own, other) = (try privateTemplate.text(CKA_LABEL), try publicTemplate.text(CKA_LABEL))
+        let attributes: Attributes = (own ?? other).map { [.label: .string($0)] } ?? [:]
+        let protection = try NewObject.protection(privateTemplate)
+        let pair = try CryptokiError.mapping { () throws(KeychainError) in
+            try keychain.generateKeyPair(kind, attributes, privateAttributes: protection)
+        }
+        return (.item(CKO_PUBLIC_KEY, pair.publicKey.reference), .item(CKO_PRIVATE_KEY, pair.privateKey.reference))
+    }
+
+    func secretValue(of object: ObjectName) throws(CryptokiError) -> Secret {
+        guard case .item(CKO_DATA, let reference) = object else { throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE) }
+        let secret = try CryptokiError.mapping { () throws(KeychainError) in try keychain.secret(of: reference) }
+        guard let secret = consume secret else { return Secret(capacity: 0) { _ in } }
+        return secret
+    }
+}

@@ -1,0 +1,100 @@
+package import CCryptoki
+internal import SystemCrypto
+internal import TokenKit
+
+/// What a slot says of itself. PKCS #11 §3.2, `CK_SLOT_INFO`.
+package struct SlotInfo: Sendable {
+    package let description: String
+    package let manufacturer: String
+    package let flags: CK_FLAGS
+}
+
+/// What a token says of itself. PKCS #11 §3.2, `CK_TOKEN_INFO`.
+package struct TokenInfo: Sendable {
+    package let label: String
+    package let manufacturer: String
+    package let model: String
+    package let serialNumber: String
+    package let flags: CK_FLAGS
+    package let pinLengths: ClosedRange<Int>
+    /// The token's own version, major and minor.
+    package let firmware: (major: UInt8, minor: UInt8)
+}
+
+/// A place for a token: a reader, or a keychain in a file, which is always in.
+///
+/// Calls for one slot may wait for its card; those for others go on meanwhile.
+protocol Slot: AnyObject, Sendable {
+    var id: CK_SLOT_ID { get }
+
+    /// What it is called, which is the same for as long as it exists.
+    var name: String { get }
+
+    var info: SlotInfo { get }
+
+    /// Whether there is a token in it. No card is asked.
+    var hasToken: Bool { get }
+
+    /// Tells one token from the next, and the same one taken out and put back from itself not at all.
+    ///
+    /// - Throws: `CKR_TOKEN_NOT_PRESENT`, `CKR_TOKEN_NOT_RECOGNIZED`.
+    func generation() throws(CryptokiError) -> Int
+
+    func tokenInfo() throws(CryptokiError) -> TokenInfo
+
+    var mechanisms: [Mechanism] { get }
+
+    /// The token's objects that the template finds, those of the logged-in user left out unless he is.
+    func objects(matching template: Template) throws(CryptokiError) -> [CryptokiObject]
+
+    /// One object, by what names it. Nil once it is gone.
+    func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject?
+
+    // MARK: Login
+
+    var isLoggedIn: Bool { get }
+
+    /// - Parameter pin: nil where the token is to ask for it.
+    func logIn(_ pin: consuming Secret?) throws(CryptokiError)
+
+    /// Logs in for one use of a key that wants it each time.
+    func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret?
+
+    func logOut()
+
+    func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError)
+
+    // MARK: Keys
+
+    /// Uses a private key of the token.
+    ///
+    /// - Parameter pin: what was given for this one use.
+    func perform(
+        _ action: TokenOperation.Action, with key: ObjectName, pin: borrowing Secret?
+    ) throws(CryptokiError) -> Secret
+
+    // MARK: Writing
+
+    func create(_ template: Template) throws(CryptokiError) -> ObjectName
+    func destroy(_ object: ObjectName) throws(CryptokiError)
+    func change(_ object: ObjectName, to template: Template) throws(CryptokiError)
+    func generateKeyPair(
+        _ kind: KeyKind, publicTemplate: Template, privateTemplate: Template
+    ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName)
+
+    /// The value of a secret attribute, which no list of attributes holds.
+    func secretValue(of object: ObjectName) throws(CryptokiError) -> Secret
+}
+
+extension Slot {
+    func requireToken() throws(CryptokiError) {
+        guard hasToken else { throw CryptokiError(CKR_TOKEN_NOT_PRESENT) }
+    }
+}
+
+extension UInt64 {
+    /// FNV-1a: a number from a name that is the same in every process.
+    static func stableHash(of text: String) -> UInt64 {
+        text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+    }
+}

@@ -1,0 +1,72 @@
+internal import CCryptoki
+internal import Synchronization
+internal import TokenKit
+
+/// Which slots a card was put into or taken out of, since a program last asked. PKCS #11 §5.5.4.
+final class SlotEvents: Sendable {
+    private let slots: SlotTable
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Whether there was a card when it was last looked; nil for a first look.
+        var seen: [CK_SLOT_ID: Bool]?
+        var pending: [CK_SLOT_ID] = []
+        var monitors: [ReaderMonitor] = []
+        var hasEnded = false
+    }
+
+    init(_ slots: SlotTable) {
+        self.slots = slots
+    }
+
+    /// - Throws: `CKR_NO_EVENT`, `CKR_CRYPTOKI_NOT_INITIALIZED`.
+    func next(blocking: Bool) throws(CryptokiError) -> CK_SLOT_ID {
+        look()
+        if let slot = take() { return slot }
+        guard blocking else { throw CryptokiError(CKR_NO_EVENT) }
+        let monitor = ReaderMonitor()
+        let mayWait = state.withLock { state in
+            if !state.hasEnded { state.monitors.append(monitor) }
+            return !state.hasEnded
+        }
+        defer { state.withLock { $0.monitors.removeAll { $0 === monitor } } }
+        var found: CK_SLOT_ID?
+        // The waiting is done on the program's own thread.
+        if mayWait {
+            monitor.run { _ in
+                look()
+                found = take()
+                if found != nil { monitor.cancel() }
+            }
+        }
+        guard let found else { throw CryptokiError(CKR_CRYPTOKI_NOT_INITIALIZED) }
+        return found
+    }
+
+    /// Ends every wait.
+    func cancel() {
+        let monitors = state.withLock { state in
+            state.hasEnded = true
+            return state.monitors
+        }
+        for monitor in monitors { monitor.cancel() }
+    }
+
+    private func look() {
+        let now = slots.all(refreshing: true).map { ($0.id, $0.info.flags & CKF_TOKEN_PRESENT != 0) }
+        state.withLock { state in
+            let earlier = state.seen
+            var current = earlier?.mapValues { _ in false } ?? [:]
+            for (id, isPresent) in now { current[id] = isPresent }
+            if let earlier {
+                let changed = current.filter { (earlier[$0.key] ?? false) != $0.value }.keys.sorted()
+                state.pending += changed.filter { !state.pending.contains($0) }
+            }
+            state.seen = current
+        }
+    }
+
+    private func take() -> CK_SLOT_ID? {
+        state.withLock { $0.pending.isEmpty ? nil : $0.pending.removeFirst() }
+    }
+}

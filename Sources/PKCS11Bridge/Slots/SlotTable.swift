@@ -1,0 +1,78 @@
+internal import CCryptoki
+internal import KeychainHost
+internal import Synchronization
+internal import TokenKit
+
+/// The slots: one for each reader, in the readers' order, then one for each keychain of the search list.
+///
+/// A slot's id follows from its name, so that configuration files may have it: readers have ids below 0x10000, keychains
+/// those from there on. A reader that is plugged in again has the slot that it had.
+final class SlotTable: Sendable {
+    private let process: ProcessKeychains
+    private let filter: TokenFilter
+    private let behaviour: Behaviour
+    private let state = Mutex(State())
+
+    private struct State {
+        var slots: [CK_SLOT_ID: any Slot] = [:]
+        /// Those that are there now, in their order.
+        var present: [CK_SLOT_ID] = []
+        var isRead = false
+    }
+
+    init(_ process: ProcessKeychains, _ filter: TokenFilter, _ behaviour: Behaviour) {
+        self.process = process
+        self.filter = filter
+        self.behaviour = behaviour
+    }
+
+    /// The slots that are there.
+    ///
+    /// - Parameter refreshing: whether to look for new ones; the standard lets the list change only then.
+    func all(refreshing: Bool) -> [any Slot] {
+        if refreshing || !state.withLock({ $0.isRead }) { refresh() }
+        return state.withLock { state in state.present.compactMap { state.slots[$0] } }
+    }
+
+    /// - Throws: `CKR_SLOT_ID_INVALID`.
+    func slot(_ id: CK_SLOT_ID) throws(CryptokiError) -> any Slot {
+        if let slot = state.withLock({ $0.slots[id] }) { return slot }
+        // Programs keep ids in configuration files, and use them without a look at the list.
+        _ = all(refreshing: true)
+        guard let slot = state.withLock({ $0.slots[id] }) else { throw CryptokiError(CKR_SLOT_ID_INVALID) }
+        return slot
+    }
+
+    /// Every slot that ever was.
+    var everything: [any Slot] { state.withLock { Array($0.slots.values) } }
+
+    private func refresh() {
+        let found = try? process.present()
+        let tokens = filter.wantsCards ? found?.tokens.map(\.slot) ?? [] : []
+        let keychains = (found?.locals ?? []).filter { filter.wants(keychain: $0.name) }
+        state.withLock { state in
+            var present: [CK_SLOT_ID] = []
+            for token in tokens {
+                let id = SlotTable.id(of: token.name, in: 1..<0x10000, among: state.slots)
+                present.append(id)
+                if state.slots[id] == nil { state.slots[id] = CardSlot(id, token, filter, behaviour) }
+            }
+            for keychain in keychains {
+                let id = SlotTable.id(of: keychain.path, in: 0x10000..<0x20000, among: state.slots)
+                present.append(id)
+                if state.slots[id] == nil { state.slots[id] = KeychainSlot(id, keychain, behaviour) }
+            }
+            (state.present, state.isRead) = (present, true)
+        }
+    }
+
+    /// The id of a name: its hash, or the next one that no other name has.
+    private static func id(
+        of name: String, in range: Range<CK_SLOT_ID>, among slots: [CK_SLOT_ID: any Slot]
+    ) -> CK_SLOT_ID {
+        let count = CK_SLOT_ID(range.count)
+        var offset = CK_SLOT_ID(UInt64.stableHash(of: name) % UInt64(count))
+        while let other = slots[range.lowerBound + offset], other.name != name { offset = (offset + 1) % count }
+        return range.lowerBound + offset
+    }
+}

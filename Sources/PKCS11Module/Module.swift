@@ -1,0 +1,89 @@
+internal import CCryptoki
+internal import CFunctionList
+internal import Glibc
+internal import KeychainHost
+internal import PIVDriver
+internal import PKCS11Bridge
+internal import Synchronization
+internal import TokenKit
+
+/// The module's one piece of state: what `C_Initialize` made. The one place of the target that names the drivers.
+///
+/// It is an address and no reference, since a child by `fork` must come by it without a lock, which another thread of its parent
+/// may have held. What was made is never freed: other threads, and exit handlers, may still be in it.
+enum Module {
+    private static let address = Atomic<UInt>(0)
+
+    /// What this process initialised; nil where it did not, whatever its parent did.
+    static var current: Cryptoki? {
+        cryptoki(at: address.load(ordering: .acquiring)).flatMap { $0.processIdentifier == getpid() ? $0 : nil }
+    }
+
+    private static func cryptoki(at address: UInt) -> Cryptoki? {
+        guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
+        return unsafe Unmanaged<Cryptoki>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    /// - Throws: `CKR_CRYPTOKI_ALREADY_INITIALIZED`.
+    static func initialize() throws(CryptokiError) {
+        let before = address.load(ordering: .acquiring)
+        if let other = cryptoki(at: before), other.processIdentifier == getpid() {
+            throw CryptokiError(CKR_CRYPTOKI_ALREADY_INITIALIZED)
+        }
+        let made = unsafe Unmanaged.passRetained(make()).toOpaque()
+        let (isFirst, _) = address.compareExchange(
+            expected: before, desired: UInt(bitPattern: made), ordering: .acquiringAndReleasing)
+        guard isFirst else { throw CryptokiError(CKR_CRYPTOKI_ALREADY_INITIALIZED) }
+    }
+
+    /// - Throws: `CKR_CRYPTOKI_NOT_INITIALIZED`.
+    static func finalize() throws(CryptokiError) {
+        guard let current, address.exchange(0, ordering: .acquiringAndReleasing) != 0 else {
+            throw CryptokiError(CKR_CRYPTOKI_NOT_INITIALIZED)
+        }
+        current.finalize()
+    }
+
+    private static func make() -> Cryptoki {
+        let process = ProcessKeychains { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] }
+        let filter = TokenFilter(
+            path: path, variable: Directories.environmentVariable("TOKENKIT_PKCS11_TOKENS"))
+        let behaviour = Behaviour(
+            variable: Directories.environmentVariable("TOKENKIT_PKCS11_PROMPT"), program: program,
+            prompter: FirstAvailablePrompter.standard())
+        return Cryptoki(process, filter: filter, behaviour: behaviour)
+    }
+
+    /// Where the module was loaded from.
+    private static var path: String? {
+        unsafe tokenkit_module_path().map { unsafe String(cString: $0) }
+    }
+
+    /// The name of the program that loaded it.
+    private static var program: String {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink("/proc/self/exe", &target, target.count - 1)
+        let path = String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return path.split(separator: "/").last.map(String.init) ?? ""
+    }
+}
+
+/// Runs a function's body, logs what came of it, and gives C its return value.
+func call(_ function: StaticString = #function, _ body: (Cryptoki) throws(CryptokiError) -> Void) -> CK_RV {
+    guard let cryptoki = Module.current else { return CKR_CRYPTOKI_NOT_INITIALIZED }
+    return run(function, cryptoki.log) { () throws(CryptokiError) in try body(cryptoki) }
+}
+
+/// A function's name without its labels.
+private func name(of function: StaticString) -> Substring { function.description.prefix { $0 != "(" } }
+
+func run(_ function: StaticString, _ log: Log, _ body: () throws(CryptokiError) -> Void) -> CK_RV {
+    do throws(CryptokiError) {
+        try body()
+        log.write("\(name(of: function)) CKR_OK")
+        return CKR_OK
+    } catch {
+        log.write("\(name(of: function)) \(error)")
+        return error.code
+    }
+}
