@@ -119,6 +119,12 @@ let package = Package(
             name: "SecItemTests", dependencies: ["SecItem", "SecItemExample", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
         .testTarget(
+            name: "PKCS11BridgeTests",
+            dependencies: [
+                "PKCS11Bridge", "CCryptoki", "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport",
+            ],
+            swiftSettings: test),
+        .testTarget(
             name: "TokenctlTests", dependencies: ["tokenctl", "TestSupport"], exclude: ["Scripts"], swiftSettings: test),
         .testTarget(
             name: "IntegrationTests",

@@ -1,0 +1,162 @@
+import CCryptoki
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import PKCS11Bridge
+
+/// A card as a token: what programs see of it, and what that costs.
+@Suite struct CardTokenTests {
+    @Test func everyReaderIsASlotAndOnlyThoseWithACardHaveAToken() throws {
+        let module = try TestModule(
+            VirtualReader(name: "One", card: try Cards.plain()), VirtualReader(name: "Two"))
+        #expect(module.cryptoki.slotList(withToken: false, refreshing: true).count == 2)
+        #expect(module.slots.count == 1)
+        #expect(try module.cryptoki.slotInfo(module.slots[0]).description == "One")
+        #expect(module.readers.allSatisfy { $0.log.isEmpty })
+    }
+
+    @Test func aReadersSlotHasTheSameIdInEveryProcess() throws {
+        let first = try TestModule(VirtualReader(name: "One", card: try Cards.plain()))
+        let second = try TestModule(VirtualReader(name: "Other"), VirtualReader(name: "One", card: try Cards.plain()))
+        #expect(first.slots == second.slots)
+    }
+
+    @Test func theTokensInformationIsTheCards() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.mixed()))
+        let token = try module.cryptoki.tokenInfo(module.slots[0])
+        #expect(token.label == "YubiKey 5 7654321")
+        #expect(token.manufacturer == "Yubico")
+        #expect(token.serialNumber == "7654321")
+        #expect(token.pinLengths == 6...8)
+        let expected = CKF_TOKEN_INITIALIZED | CKF_LOGIN_REQUIRED | CKF_USER_PIN_INITIALIZED | CKF_WRITE_PROTECTED
+        #expect(token.flags & expected == expected)
+        #expect(token.flags & (CKF_USER_PIN_COUNT_LOW | CKF_USER_PIN_FINAL_TRY | CKF_USER_PIN_LOCKED) == 0)
+    }
+
+    @Test func aCardWithoutASerialNumberHasThatOfItsGUID() throws {
+        var builder = VirtualCardBuilder(profile: .generic, fourKeys: .p256)
+        builder.guid = Array(0..<16)
+        let module = try TestModule(VirtualReader(card: try builder.build()))
+        #expect(try module.cryptoki.tokenInfo(module.slots[0]).serialNumber == "08090a0b0c0d0e0f")
+    }
+
+    @Test func certificatesAndPublicKeysAreFoundWithoutALoginInTheOrderOfTheSlots() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.mixed()))
+        let session = try module.session()
+        for objectClass in [CKO_CERTIFICATE, CKO_PUBLIC_KEY] {
+            let found = try module.find(session, (CKA_CLASS, Encoded.ulong(objectClass)))
+            #expect(try found.map { try module.value(session, $0, CKA_ID) } == [[1], [2], [3], [4]])
+            let labels = try found.map { String(decoding: try module.value(session, $0, CKA_LABEL), as: UTF8.self) }
+            #expect(labels == ["PIV Authentication", "Digital Signature", "Key Management", "Card Authentication"])
+        }
+    }
+
+    @Test func privateKeysAreFoundAfterALoginSaveOneThatNeverWantsThePIN() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.mixed()))
+        let session = try module.session()
+        let wanted = (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY))
+        let before = try module.find(session, wanted)
+        #expect(try before.map { try module.value(session, $0, CKA_ID) } == [[4]])
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        let keys = try module.find(session, wanted)
+        #expect(try keys.map { try module.value(session, $0, CKA_ID) } == [[1], [2], [3], [4]])
+        #expect(keys.last == before.first)
+        let always = try keys.map { try module.value(session, $0, CKA_ALWAYS_AUTHENTICATE) }
+        #expect(always == [[0], [1], [0], [0]])
+    }
+
+    @Test func aSearchCostsNoCommandOnceTheCardHasBeenRead() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.mixed()))
+        let session = try module.session()
+        _ = try module.find(session)
+        module.reader.clearLog()
+        for _ in 0..<100 {
+            for objectClass in [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_DATA, CKO_PROFILE, 0xCE53_4353] {
+                _ = try module.find(session, (CKA_CLASS, Encoded.ulong(objectClass)), (CKA_TOKEN, [1]))
+            }
+            _ = try module.find(session, (CKA_ID, [2]))
+            _ = try module.find(session)
+        }
+        #expect(module.reader.log.isEmpty)
+    }
+
+    @Test func unknownClassesFindNothingAndReadNothing() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session()
+        module.reader.clearLog()
+        for objectClass: CK_ULONG in [0xCE53_4353, 0xCE53_4351, 77, .max] {
+            #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(objectClass))).isEmpty)
+        }
+        #expect(module.reader.log.isEmpty)
+    }
+
+    @Test func lookingForOneIdReadsOneSlot() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session()
+        module.reader.clearLog()
+        #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE)), (CKA_ID, [2])).count == 1)
+        #expect(module.reader.commands.count == 1)
+    }
+
+    @Test func aBadAttributeDoesNotSpoilTheOthers() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.mixed()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        #expect(returned { _ = try module.value(session, key, CKA_PRIVATE_EXPONENT) } == CKR_ATTRIBUTE_SENSITIVE)
+        #expect(returned { _ = try module.value(session, key, CKA_EC_POINT) } == CKR_ATTRIBUTE_TYPE_INVALID)
+        #expect(try module.value(session, key, CKA_MODULUS).count == 256)
+        #expect(try module.value(session, key, CKA_EXTRACTABLE) == [0])
+    }
+
+    @Test func handlesCountUpAndStayWithTheirObjects() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session()
+        let first = try module.find(session)
+        #expect(first == first.sorted())
+        #expect(try module.find(session) == first)
+        let other = try module.session()
+        #expect(try module.find(other) == first)
+    }
+
+    @Test func aCardIsOnlyRead() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let certificate = try module.key(session, [1], CKO_CERTIFICATE)
+        let template = Template([(CKA_TOKEN, [1]), (CKA_CLASS, Encoded.ulong(CKO_DATA))])
+        #expect(returned { _ = try module.cryptoki.createObject(session, template) } == CKR_TOKEN_WRITE_PROTECTED)
+        #expect(returned { try module.cryptoki.destroyObject(session, certificate) } == CKR_TOKEN_WRITE_PROTECTED)
+        let label = Template([(CKA_LABEL, [65])])
+        #expect(
+            returned { try module.cryptoki.setAttributes(session, certificate, to: label) } == CKR_TOKEN_WRITE_PROTECTED
+        )
+        #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE))).count == 4)
+    }
+
+    @Test func aModuleNamedAfterATokenShowsNoOther() throws {
+        let login = try TestModule(filter: TokenFilter(path: "/usr/lib/libtokenkit-pkcs11-login.so", variable: nil))
+        _ = try login.keychain()
+        _ = try login.keychain("work")
+        #expect(try login.slots.map { try login.cryptoki.tokenInfo($0).label } == ["login"])
+        let cards = try TestModule(
+            VirtualReader(card: try Cards.mixed()),
+            filter: TokenFilter(path: "libtokenkit-pkcs11-cards.so", variable: nil))
+        _ = try cards.keychain()
+        #expect(cards.slots.count == 1)
+        let other = try TestModule(VirtualReader(card: try Cards.mixed()), filter: TokenFilter(words: ["1"]))
+        #expect(other.slots.isEmpty)
+        let own = try TestModule(
+            VirtualReader(card: try Cards.mixed()), filter: TokenFilter(path: nil, variable: "1,7654321"))
+        #expect(own.slots.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            (0, "19700101"), (951_782_400, "20000229"), (1_700_000_000, "20231114"), (-86_401, "19691230"),
+            (253_402_300_799, "99991231"), (253_402_300_800, ""),
+        ] as [(Int64, String)])
+    func datesAreThoseOfTheCalendar(seconds: Int64, date: String) {
+        #expect(String(decoding: Encoded.date(seconds), as: UTF8.self) == date)
+    }
+}

@@ -1,0 +1,217 @@
+import CCryptoki
+import KeychainHost
+import Synchronization
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import PKCS11Bridge
+
+/// PINs: what is sent to a card, when, and what programs are told of it.
+@Suite struct LoginTests {
+    private static let digest = [UInt8](repeating: 0x5A, count: 32)
+    private static let ecdsa = MechanismRequest(CKM_ECDSA)
+
+    @Test(arguments: ["", "1", "12345", "123456789", "abcdef", "12 456"])
+    func aPINThatNoCardTakesIsNotSent(pin: String) throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session()
+        #expect(returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of(pin)) } == CKR_PIN_LEN_RANGE)
+        #expect(module.reader.pinsSent == 0)
+    }
+
+    @Test func aWrongPINCostsOneTryHoweverOftenAProgramRepeatsIt() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session()
+        for _ in 0..<20 {
+            #expect(
+                returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of("654321")) } == CKR_PIN_INCORRECT)
+        }
+        #expect(module.reader.pinsSent == 1)
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+    }
+
+    @Test func theFlagsFollowTheCardAndTheLastTryIsKept() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session()
+        func flags() throws -> CK_FLAGS {
+            try module.cryptoki.tokenInfo(module.slots[0]).flags
+                & (CKF_USER_PIN_COUNT_LOW | CKF_USER_PIN_FINAL_TRY | CKF_USER_PIN_LOCKED)
+        }
+        #expect(try flags() == 0)
+        var wrong = 111_111
+        func fail() -> CK_RV {
+            wrong += 1
+            return returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of(String(wrong))) }
+        }
+        #expect(fail() == CKR_PIN_INCORRECT)
+        #expect(try flags() == CKF_USER_PIN_COUNT_LOW)
+        while fail() == CKR_PIN_INCORRECT {}
+        #expect(try flags() == CKF_USER_PIN_COUNT_LOW | CKF_USER_PIN_FINAL_TRY)
+        let sent = module.reader.pinsSent
+        #expect(fail() == CKR_PIN_LOCKED)
+        #expect(module.reader.pinsSent == sent)
+    }
+
+    @Test func aUserLogsInOnceForAllSessionsAndOutWithTheLastOfThem() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let (first, second) = (try module.session(), try module.session())
+        #expect(try module.cryptoki.sessionInfo(first).state == CKS_RW_PUBLIC_SESSION)
+        try module.cryptoki.logIn(first, CKU_USER, pin: .of("123456"))
+        #expect(try module.cryptoki.sessionInfo(second).state == CKS_RW_USER_FUNCTIONS)
+        let again = returned { try module.cryptoki.logIn(second, CKU_USER, pin: .of("123456")) }
+        #expect(again == CKR_USER_ALREADY_LOGGED_IN)
+        try module.cryptoki.closeSession(first)
+        #expect(try module.cryptoki.sessionInfo(second).state == CKS_RW_USER_FUNCTIONS)
+        try module.cryptoki.closeSession(second)
+        let third = try module.session()
+        #expect(try module.cryptoki.sessionInfo(third).state == CKS_RW_PUBLIC_SESSION)
+        #expect(returned { try module.cryptoki.logOut(third) } == CKR_USER_NOT_LOGGED_IN)
+    }
+
+    @Test func handlesOfPrivateKeysEndWithTheLogin() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        _ = try module.sign(session, Self.ecdsa, key, Self.digest)
+        try module.cryptoki.logOut(session)
+        #expect(
+            returned { try module.cryptoki.signInit(session, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
+    }
+
+    @Test func aFreshLoginCountsForOneSignatureOfAKeyThatWantsThePINEachTime() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [2])
+        #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
+        #expect(returned { _ = try module.sign(session, Self.ecdsa, key, Self.digest) } == CKR_USER_NOT_LOGGED_IN)
+    }
+
+    @Test func eachFurtherSignatureTakesALoginOfItsOwn() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [2])
+        for _ in 0..<3 {
+            try module.cryptoki.signInit(session, Self.ecdsa, key: key)
+            try module.cryptoki.logIn(session, CKU_CONTEXT_SPECIFIC, pin: .of("123456"))
+            #expect(try bytes(of: module.cryptoki.sign(session, Self.digest, .bytes(64))).count == 64)
+        }
+    }
+
+    @Test func aLoginForAnOperationNeedsAnOperation() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let result = returned { try module.cryptoki.logIn(session, CKU_CONTEXT_SPECIFIC, pin: .of("123456")) }
+        #expect(result == CKR_OPERATION_NOT_INITIALIZED)
+    }
+
+    @Test func aLoginThatFailsForAnOperationDoesNotBlockTheNext() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [2])
+        try module.cryptoki.signInit(session, Self.ecdsa, key: key)
+        let result = returned { try module.cryptoki.logIn(session, CKU_CONTEXT_SPECIFIC, pin: .of("999999")) }
+        #expect(result == CKR_PIN_INCORRECT)
+        // ssh-agent goes on with another key in the same session.
+        #expect(try module.sign(session, Self.ecdsa, module.key(session, [1]), Self.digest).count == 64)
+    }
+
+    @Test func aQuestionForTheLengthNeitherSignsNorUsesUpALogin() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [2])
+        try module.cryptoki.signInit(session, Self.ecdsa, key: key)
+        module.reader.clearLog()
+        #expect(try length(of: module.cryptoki.sign(session, Self.digest, .query)) == 64)
+        #expect(try length(of: module.cryptoki.sign(session, Self.digest, .bytes(63))) == 64)
+        #expect(module.reader.log.isEmpty)
+        #expect(try bytes(of: module.cryptoki.sign(session, Self.digest, .bytes(64))).count == 64)
+    }
+
+    @Test func theCardIsToldThePINAgainWhereAnotherProgramTookItBack() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        _ = try module.sign(session, Self.ecdsa, key, Self.digest)
+        module.reader.resetByAnotherClient()
+        #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
+    }
+
+    @Test func aKeyThatNeverWantsThePINSignsWithoutALogin() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session()
+        #expect(try module.sign(session, Self.ecdsa, module.key(session, [4]), Self.digest).count == 64)
+    }
+
+    @Test func thePINIsChangedOnTheCard() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session()
+        let wrong = returned { try module.cryptoki.setPIN(session, from: .of("000000"), to: .of("222222")) }
+        #expect(wrong == CKR_PIN_INCORRECT)
+        try module.cryptoki.setPIN(session, from: .of("123456"), to: .of("222222"))
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("222222"))
+        let readOnly = try module.cryptoki.openSession(module.slots[0], flags: CKF_SERIAL_SESSION)
+        let result = returned { try module.cryptoki.setPIN(readOnly, from: .of("222222"), to: .of("123456")) }
+        #expect(result == CKR_SESSION_READ_ONLY)
+    }
+
+    @Test func noOtherUserThanTheOwnerLogsIn() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session()
+        for user in [CKU_SO, 3, CK_ULONG.max] {
+            #expect(
+                returned { try module.cryptoki.logIn(session, user, pin: .of("12345678")) } == CKR_USER_TYPE_INVALID)
+        }
+        #expect(module.reader.pinsSent == 0)
+    }
+
+    // MARK: The module asks
+
+    /// Answers every question with the PIN, and counts them.
+    private final class Typist: Prompter {
+        let questions = Atomic(0)
+        var canAsk: Bool { true }
+        var canAskAgain: Bool { true }
+
+        func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+            questions.add(1, ordering: .relaxed)
+            return .of("123456")
+        }
+
+        func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+    }
+
+    @Test func aProgramMayLeaveTheQuestionToTheModule() throws {
+        let typist = Typist()
+        let module = try TestModule(
+            VirtualReader(card: try Cards.plain()), behaviour: Behaviour(prompter: typist))
+        let flags = try module.cryptoki.tokenInfo(module.slots[0]).flags
+        #expect(flags & CKF_PROTECTED_AUTHENTICATION_PATH != 0)
+        let session = try module.session()
+        try module.cryptoki.logIn(session, CKU_USER, pin: nil)
+        #expect(typist.questions.load(ordering: .relaxed) == 1)
+        #expect(try module.cryptoki.sessionInfo(session).state == CKS_RW_USER_FUNCTIONS)
+    }
+
+    @Test func withoutAPromptALoginNeedsAPIN() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session()
+        #expect(returned { try module.cryptoki.logIn(session, CKU_USER, pin: nil) } == CKR_ARGUMENTS_BAD)
+    }
+
+    @Test func aProgramThatCannotLogInAtTheRightMomentSeesNothingOfLogins() throws {
+        let typist = Typist()
+        let module = try TestModule(
+            VirtualReader(card: try Cards.plain()), behaviour: Behaviour(asksItself: true, prompter: typist))
+        #expect(try module.cryptoki.tokenInfo(module.slots[0]).flags & CKF_LOGIN_REQUIRED == 0)
+        let session = try module.session()
+        let keys = try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY)))
+        #expect(keys.count == 4)
+        #expect(try module.value(session, keys[1], CKA_ALWAYS_AUTHENTICATE) == [0])
+        for count in 1...3 {
+            #expect(try module.sign(session, Self.ecdsa, keys[1], Self.digest).count == 64)
+            #expect(typist.questions.load(ordering: .relaxed) == count)
+        }
+    }
+}

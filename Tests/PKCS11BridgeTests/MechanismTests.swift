@@ -1,0 +1,221 @@
+import CCryptoki
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import PKCS11Bridge
+
+/// Every mechanism, with keys on a card and in a keychain; OpenSSL judges.
+@Suite struct MechanismTests {
+    private static let message = Array("what is to be signed".utf8)
+
+    /// A session with a card of one algorithm, logged in.
+    private func card(_ algorithm: CardAlgorithm) throws -> (TestModule, CK_SESSION_HANDLE) {
+        let module = try TestModule(VirtualReader(card: try Cards.plain(algorithm, .yubiKey57)))
+        return (module, try module.session(loggedIn: true))
+    }
+
+    private func pss(_ type: CK_MECHANISM_TYPE, _ digest: DigestAlgorithm, salt: Int) -> MechanismRequest {
+        let mgf: [DigestAlgorithm: CK_ULONG] = [
+            .sha1: CKG_MGF1_SHA1, .sha224: CKG_MGF1_SHA224, .sha256: CKG_MGF1_SHA256, .sha384: CKG_MGF1_SHA384,
+            .sha512: CKG_MGF1_SHA512,
+        ]
+        return MechanismRequest(
+            type, .pss(hash: digest.mechanism, mgf: mgf[digest] ?? 0, saltLength: CK_ULONG(salt)))
+    }
+
+    @Test func rsaSignsByEveryMechanism() throws {
+        let (module, session) = try card(.rsa2048)
+        let (key, publicKey) = (try module.key(session, [1]), try module.publicKey(session, [1]))
+        for row in MechanismTable.signatures where row.form.suits(.rsa(bits: 2048)) {
+            let digest = row.digest ?? .sha256
+            let hash = try Digest.hash(Self.message, using: digest)
+            switch row.form {
+            case .rsaPKCS1:
+                let input = try row.digest == nil ? RSAPadding.digestInfo(hash, algorithm: digest) : Self.message
+                let signature = try module.sign(session, MechanismRequest(row.type), key, input)
+                #expect(try publicKey.verify(signature, digest: hash, using: .rsaPKCS1(digest)))
+            case .rsaPSS:
+                let input = row.digest == nil ? hash : Self.message
+                for salt in [0, 20, digest.byteCount] {
+                    let signature = try module.sign(session, pss(row.type, digest, salt: salt), key, input)
+                    #expect(
+                        try publicKey.verify(
+                            signature, digest: hash, using: .rsaPSS(digest, mgf1: digest, saltLength: salt)))
+                }
+            case .rsaRaw:
+                let block = try RSAPadding.pkcs1Signature(digest: hash, algorithm: digest, keyBytes: 256)
+                let signature = try module.sign(session, MechanismRequest(row.type), key, block)
+                #expect(try publicKey.verify(signature, digest: hash, using: .rsaPKCS1(digest)))
+            case .ecdsa, .ed25519: Issue.record("no mechanism of RSA")
+            }
+        }
+    }
+
+    @Test func pssWithTwoHashFunctionsIsPaddedHere() throws {
+        let (module, session) = try card(.rsa2048)
+        let request = MechanismRequest(
+            CKM_SHA256_RSA_PKCS_PSS, .pss(hash: CKM_SHA256, mgf: CKG_MGF1_SHA1, saltLength: 11))
+        let signature = try module.sign(session, request, module.key(session, [1]), Self.message)
+        let isValid = try module.publicKey(session, [1]).verify(
+            signature, message: Self.message, using: .rsaPSS(.sha256, mgf1: .sha1, saltLength: 11))
+        #expect(isValid)
+    }
+
+    @Test(arguments: [(CardAlgorithm.p256, 64), (.p384, 96)])
+    func ecdsaSignsByEveryMechanism(algorithm: CardAlgorithm, length: Int) throws {
+        let (module, session) = try card(algorithm)
+        let (key, publicKey) = (try module.key(session, [1]), try module.publicKey(session, [1]))
+        for row in MechanismTable.signatures where row.form == .ecdsa {
+            let hash = try Digest.hash(Self.message, using: row.digest ?? .sha512)
+            let input = row.digest == nil ? hash : Self.message
+            let signature = try module.sign(session, MechanismRequest(row.type), key, input)
+            #expect(signature.count == length)
+            #expect(
+                try publicKey.verify(ECDSASignature.der(fromFixedWidth: signature), digest: hash, using: .ecdsa(nil)))
+        }
+    }
+
+    @Test func ed25519SignsMessages() throws {
+        let (module, session) = try card(.ed25519)
+        let signature = try module.sign(
+            session, MechanismRequest(CKM_EDDSA), module.key(session, [1]), Self.message)
+        #expect(try module.publicKey(session, [1]).verify(signature, message: Self.message, using: .ed25519))
+    }
+
+    @Test func aSignatureInPartsIsThatOfTheWhole() throws {
+        let (module, session) = try card(.rsa2048)
+        let key = try module.key(session, [1])
+        for type in [CKM_SHA256_RSA_PKCS, CKM_SHA1_RSA_PKCS] {
+            let whole = try module.sign(session, MechanismRequest(type), key, Self.message)
+            try module.cryptoki.signInit(session, MechanismRequest(type), key: key)
+            for byte in Self.message { try module.cryptoki.signUpdate(session, [byte]) }
+            #expect(try length(of: module.cryptoki.signFinal(session, .query)) == 256)
+            #expect(try bytes(of: module.cryptoki.signFinal(session, .bytes(256))) == whole)
+        }
+    }
+
+    @Test func signaturesAreCheckedByEveryMechanism() throws {
+        let (module, session) = try card(.rsa2048)
+        let (key, publicKey) = (try module.key(session, [1]), try module.key(session, [1], CKO_PUBLIC_KEY))
+        let requests = [
+            MechanismRequest(CKM_SHA256_RSA_PKCS), MechanismRequest(CKM_RSA_PKCS), MechanismRequest(CKM_RSA_X_509),
+            pss(CKM_SHA384_RSA_PKCS_PSS, .sha384, salt: 48),
+        ]
+        for request in requests {
+            let signature = try module.sign(session, request, key, Self.message)
+            try module.cryptoki.verifyInit(session, request, key: publicKey)
+            try module.cryptoki.verify(session, Self.message, signature: signature)
+            try module.cryptoki.verifyInit(session, request, key: publicKey)
+            for byte in Self.message { try module.cryptoki.verifyUpdate(session, [byte]) }
+            try module.cryptoki.verifyFinal(session, signature: signature)
+            var altered = signature
+            altered[100] ^= 1
+            try module.cryptoki.verifyInit(session, request, key: publicKey)
+            let wrong = returned { try module.cryptoki.verify(session, Self.message, signature: altered) }
+            #expect(wrong == CKR_SIGNATURE_INVALID)
+            try module.cryptoki.verifyInit(session, request, key: publicKey)
+            let short = returned { try module.cryptoki.verify(session, Self.message, signature: [1]) }
+            #expect(short == CKR_SIGNATURE_LEN_RANGE)
+        }
+    }
+
+    @Test func whatIsEncryptedIsDecryptedOnTheCard() throws {
+        let (module, session) = try card(.rsa2048)
+        let (key, publicKey) = (try module.key(session, [3]), try module.key(session, [3], CKO_PUBLIC_KEY))
+        let requests = [
+            MechanismRequest(CKM_RSA_PKCS),
+            MechanismRequest(CKM_RSA_PKCS_OAEP, .oaep(hash: CKM_SHA256, mgf: CKG_MGF1_SHA256, label: [])),
+            MechanismRequest(CKM_RSA_PKCS_OAEP, .oaep(hash: CKM_SHA256, mgf: CKG_MGF1_SHA1, label: [1, 2, 3])),
+        ]
+        for request in requests {
+            try module.cryptoki.encryptInit(session, request, key: publicKey)
+            let ciphertext = try bytes(of: module.cryptoki.encrypt(session, .of("secret"), .bytes(256)))
+            try module.cryptoki.decryptInit(session, request, key: key)
+            #expect(try length(of: module.cryptoki.decrypt(session, ciphertext, .query)) == 256)
+            // Too little room: the answer is kept, and the card is not asked again.
+            #expect(try length(of: module.cryptoki.decrypt(session, ciphertext, .bytes(5))) == 6)
+            module.reader.clearLog()
+            #expect(try bytes(of: module.cryptoki.decrypt(session, ciphertext, .bytes(6))) == Array("secret".utf8))
+            #expect(module.reader.log.isEmpty)
+        }
+    }
+
+    @Test func aWrongPKCS1PaddingIsNoErrorAndGivesRandomBytes() throws {
+        let (module, session) = try card(.rsa2048)
+        let key = try module.key(session, [3])
+        let garbage = [UInt8](repeating: 0x11, count: 256)
+        try module.cryptoki.decryptInit(session, MechanismRequest(CKM_RSA_PKCS), key: key)
+        #expect(returned { _ = try module.cryptoki.decrypt(session, garbage, .bytes(256)) } == CKR_OK)
+    }
+
+    @Test(arguments: [(CardAlgorithm.p256, KeyKind.ecP256), (.p384, .ecP384), (.x25519, .x25519)])
+    func bothSidesAgreeOnAKey(algorithm: CardAlgorithm, kind: KeyKind) throws {
+        let (module, session) = try card(algorithm)
+        let key = try module.key(session, [3])
+        let own = try module.publicKey(session, [3])
+        let peer = try PrivateKey.generate(kind)
+        let point = peer.publicKey.rawRepresentation
+        let shared = try peer.sharedSecret(with: own).copy
+        for data in [point, Encoded.octetString(point)] {
+            let request = MechanismRequest(
+                CKM_ECDH1_DERIVE, .agreement(kdf: CKD_NULL, sharedInfo: [], publicData: data))
+            let derived = try module.cryptoki.deriveKey(session, request, base: key, Template())
+            #expect(try module.value(session, derived, CKA_VALUE) == shared)
+        }
+        let request = MechanismRequest(
+            CKM_ECDH1_COFACTOR_DERIVE, .agreement(kdf: CKD_SHA256_KDF, sharedInfo: [7], publicData: point))
+        let template = Template([(CKA_VALUE_LEN, Encoded.ulong(48)), (CKA_SENSITIVE, [1])])
+        let derived = try module.cryptoki.deriveKey(session, request, base: key, template)
+        #expect(returned { _ = try module.value(session, derived, CKA_VALUE) } == CKR_ATTRIBUTE_SENSITIVE)
+        #expect(try module.value(session, derived, CKA_VALUE_LEN) == Encoded.ulong(48))
+        try module.cryptoki.closeSession(session)
+    }
+
+    @Test func secretKeysAreWrappedAndUnwrapped() throws {
+        let (module, session) = try card(.rsa2048)
+        let request = MechanismRequest(CKM_RSA_PKCS)
+        let template = Template([
+            (CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY)), (CKA_KEY_TYPE, Encoded.ulong(CKK_AES)),
+            (CKA_VALUE, Array(0..<32)),
+        ])
+        let secret = try module.cryptoki.createObject(session, template)
+        let publicKey = try module.key(session, [3], CKO_PUBLIC_KEY)
+        let wrapped = try bytes(
+            of: module.cryptoki.wrapKey(session, request, wrapping: publicKey, key: secret, .bytes(256)))
+        let unwrapped = try module.cryptoki.unwrapKey(
+            session, request, unwrapping: module.key(session, [3]), wrapped, Template())
+        #expect(try module.value(session, unwrapped, CKA_VALUE) == Array(0..<32))
+        try module.cryptoki.destroyObject(session, unwrapped)
+        #expect(returned { _ = try module.value(session, unwrapped, CKA_VALUE) } == CKR_OBJECT_HANDLE_INVALID)
+    }
+
+    @Test(arguments: DigestAlgorithm.allCases)
+    func digestsAreTaken(algorithm: DigestAlgorithm) throws {
+        let (module, session) = try card(.p256)
+        let expected = try Digest.hash(Self.message, using: algorithm)
+        let request = MechanismRequest(algorithm.mechanism)
+        try module.cryptoki.digestInit(session, request)
+        #expect(try length(of: module.cryptoki.digest(session, Self.message, .query)) == algorithm.byteCount)
+        #expect(try bytes(of: module.cryptoki.digest(session, Self.message, .bytes(64))) == expected)
+        try module.cryptoki.digestInit(session, request)
+        for byte in Self.message { try module.cryptoki.digestUpdate(session, [byte]) }
+        #expect(try bytes(of: module.cryptoki.digestFinal(session, .bytes(64))) == expected)
+    }
+
+    @Test func everyMechanismThatIsListedIsAllowedForAKeyOrNeedsNone() throws {
+        let (module, session) = try card(.rsa2048)
+        let listed = try module.cryptoki.mechanisms(module.slots[0])
+        #expect(Set(listed.map(\.type)).count == listed.count)
+        let allowed = try module.value(session, module.key(session, [1]), CKA_ALLOWED_MECHANISMS)
+        let own = listed.filter { $0.flags & (CKF_SIGN | CKF_DECRYPT) != 0 && ($0.keySizes?.contains(2048) ?? false) }
+        #expect(
+            Set(own.map(\.type))
+                == Set(
+                    stride(from: 0, to: allowed.count, by: 8).map { index in
+                        Encoded.ulong(in: Array(allowed[index..<index + 8])) ?? 0
+                    }))
+    }
+}

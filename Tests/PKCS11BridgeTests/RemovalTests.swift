@@ -1,0 +1,86 @@
+import CCryptoki
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import PKCS11Bridge
+
+/// Cards that are taken out, put back and exchanged while programs have sessions.
+@Suite struct RemovalTests {
+    private static let digest = [UInt8](repeating: 0x5A, count: 32)
+    private static let ecdsa = MechanismRequest(CKM_ECDSA)
+
+    @Test func whileTheCardIsOutItsSessionsSaySo() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let slot = module.slots[0]
+        let session = try module.session(loggedIn: true)
+        module.reader.remove()
+        #expect(module.slots.isEmpty)
+        #expect(returned { _ = try module.find(session) } == CKR_DEVICE_REMOVED)
+        #expect(returned { _ = try module.cryptoki.tokenInfo(slot) } == CKR_TOKEN_NOT_PRESENT)
+        #expect(
+            returned { _ = try module.cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION) } == CKR_TOKEN_NOT_PRESENT)
+        #expect(try module.cryptoki.slotInfo(slot).flags & CKF_TOKEN_PRESENT == 0)
+    }
+
+    @Test func sessionsAndHandlesGoOnWhenTheSameCardIsPutBackAndTheLoginDoesNot() throws {
+        let card = try Cards.plain()
+        let module = try TestModule(VirtualReader(card: card))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        module.reader.remove()
+        module.reader.insert(card)
+        #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE))).count == 4)
+        #expect(try module.cryptoki.sessionInfo(session).state == CKS_RW_PUBLIC_SESSION)
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
+    }
+
+    @Test func sessionsEndWhenAnotherCardComes() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session(loggedIn: true)
+        module.reader.insert(try Cards.plain())
+        #expect(returned { _ = try module.find(session) } == CKR_SESSION_HANDLE_INVALID)
+        #expect(returned { _ = try module.cryptoki.sessionInfo(session) } == CKR_SESSION_HANDLE_INVALID)
+        let next = try module.session()
+        #expect(try module.find(next, (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE))).count == 4)
+    }
+
+    @Test func thePINOfOneCardIsNeverSentToAnother() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        let sent = module.reader.pinsSent
+        module.reader.insert(try Cards.plain())
+        #expect(returned { _ = try module.sign(session, Self.ecdsa, key, Self.digest) } != CKR_OK)
+        #expect(module.reader.pinsSent == sent)
+    }
+
+    @Test func aCardThatGoesInTheMiddleOfASignatureEndsItAndNotTheSession() throws {
+        let card = try Cards.plain()
+        let module = try TestModule(VirtualReader(card: card))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        module.reader.faults.order(.remove)
+        #expect(returned { _ = try module.sign(session, Self.ecdsa, key, Self.digest) } == CKR_DEVICE_REMOVED)
+        module.reader.insert(card)
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
+    }
+
+    @Test func insertionAndRemovalAreEvents() throws {
+        let module = try TestModule(VirtualReader(name: "One"), VirtualReader(name: "Two"))
+        let slots = module.cryptoki.slotList(withToken: false, refreshing: true)
+        #expect(returned { _ = try module.cryptoki.waitForSlotEvent(blocking: false) } == CKR_NO_EVENT)
+        module.readers[1].insert(try Cards.plain())
+        #expect(try module.cryptoki.waitForSlotEvent(blocking: false) == slots[1])
+        #expect(returned { _ = try module.cryptoki.waitForSlotEvent(blocking: false) } == CKR_NO_EVENT)
+        module.readers[1].remove()
+        #expect(try module.cryptoki.waitForSlotEvent(blocking: false) == slots[1])
+    }
+}

@@ -1,0 +1,179 @@
+import CCryptoki
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import PKCS11Bridge
+
+/// Calls that cannot be right get the return value that the standard has for them.
+@Suite struct ReturnValueTests {
+    private let module: TestModule
+    private let session: CK_SESSION_HANDLE
+    private let noSession: CK_SESSION_HANDLE = 4_711
+
+    init() throws {
+        module = try TestModule(VirtualReader(card: try Cards.mixed()))
+        session = try module.session(loggedIn: true)
+    }
+
+    private var cryptoki: Cryptoki { module.cryptoki }
+
+    @Test func everyFunctionOfASessionKnowsThatThereIsNone() {
+        let calls: [() throws -> Void] = [
+            { try cryptoki.closeSession(noSession) }, { _ = try cryptoki.sessionInfo(noSession) },
+            { try cryptoki.logIn(noSession, CKU_USER, pin: .of("123456")) }, { try cryptoki.logOut(noSession) },
+            { try cryptoki.setPIN(noSession, from: .of("123456"), to: .of("123457")) },
+            { try cryptoki.findObjectsInit(noSession, Template()) },
+            { _ = try cryptoki.findObjects(noSession, limit: 1) }, { try cryptoki.findObjectsFinal(noSession) },
+            { _ = try cryptoki.reader(of: 1, in: noSession) }, { _ = try cryptoki.objectSize(1, in: noSession) },
+            { _ = try cryptoki.createObject(noSession, Template()) }, { try cryptoki.destroyObject(noSession, 1) },
+            { try cryptoki.setAttributes(noSession, 1, to: Template()) },
+            { try cryptoki.signInit(noSession, MechanismRequest(CKM_ECDSA), key: 1) },
+            { _ = try cryptoki.sign(noSession, [], .query) }, { try cryptoki.signUpdate(noSession, []) },
+            { _ = try cryptoki.signFinal(noSession, .query) },
+            { try cryptoki.verifyInit(noSession, MechanismRequest(CKM_ECDSA), key: 1) },
+            { try cryptoki.verify(noSession, [], signature: []) }, { try cryptoki.verifyUpdate(noSession, []) },
+            { try cryptoki.verifyFinal(noSession, signature: []) },
+            { try cryptoki.encryptInit(noSession, MechanismRequest(CKM_RSA_PKCS), key: 1) },
+            { _ = try cryptoki.encrypt(noSession, .of("a"), .query) }, { try cryptoki.encryptUpdate(noSession, []) },
+            { _ = try cryptoki.encryptFinal(noSession, .query) },
+            { try cryptoki.decryptInit(noSession, MechanismRequest(CKM_RSA_PKCS), key: 1) },
+            { _ = try cryptoki.decrypt(noSession, [], .query) }, { try cryptoki.decryptUpdate(noSession, []) },
+            { _ = try cryptoki.decryptFinal(noSession, .query) },
+            { try cryptoki.digestInit(noSession, MechanismRequest(CKM_SHA256)) },
+            { _ = try cryptoki.digest(noSession, [], .query) }, { try cryptoki.digestUpdate(noSession, []) },
+            { _ = try cryptoki.digestFinal(noSession, .query) },
+            {
+                _ = try cryptoki.generateKeyPair(
+                    noSession, MechanismRequest(CKM_EC_KEY_PAIR_GEN), Template(), Template())
+            },
+            { _ = try cryptoki.deriveKey(noSession, MechanismRequest(CKM_ECDH1_DERIVE), base: 1, Template()) },
+            { _ = try cryptoki.wrapKey(noSession, MechanismRequest(CKM_RSA_PKCS), wrapping: 1, key: 1, .query) },
+            { _ = try cryptoki.unwrapKey(noSession, MechanismRequest(CKM_RSA_PKCS), unwrapping: 1, [], Template()) },
+            { _ = try cryptoki.random(noSession, count: 1) }, { try cryptoki.cancel(noSession, flags: .max) },
+        ]
+        for (index, call) in calls.enumerated() {
+            #expect(returned(call) == CKR_SESSION_HANDLE_INVALID, "call \(index)")
+        }
+    }
+
+    @Test func everyFunctionOfASlotKnowsThatThereIsNone() {
+        let calls: [() throws -> Void] = [
+            { _ = try cryptoki.slotInfo(9) }, { _ = try cryptoki.tokenInfo(9) }, { _ = try cryptoki.mechanisms(9) },
+            { _ = try cryptoki.mechanism(CKM_ECDSA, of: 9) },
+            { _ = try cryptoki.openSession(9, flags: CKF_SERIAL_SESSION) },
+            { try cryptoki.closeAllSessions(9) },
+        ]
+        for call in calls { #expect(returned(call) == CKR_SLOT_ID_INVALID) }
+    }
+
+    @Test func nothingGoesOnThatWasNotBegun() {
+        let calls: [() throws -> Void] = [
+            { _ = try cryptoki.sign(session, [], .query) }, { try cryptoki.signUpdate(session, []) },
+            { _ = try cryptoki.signFinal(session, .query) }, { try cryptoki.verify(session, [], signature: []) },
+            { try cryptoki.verifyUpdate(session, []) }, { try cryptoki.verifyFinal(session, signature: []) },
+            { _ = try cryptoki.encrypt(session, .of("a"), .query) }, { try cryptoki.encryptUpdate(session, []) },
+            { _ = try cryptoki.encryptFinal(session, .query) }, { _ = try cryptoki.decrypt(session, [], .query) },
+            { try cryptoki.decryptUpdate(session, []) }, { _ = try cryptoki.decryptFinal(session, .query) },
+            { _ = try cryptoki.digest(session, [], .query) }, { try cryptoki.digestUpdate(session, []) },
+            { _ = try cryptoki.digestFinal(session, .query) }, { _ = try cryptoki.findObjects(session, limit: 1) },
+            { try cryptoki.findObjectsFinal(session) },
+        ]
+        for call in calls { #expect(returned(call) == CKR_OPERATION_NOT_INITIALIZED) }
+    }
+
+    @Test func sessionsAreSerial() {
+        let result = returned { _ = try cryptoki.openSession(module.slots[0], flags: CKF_RW_SESSION) }
+        #expect(result == CKR_SESSION_PARALLEL_NOT_SUPPORTED)
+    }
+
+    @Test func aKeyIsUsedForWhatItIs() throws {
+        let (rsa, ec) = (try module.key(session, [1]), try module.key(session, [3]))
+        let (publicKey, certificate) = (
+            try module.key(session, [1], CKO_PUBLIC_KEY), try module.key(session, [1], CKO_CERTIFICATE)
+        )
+        func sign(_ type: CK_MECHANISM_TYPE, _ key: CK_OBJECT_HANDLE) -> CK_RV {
+            returned { try cryptoki.signInit(session, MechanismRequest(type), key: key) }
+        }
+        #expect(sign(CKM_ECDSA, rsa) == CKR_KEY_TYPE_INCONSISTENT)
+        #expect(sign(CKM_RSA_PKCS, ec) == CKR_KEY_TYPE_INCONSISTENT)
+        #expect(sign(CKM_RSA_PKCS, publicKey) == CKR_KEY_TYPE_INCONSISTENT)
+        #expect(sign(CKM_RSA_PKCS, certificate) == CKR_KEY_HANDLE_INVALID)
+        #expect(sign(CKM_RSA_PKCS, 0) == CKR_KEY_HANDLE_INVALID)
+        #expect(sign(CKM_AES_CBC, rsa) == CKR_MECHANISM_INVALID)
+        #expect(sign(.max, rsa) == CKR_MECHANISM_INVALID)
+        let decrypt = returned { try cryptoki.decryptInit(session, MechanismRequest(CKM_RSA_PKCS), key: ec) }
+        #expect(decrypt == CKR_KEY_FUNCTION_NOT_PERMITTED)
+        let derive = returned {
+            _ = try cryptoki.deriveKey(session, MechanismRequest(CKM_ECDH1_DERIVE), base: rsa, Template())
+        }
+        #expect(derive == CKR_KEY_FUNCTION_NOT_PERMITTED)
+        let encrypt = returned { try cryptoki.encryptInit(session, MechanismRequest(CKM_RSA_PKCS), key: rsa) }
+        #expect(encrypt == CKR_KEY_TYPE_INCONSISTENT)
+    }
+
+    @Test func aMechanismHasItsParameterAndNoOther() throws {
+        let (rsa, ec) = (try module.key(session, [1]), try module.key(session, [3]))
+        func sign(_ request: MechanismRequest, _ key: CK_OBJECT_HANDLE) -> CK_RV {
+            returned { try cryptoki.signInit(session, request, key: key) }
+        }
+        #expect(sign(MechanismRequest(CKM_RSA_PKCS, .bytes([1])), rsa) == CKR_MECHANISM_PARAM_INVALID)
+        #expect(sign(MechanismRequest(CKM_ECDSA, .bytes([1])), ec) == CKR_MECHANISM_PARAM_INVALID)
+        #expect(sign(MechanismRequest(CKM_RSA_PKCS_PSS), rsa) == CKR_MECHANISM_PARAM_INVALID)
+        let wrong: [MechanismRequest.Parameter] = [
+            .pss(hash: CKM_SHA256, mgf: 99, saltLength: 32), .pss(hash: 99, mgf: CKG_MGF1_SHA256, saltLength: 32),
+            .pss(hash: CKM_SHA256, mgf: CKG_MGF1_SHA256, saltLength: .max),
+            .pss(hash: CKM_SHA256, mgf: CKG_MGF1_SHA256, saltLength: 223),
+        ]
+        for parameter in wrong {
+            #expect(sign(MechanismRequest(CKM_RSA_PKCS_PSS, parameter), rsa) == CKR_MECHANISM_PARAM_INVALID)
+        }
+        let other = MechanismRequest.Parameter.pss(hash: CKM_SHA_1, mgf: CKG_MGF1_SHA1, saltLength: 20)
+        #expect(sign(MechanismRequest(CKM_SHA256_RSA_PKCS_PSS, other), rsa) == CKR_MECHANISM_PARAM_INVALID)
+        let points: [[UInt8]] = [[], [4], [UInt8](repeating: 4, count: 97), [UInt8](repeating: 0, count: 65)]
+        for point in points {
+            let request = MechanismRequest(
+                CKM_ECDH1_DERIVE, .agreement(kdf: CKD_NULL, sharedInfo: [], publicData: point))
+            let result = returned { _ = try cryptoki.deriveKey(session, request, base: ec, Template()) }
+            #expect([CKR_MECHANISM_PARAM_INVALID, CKR_DATA_INVALID].contains(result))
+        }
+    }
+
+    @Test func inputThatDoesNotFitIsRefusedBeforeTheCardIsAsked() throws {
+        let rsa = try module.key(session, [1])
+        module.reader.clearLog()
+        let digest = [UInt8](repeating: 1, count: 31)
+        let pss = MechanismRequest(CKM_RSA_PKCS_PSS, .pss(hash: CKM_SHA256, mgf: CKG_MGF1_SHA256, saltLength: 32))
+        let inputs: [(MechanismRequest, [UInt8])] = [
+            (MechanismRequest(CKM_RSA_PKCS), [UInt8](repeating: 1, count: 246)),
+            (MechanismRequest(CKM_RSA_X_509), [UInt8](repeating: 1, count: 257)), (MechanismRequest(CKM_RSA_X_509), []),
+            (pss, digest),
+        ]
+        for (request, input) in inputs {
+            #expect(returned { _ = try module.sign(session, request, rsa, input) } == CKR_DATA_LEN_RANGE)
+        }
+        try cryptoki.decryptInit(session, MechanismRequest(CKM_RSA_PKCS), key: rsa)
+        let short = returned { _ = try cryptoki.decrypt(session, [1, 2, 3], .bytes(256)) }
+        #expect(short == CKR_ENCRYPTED_DATA_LEN_RANGE)
+        #expect(module.reader.log.isEmpty)
+    }
+
+    @Test func onePartAndManyAreNotMixed() throws {
+        let key = try module.key(session, [1])
+        try cryptoki.signInit(session, MechanismRequest(CKM_SHA256_RSA_PKCS), key: key)
+        try cryptoki.signUpdate(session, [1])
+        let again = returned { try cryptoki.signInit(session, MechanismRequest(CKM_SHA256_RSA_PKCS), key: key) }
+        #expect(again == CKR_OPERATION_ACTIVE)
+        #expect(returned { _ = try cryptoki.sign(session, [1], .bytes(256)) } == CKR_OPERATION_ACTIVE)
+        // That ended it.
+        try cryptoki.signInit(session, MechanismRequest(CKM_SHA256_RSA_PKCS), key: key)
+        try cryptoki.cancel(session, flags: CKF_SIGN)
+        #expect(returned { try cryptoki.signUpdate(session, [1]) } == CKR_OPERATION_NOT_INITIALIZED)
+    }
+
+    @Test func everyReturnValueHasANameForTheLog() {
+        #expect(ReturnValue.name(of: CKR_PIN_INCORRECT) == "CKR_PIN_INCORRECT")
+        #expect(ReturnValue.name(of: 0x8000_0001) == "CKR 0x80000001")
+    }
+}

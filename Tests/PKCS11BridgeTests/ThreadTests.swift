@@ -1,0 +1,96 @@
+import CCryptoki
+import Foundation
+import KeychainHost
+import Synchronization
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import PKCS11Bridge
+
+/// Many threads in one module, while cards come and go.
+@Suite struct ThreadTests {
+    /// Runs `body` on so many threads of its own, and waits for them.
+    private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        let group = DispatchGroup()
+        for number in 0..<count {
+            group.enter()
+            Thread {
+                body(number)
+                group.leave()
+            }.start()
+        }
+        group.wait()
+    }
+
+    @Test func sixteenThreadsSignFindAndLogInAndOutWhileTheCardIsPulledAHundredTimes() throws {
+        let card = try Cards.plain()
+        let module = try TestModule(VirtualReader(card: card))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let slot = module.slots[0]
+        let isOver = Atomic(false)
+        let signed = Atomic(0)
+        let unexpected = Mutex<[CK_RV]>([])
+        let puller = Thread {
+            for _ in 0..<100 {
+                module.reader.remove()
+                module.reader.insert(card)
+                usleep(2_000)
+            }
+            isOver.store(true, ordering: .releasing)
+        }
+        puller.start()
+        onThreads(16) { number in
+            while !isOver.load(ordering: .acquiring) {
+                let code = returned {
+                    let session = try module.cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION)
+                    defer { try? module.cryptoki.closeSession(session) }
+                    _ = try module.find(session)
+                    let code = returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456")) }
+                    guard [CKR_OK, CKR_USER_ALREADY_LOGGED_IN].contains(code) else { throw CryptokiError(code) }
+                    let key = try module.key(session, [UInt8(1 + number % 4)])
+                    _ = try module.sign(session, MechanismRequest(CKM_ECDSA), key, [UInt8](repeating: 1, count: 32))
+                    signed.add(1, ordering: .relaxed)
+                    if number == 0 { try module.cryptoki.logOut(session) }
+                }
+                // What another thread or the removal may have brought about.
+                let expected = [
+                    CKR_OK, CKR_DEVICE_REMOVED, CKR_TOKEN_NOT_PRESENT, CKR_USER_NOT_LOGGED_IN, CKR_KEY_HANDLE_INVALID,
+                    CKR_USER_ALREADY_LOGGED_IN, CKR_SESSION_HANDLE_INVALID,
+                ]
+                if !expected.contains(code) { unexpected.withLock { $0.append(code) } }
+            }
+        }
+        #expect(unexpected.withLock { $0 } == [])
+        #expect(signed.load(ordering: .relaxed) > 0)
+        // And all is well afterwards.
+        let session = try module.session()
+        try? module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        #expect(try module.sign(session, MechanismRequest(CKM_ECDSA), module.key(session, [1]), [1]).count == 64)
+    }
+
+    @Test func aSlowReaderKeepsNobodyElseWaiting() throws {
+        let slow = VirtualReader(name: "Slow", card: try Cards.plain())
+        let fast = VirtualReader(name: "Fast", card: try Cards.plain())
+        let module = try TestModule(slow, fast)
+        let slots = module.slots
+        let sessions = try slots.map { try module.cryptoki.openSession($0, flags: CKF_SERIAL_SESSION) }
+        let (entered, released) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let holder = Thread {
+            _ = try? module.process.present().tokens.first { $0.name == "Slow" }?.slot.read { (_, _, _) in
+                entered.signal()
+                released.wait()
+            }
+        }
+        holder.start()
+        entered.wait()
+        defer { released.signal() }
+        // The slow one is in the middle of something; everything about the other goes on.
+        #expect(module.cryptoki.slotList(withToken: true, refreshing: true) == slots)
+        #expect(try module.find(sessions[1]).count == 10)
+        try module.cryptoki.logIn(sessions[1], CKU_USER, pin: .of("123456"))
+        let key = try module.key(sessions[1], [1])
+        #expect(try module.sign(sessions[1], MechanismRequest(CKM_ECDSA), key, [1]).count == 64)
+    }
+}
