@@ -1,0 +1,74 @@
+/* A program that forks, as servers do: the child starts anew or not at all, and the parent's card stays as it was. */
+#include "module.h"
+
+static int child_result(pid_t child) {
+    int status = 0;
+    HOLDS(waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static volatile int is_over;
+
+static void *busy(void *nothing) {
+    while (!is_over) {
+        CK_ULONG slots = 0;
+        p11->C_GetSlotList(CK_TRUE, NULL, &slots);
+        CK_SESSION_HANDLE session = open_session();
+        find(session, CKO_CERTIFICATE, 1);
+        p11->C_CloseSession(session);
+    }
+    return nothing;
+}
+
+int main(int count, char **arguments) {
+    HOLDS(count == 2);
+    load(arguments[1]);
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    CK_SESSION_HANDLE session = open_session();
+    MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
+    CK_OBJECT_HANDLE key = find(session, CKO_PRIVATE_KEY, 1);
+    MUST(CKR_OK, sign(session, key));
+
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        CK_ULONG slots = 0;
+        MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_GetSlotList(CK_TRUE, NULL, &slots));
+        MUST(CKR_CRYPTOKI_NOT_INITIALIZED, sign(session, key));
+        MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_Finalize(NULL));
+        MUST(CKR_OK, p11->C_Initialize(NULL));
+        MUST(CKR_SESSION_HANDLE_INVALID, sign(session, key));
+        CK_SESSION_HANDLE own = open_session();
+        MUST(CKR_OK, p11->C_Login(own, CKU_USER, pin, 6));
+        MUST(CKR_OK, sign(own, find(own, CKO_PRIVATE_KEY, 1)));
+        MUST(CKR_OK, p11->C_Finalize(NULL));
+        exit(0);
+    }
+    HOLDS(child_result(child) == 0);
+    MUST(CKR_OK, sign(session, key));
+
+    /* A child that leaves the module alone, and one that dies of it all, take nothing with them. */
+    child = fork();
+    if (child == 0) exit(0);
+    HOLDS(child_result(child) == 0);
+    MUST(CKR_OK, sign(session, key));
+
+    /* Forking in the midst of other threads' calls: no lock of theirs is waited for. */
+    pthread_t threads[4];
+    for (int index = 0; index < 4; index++) pthread_create(&threads[index], NULL, busy, NULL);
+    for (int round = 0; round < 20; round++) {
+        child = fork();
+        if (child == 0) {
+            alarm(60);
+            CK_ULONG slots = 0;
+            MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_GetSlotList(CK_TRUE, NULL, &slots));
+            _exit(0);
+        }
+        HOLDS(child_result(child) == 0);
+    }
+    is_over = 1;
+    for (int index = 0; index < 4; index++) pthread_join(threads[index], NULL);
+    MUST(CKR_OK, sign(session, key));
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* What a program may do around the module: initialise it wrongly, twice and again; unload it; end it when all else has ended. */
+#include "module.h"
+
+static const int signals[] = {SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT, SIGPIPE, SIGCHLD, SIGALRM};
+enum { signal_count = sizeof signals / sizeof *signals };
+
+static void own_handler(int number) { _exit(number); }
+
+static void end_it(void) { p11->C_Finalize(NULL); }
+
+static CK_RV lock(void *mutex) { return mutex == NULL ? CKR_OK : CKR_OK; }
+static CK_RV make(void **mutex) { return *mutex = NULL, CKR_OK; }
+
+int main(int count, char **arguments) {
+    HOLDS(count == 2);
+    struct sigaction own = {.sa_handler = own_handler}, now;
+    for (int index = 0; index < signal_count; index++) sigaction(signals[index], &own, NULL);
+
+    void *library = load(arguments[1]);
+    CK_C_INITIALIZE_ARGS wrong = {.pReserved = &own};
+    MUST(CKR_ARGUMENTS_BAD, p11->C_Initialize(&wrong));
+    CK_C_INITIALIZE_ARGS some = {.LockMutex = lock};
+    MUST(CKR_ARGUMENTS_BAD, p11->C_Initialize(&some));
+    CK_C_INITIALIZE_ARGS only = {.CreateMutex = make, .DestroyMutex = lock, .LockMutex = lock, .UnlockMutex = lock};
+    MUST(CKR_CANT_LOCK, p11->C_Initialize(&only));
+    CK_C_INITIALIZE_ARGS both = only;
+    both.flags = CKF_OS_LOCKING_OK | CKF_LIBRARY_CANT_CREATE_OS_THREADS;
+    MUST(CKR_OK, p11->C_Initialize(&both));
+    MUST(CKR_CRYPTOKI_ALREADY_INITIALIZED, p11->C_Initialize(NULL));
+    MUST(CKR_ARGUMENTS_BAD, p11->C_Finalize(&own));
+
+    CK_INFO info;
+    MUST(CKR_OK, p11->C_GetInfo(&info));
+    HOLDS(info.cryptokiVersion.major == 2 && memcmp(info.manufacturerID, "tokenkit  ", 10) == 0);
+    MUST(CKR_ARGUMENTS_BAD, p11->C_GetInfo(NULL));
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+    MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_Finalize(NULL));
+
+    for (int round = 0; round < 20; round++) {
+        CK_ULONG slots = 0;
+        MUST(CKR_OK, p11->C_Initialize(NULL));
+        MUST(CKR_OK, p11->C_GetSlotList(CK_TRUE, NULL, &slots));
+        MUST(CKR_OK, p11->C_Finalize(NULL));
+        dlclose(library);
+        library = load(arguments[1]);
+    }
+    for (int index = 0; index < signal_count; index++) {
+        sigaction(signals[index], NULL, &now);
+        HOLDS(now.sa_handler == own_handler);
+    }
+    /* As libraries do that others loaded: their exit handlers come after those of what they use. */
+    atexit(end_it);
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    CK_ULONG slots = 0;
+    MUST(CKR_OK, p11->C_GetSlotList(CK_FALSE, NULL, &slots));
+    return 0;
+}
