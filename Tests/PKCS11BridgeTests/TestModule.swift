@@ -16,10 +16,12 @@ struct TestModule {
     let cryptoki: Cryptoki
     let process: ProcessKeychains
 
+    /// - Parameter other: a module whose home this one has, as another program of the same user.
     init(
-        _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), behaviour: Behaviour = Behaviour()
+        _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), behaviour: Behaviour = Behaviour(),
+        sharing other: TestModule? = nil
     ) throws {
-        let folder = try TemporaryFolder()
+        let folder = try other?.folder ?? TemporaryFolder()
         let home = folder.path
         self.folder = folder
         self.readers = readers

@@ -39,12 +39,21 @@ extension PIVToken {
         guard let slot = PIVSlot(operation.key) else {
             throw TokenError(.notFound, "PIV has no key '\(operation.key)' (keys are 9A, 9C, 9D, 9E and 82 to 95)")
         }
+        let known = try keyAlone(in: slot, &card)
+        let key: TokenKey
+        if let known { key = known } else { key = try listedKey(in: slot, &card) }
+        return Target(
+            slot: slot, key: key, request: try PrivateKeyRequest(operation.action, with: key, quirks: quirks))
+    }
+
+    private mutating func listedKey(
+        in slot: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenKey {
         let reading = try object(in: slot, &card)
         guard let key = reading.object?.key else {
             throw reading.failure ?? TokenError(.notFound, "the card tells of no \(slot.label) key")
         }
-        return Target(
-            slot: slot, key: key, request: try PrivateKeyRequest(operation.action, with: key, quirks: quirks))
+        return key
     }
 
     /// - Parameter isFresh: whether the PIN was presented right before.

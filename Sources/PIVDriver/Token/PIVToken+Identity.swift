@@ -24,11 +24,18 @@ extension PIVToken {
     }
 
     public mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity {
-        identity(id: try tokenID(&card), serialNumber: try serialNumber(&card))
+        let id = try tokenID(&card)
+        // What a card says of itself beside its name stays the same as long as the name does.
+        if let known = remembered?.identity {
+            knowledge.rememberedIdentity = known
+            return known
+        }
+        return identity(id: id, serialNumber: try serialNumber(&card))
     }
 
     /// The identity, if it has been read.
     var knownIdentity: TokenIdentity? {
+        if let remembered = knowledge.rememberedIdentity { return remembered }
         guard let id = knowledge.identity, case .known(let serialNumber) = knowledge.serialNumber else { return nil }
         return identity(id: id, serialNumber: serialNumber)
     }

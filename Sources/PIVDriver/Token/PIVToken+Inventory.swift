@@ -10,6 +10,13 @@ extension PIVToken {
         switch selection {
         case .object(let id):
             if let slot = PIVSlot(id) { try add(slot, to: &inventory, &card) }
+        case .key(let id):
+            guard let slot = PIVSlot(id) else { break }
+            if let key = try keyAlone(in: slot, &card) {
+                inventory.objects.append(TokenObject(id: slot.objectID, label: slot.label, key: key))
+            } else {
+                try add(slot, to: &inventory, &card)
+            }
         case .all:
             for slot in PIVSlot.primary { try add(slot, to: &inventory, &card) }
             for slot in try retiredSlots(&inventory, &card) { try add(slot, to: &inventory, &card) }

@@ -29,7 +29,7 @@ extension PIVToken {
         beginning.count >= min(known.count, significantLength) && known.starts(with: beginning)
     }
 
-    private var remembered: RememberedCard? {
+    var remembered: RememberedCard? {
         mutating get {
             if case .known(let card) = knowledge.remembered { return card }
             guard let certificates, let id = knowledge.identity, !isBlank else { return nil }

@@ -49,6 +49,14 @@ extension PIVToken {
         return SlotReading(object: object, failure: failure)
     }
 
+    /// The key of a slot as metadata tells of it, with no look at the certificate; nil where it takes that to know.
+    mutating func keyAlone(in slot: PIVSlot, _ card: inout CardTransaction) throws(TokenError) -> TokenKey? {
+        if let known = knowledge.slots[slot] { return known?.key }
+        let metadata = try readable { (token) throws(TokenError) in try token.metadata(of: slot, &card) } ?? nil
+        guard let metadata, metadata.subjectPublicKeyInfo != nil else { return nil }
+        return SlotKey.key(metadata, certificate: nil, in: slot)
+    }
+
     private mutating func certificate(
         in slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) -> Certificate? {

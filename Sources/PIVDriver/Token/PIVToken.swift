@@ -37,6 +37,8 @@ public struct PIVToken: Token {
         var tellsMetadata: Bool
         var attests: Bool
         var identity: TokenID?
+        /// What was remembered of its label and serial number, where that is believed.
+        var rememberedIdentity: TokenIdentity?
 
         /// What was remembered of the card when it was read before.
         var remembered: Once<RememberedCard?> = .unknown

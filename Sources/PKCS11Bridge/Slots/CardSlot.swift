@@ -29,6 +29,8 @@ final class CardSlot: Slot {
         var identity: TokenIdentity?
         /// Everything on it, once it has been asked for.
         var objects: [CryptokiObject]?
+        /// How the PIN stood, and when that was asked.
+        var pinStatus: (status: PINStatus, asked: ContinuousClock.Instant)?
     }
 
     /// The user's PIN, for as long as he is logged in.
@@ -117,12 +119,20 @@ final class CardSlot: Slot {
     func tokenInfo() throws(CryptokiError) -> TokenInfo {
         try state.withLock { state throws(CryptokiError) in
             let identity = try identity(&state)
-            let status = try? reading(&state) { (token, card) throws(TokenError) in try token.status(of: .pin, &card) }
+            let status = try? pinStatus(&state)
             return TokenInfo(
                 label: identity.label, manufacturer: identity.manufacturer ?? "", model: identity.model ?? "PIV card",
                 serialNumber: CardSlot.serialNumber(of: identity), flags: flags(status), pinLengths: 6...8,
                 firmware: CardSlot.version(identity.version))
         }
+    }
+
+    /// Programs ask several times in a row: an answer holds for a moment, if this process does nothing to the PIN.
+    private func pinStatus(_ state: inout State) throws(CryptokiError) -> PINStatus {
+        if let known = state.card?.pinStatus, known.asked.duration(to: .now) < .seconds(1) { return known.status }
+        let status = try reading(&state) { (token, card) throws(TokenError) in try token.status(of: .pin, &card) }
+        state.card?.pinStatus = (status, .now)
+        return status
     }
 
     private func flags(_ status: PINStatus?) -> CK_FLAGS {
@@ -155,7 +165,9 @@ final class CardSlot: Slot {
         let classes = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].filter { template.allows($0) }
         return try state.withLock { state throws(CryptokiError) in
             var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
-            if !classes.isEmpty { found += try objects(template[CKA_ID].map { .id($0) } ?? .all, &state) }
+            let keysOnly = !classes.contains(CKO_CERTIFICATE)
+            let selection = template[CKA_ID].map { Selection.id($0, keysOnly: keysOnly) } ?? .all
+            if !classes.isEmpty { found += try objects(selection, &state) }
             let sees = state.login.isLoggedIn
             return found.filter { (sees || !$0.isPrivate) && $0.matches(template) }
         }
@@ -171,7 +183,7 @@ final class CardSlot: Slot {
 
     private enum Selection {
         case all
-        case id([UInt8])
+        case id([UInt8], keysOnly: Bool)
         case object(TokenObjectID)
     }
 
@@ -181,9 +193,9 @@ final class CardSlot: Slot {
         switch selection {
         case .all: part = .all
         case .object(let object): part = .object(object)
-        case .id(let id):
+        case .id(let id, let keysOnly):
             guard let object = CardObjects.object(withKeyID: id) else { return [] }
-            part = .object(object)
+            part = keysOnly ? .key(object) : .object(object)
         }
         let isComplete = part == .all
         let inventory = try reading(&state) { (token, card) throws(TokenError) in
@@ -246,6 +258,7 @@ final class CardSlot: Slot {
 
     private func verify(_ secret: borrowing Secret, _ state: inout State) throws(CryptokiError) {
         let pin = PIN(secret.clone())
+        state.card?.pinStatus = nil
         try reading(&state) { (token, card) throws(TokenError) in try token.verify(pin, lastTry: .keep, &card) }
     }
 
@@ -255,6 +268,7 @@ final class CardSlot: Slot {
         let newPIN = PIN(new.clone())
         var replacement: Secret? = new
         try state.withLock { state throws(CryptokiError) in
+            state.card?.pinStatus = nil
             try reading(&state) { (token, card) throws(TokenError) in
                 try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
             }
@@ -291,6 +305,7 @@ final class CardSlot: Slot {
                 secret = try remembered(for: operation, insertion, &state)
             }
             let pin = PIN(secret)
+            state.card?.pinStatus = nil
             return try CryptokiError.mapping { () throws(TokenError) in
                 try slot.perform(at: insertion) { (token, card) throws(TokenError) in
                     try token.perform(operation, presenting: pin, lastTry: .keep, &card)

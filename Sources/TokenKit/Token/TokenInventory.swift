@@ -16,6 +16,8 @@ public struct TokenObjectID: RawRepresentable, Hashable, Sendable, CustomStringC
 /// The part of a token that a query needs.
 public enum TokenSelection: Hashable, Sendable {
     case object(TokenObjectID)
+    /// The key of an object; its certificate only as far as it takes one to know the key.
+    case key(TokenObjectID)
     case all
 }
 

@@ -1,0 +1,84 @@
+import CCryptoki
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import PKCS11Bridge
+
+/// How many commands the card gets for what programs do. Each one takes a real card between 10 and 50 milliseconds.
+@Suite struct BudgetTests {
+    /// What `pkcs11-tool --login --sign --id 01` does.
+    private func sign(_ module: TestModule, _ algorithm: CardAlgorithm) throws {
+        let slot = try #require(module.slots.first)
+        _ = try module.cryptoki.tokenInfo(slot)
+        let session = try module.cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION)
+        _ = try module.cryptoki.tokenInfo(slot)
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        let key = try module.key(session, [1])
+        _ = try module.value(session, key, CKA_ALWAYS_AUTHENTICATE)
+        let mechanism = algorithm == .p256 ? CKM_ECDSA : CKM_SHA256_RSA_PKCS
+        _ = try module.sign(session, MechanismRequest(mechanism), key, [UInt8](repeating: 1, count: 32))
+    }
+
+    /// What `pkcs11-tool --list-objects --type cert` does.
+    private func list(_ module: TestModule) throws {
+        let slot = try #require(module.slots.first)
+        _ = try module.cryptoki.tokenInfo(slot)
+        let session = try module.cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION)
+        #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE))).count == 4)
+    }
+
+    /// The commands of a job, continuing ones included, for a program that starts anew: on a card that no program of the
+    /// user has seen, and on one that has been listed.
+    private func commands(
+        _ algorithm: CardAlgorithm, _ profile: CardProfile, _ job: (TestModule) throws -> Void
+    ) throws -> (unseen: Int, known: Int) {
+        let reader = VirtualReader(card: try Cards.plain(algorithm, profile))
+        try job(TestModule(reader))
+        let unseen = reader.log.count
+        let first = try TestModule(reader)
+        try list(first)
+        reader.clearLog()
+        try job(TestModule(reader, sharing: first))
+        return (unseen, reader.log.count)
+    }
+
+    @Test func aSignatureCostsSixCommandsOnAKnownYubiKey() throws {
+        let p256 = try commands(.p256, .yubiKey54) { try sign($0, .p256) }
+        #expect(p256.known == 6)
+        #expect(p256.unseen == 7)
+        let rsa = try commands(.rsa2048, .yubiKey54) { try sign($0, .rsa2048) }
+        #expect(rsa.known == 6)
+        #expect(rsa.unseen == 7)
+    }
+
+    @Test func aSignatureCostsAReadingOfTheCertificateMoreWhereTheCardTellsNothingOfItsKeys() throws {
+        let p256 = try commands(.p256, .generic) { try sign($0, .p256) }
+        #expect(p256.known == 8)
+        #expect(p256.unseen == 9)
+        // The block of an RSA key takes two commands, and its answer another, on a card without extended length.
+        let rsa = try commands(.rsa2048, .generic) { try sign($0, .rsa2048) }
+        #expect(rsa.known == 10)
+        #expect(rsa.unseen == 11)
+    }
+
+    @Test func aListOfCertificatesCostsAtMostFourteenCommandsOnAKnownCard() throws {
+        for (algorithm, profile) in [
+            (CardAlgorithm.p256, CardProfile.yubiKey54), (.rsa2048, .yubiKey54), (.p256, .generic),
+            (.rsa2048, .generic),
+        ] {
+            #expect(try commands(algorithm, profile, list).known <= 14)
+        }
+    }
+
+    @Test func aHundredFurtherSignaturesCostOneCommandEach() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain(.p256, .yubiKey54)))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        _ = try module.sign(session, MechanismRequest(CKM_ECDSA), key, [1])
+        module.reader.clearLog()
+        for _ in 0..<100 { _ = try module.sign(session, MechanismRequest(CKM_ECDSA), key, [1]) }
+        #expect(module.reader.log.count == 100)
+    }
+}
