@@ -45,7 +45,9 @@ enum Module {
     }
 
     private static func make() -> Cryptoki {
-        let process = ProcessKeychains { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] }
+        let process = ProcessKeychains {
+            [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)]
+        }
         let filter = TokenFilter(
             path: path, variable: Directories.environmentVariable("TOKENKIT_PKCS11_TOKENS"))
         let behaviour = Behaviour(

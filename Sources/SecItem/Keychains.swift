@@ -6,7 +6,9 @@ internal import TokenKit
 
 /// What this process works with. The one place of the target that names the drivers.
 enum Keychains {
-    static let process = ProcessKeychains { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] }
+    static let process = ProcessKeychains {
+        [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)]
+    }
 
     /// Who is asked where a call brings no context of its own.
     static var authentication: AuthenticationContext { process.authentication(FirstAvailablePrompter.standard()) }

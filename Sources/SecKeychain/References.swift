@@ -36,7 +36,9 @@ final class ItemReference: Sendable {
 /// The process's keychains. Passwords are in files alone; a card may open one. The one place of the target that names the
 /// drivers.
 enum Library {
-    static let process = ProcessKeychains { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] }
+    static let process = ProcessKeychains {
+        [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)]
+    }
     static let interaction = Interaction()
 
     static var authentication: AuthenticationContext {

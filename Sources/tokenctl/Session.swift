@@ -41,7 +41,7 @@ extension ProcessKeychains {
 /// The drivers of cards that this program has.
 enum CardDrivers {
     static func all(_ caches: TokenCaches) -> [any TokenDriver] {
-        [PIVDriver(memory: caches.tokens, certificates: caches.certificates)]
+        [PIVDriver(memory: caches.tokens, certificates: caches.certificates, rejectedPINs: caches.rejectedPINs)]
     }
 
     static let names = all(TokenCaches(in: .own)).map(\.name)

@@ -1,4 +1,5 @@
 import CCryptoki
+import Foundation
 import KeychainHost
 import Synchronization
 import TestSupport
@@ -30,6 +31,42 @@ import VirtualCard
         }
         #expect(module.reader.pinsSent == 1)
         try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+    }
+
+    @Test func whatACardRefusedOfOneProgramAnotherDoesNotSend() throws {
+        let reader = VirtualReader(card: try Cards.plain())
+        let first = try TestModule(reader)
+        _ = try first.cryptoki.tokenInfo(first.slots[0])
+        let firstSession = try first.session()
+        func fail(_ module: TestModule, _ session: CK_SESSION_HANDLE) -> CK_RV {
+            returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of("654321")) }
+        }
+        #expect(fail(first, firstSession) == CKR_PIN_INCORRECT)
+        let second = try TestModule(reader, sharing: first)
+        _ = try second.cryptoki.tokenInfo(second.slots[0])
+        let session = try second.session()
+        #expect(fail(second, session) == CKR_PIN_INCORRECT)
+        #expect(reader.pinsSent == 1)
+        // Once the right one has been presented, what was wrong may have become right.
+        try second.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        try second.cryptoki.setPIN(session, from: .of("123456"), to: .of("654321"))
+        let third = try TestModule(reader, sharing: first)
+        _ = try third.cryptoki.tokenInfo(third.slots[0])
+        try third.cryptoki.logIn(third.session(), CKU_USER, pin: .of("654321"))
+    }
+
+    @Test func whatIsRememberedOfRejectedPINsIsNotToBeRead() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        _ = returned { try module.cryptoki.logIn(module.session(), CKU_USER, pin: .of("654321")) }
+        let folder = module.folder.path + "/run/tokenkit-rejected-pins"
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        let file = try #require(names.first)
+        #expect(names.count == 1)
+        let content = try #require(FileManager.default.contents(atPath: folder + "/" + file))
+        #expect(content.range(of: Data("654321".utf8)) == nil)
+        let mode = try FileManager.default.attributesOfItem(atPath: folder + "/" + file)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
     }
 
     @Test func theFlagsFollowTheCardAndTheLastTryIsKept() throws {

@@ -26,9 +26,12 @@ struct TestModule {
         self.folder = folder
         self.readers = readers
         let preferences = KeychainPreferences(
-            directories: Directories(system: home + "/etc") { $0 == "HOME" ? home : nil })
+            directories: Directories(system: home + "/etc") {
+                ["HOME": home, "XDG_RUNTIME_DIR": home + "/run"][$0]
+            })
         process = ProcessKeychains(
-            preferences, drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] },
+            preferences,
+            drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
             readers: { readers })
         cryptoki = Cryptoki(process, filter: filter, behaviour: behaviour, log: Log { _ in nil })
     }

@@ -91,6 +91,8 @@ public struct TokenCaches: Sendable {
     /// Facts about tokens.
     public let tokens: FileTokenMemory
     public let certificates: FileTokenMemory
+    /// What cards refused; nil where the session has no folder of its own that ends with it.
+    public let rejectedPINs: FileTokenMemory?
 
     /// - Parameter recalls: false to have everything found out, and remembered, anew.
     public init(in directories: Directories, recalls: Bool = true) {
@@ -98,6 +100,9 @@ public struct TokenCaches: Sendable {
         certificates = FileTokenMemory(
             directory: directories.cache + "/certificates", recalls: recalls, limit: FileTokenMemory.certificateLimit,
             keyFile: directories.data + "/cache.key")
+        rejectedPINs =
+            directories.runtime == directories.data
+            ? nil : FileTokenMemory(directory: directories.runtime + "/tokenkit-rejected-pins")
     }
 }
 

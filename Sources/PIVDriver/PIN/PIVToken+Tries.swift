@@ -70,6 +70,10 @@ extension PIVToken {
             throw TokenError(
                 .pinLastTry, "one try is left before the card blocks; nothing was sent (say so to spend it)",
                 triesLeft: 1)
+        case .left(let count) where isRejectedElsewhere(block, of: reference, triesLeft: count):
+            throw TokenError(
+                .pinKnownIncorrect, "the card refused this very value from another program; it was not sent again",
+                triesLeft: count)
         default: break
         }
     }
@@ -83,6 +87,7 @@ extension PIVToken {
         case _ where status.isWrongPIN:
             pins.refused(
                 PINState.fingerprint(block, of: reference), of: reference, triesLeft: status.triesLeft)
+            rememberRejection(of: block, reference, triesLeft: status.triesLeft)
             throw TokenError.incorrect(status, what)
         case .authenticationMethodBlocked:
             pins.refused(nil, of: reference, triesLeft: 0)

@@ -5,14 +5,19 @@ public struct PIVDriver: TokenDriver {
     public let name = PIVToken.driverName
     private let memory: (any TokenMemory)?
     private let certificates: (any TokenMemory)?
+    private let rejectedPINs: (any TokenMemory)?
 
     /// - Parameters:
     ///   - memory: where to remember which retired slots are in use on cards that do not tell. Without it such slots are
     ///     read only when they are asked for by name.
     ///   - certificates: where to remember certificates, so that of each only the beginning is read again.
-    public init(memory: (any TokenMemory)? = nil, certificates: (any TokenMemory)? = nil) {
+    ///   - rejectedPINs: where all programs of the user remember what a card refused, so that none sends it again.
+    public init(
+        memory: (any TokenMemory)? = nil, certificates: (any TokenMemory)? = nil, rejectedPINs: (any TokenMemory)? = nil
+    ) {
         self.memory = memory
         self.certificates = certificates
+        self.rejectedPINs = rejectedPINs
     }
 
     public func knownTokens() -> [KnownToken] {
@@ -31,6 +36,7 @@ public struct PIVDriver: TokenDriver {
         let application = try ApplicationTemplate(parsing: response.data)
         guard application.isPIV else { return nil }
         return PIVToken(
-            atr: atr, application: application, selectedIn: card, memory: memory, certificates: certificates)
+            atr: atr, application: application, selectedIn: card, memory: memory, certificates: certificates,
+            rejectedPINs: rejectedPINs)
     }
 }

@@ -9,6 +9,7 @@ public struct PIVToken: Token {
     let quirks: PIVQuirks
     let memory: (any TokenMemory)?
     let certificates: (any TokenMemory)?
+    let rejectedPINs: (any TokenMemory)?
 
     var selection: Selection
     var pins = PINState()
@@ -54,12 +55,13 @@ public struct PIVToken: Token {
 
     init(
         atr: ATR, application: ApplicationTemplate, selectedIn card: borrowing CardTransaction,
-        memory: (any TokenMemory)?, certificates: (any TokenMemory)?
+        memory: (any TokenMemory)?, certificates: (any TokenMemory)?, rejectedPINs: (any TokenMemory)?
     ) {
         self.atr = atr
         self.application = application
         self.memory = memory
         self.certificates = certificates
+        self.rejectedPINs = rejectedPINs
         quirks = PIVQuirks(of: atr, application)
         selection = Selection(epoch: card.epoch, isConfirmed: true)
         knowledge = Knowledge(tellsMetadata: quirks.has(.mayTellMetadata), attests: quirks.has(.mayAttest))

@@ -25,7 +25,8 @@ import VirtualCard
     /// A program that starts anew.
     private func process(_ readers: VirtualReader...) -> ProcessKeychains {
         ProcessKeychains(
-            user.preferences, drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] },
+            user.preferences,
+            drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
             readers: { [lookups] in
                 lookups.count.add(1, ordering: .relaxed)
                 return readers

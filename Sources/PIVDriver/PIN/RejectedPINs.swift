@@ -1,0 +1,70 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// The values that a card has refused, as every program of the user remembers them: each as a keyed hash, with the tries that
+/// were left then.
+///
+/// A value is believed to be wrong for as long as the card has no more tries than that. With more, the right one has been
+/// presented or set since, and a value that was wrong may have become right.
+///
+///     version · salt (32) · { kind of PIN · tries left · HMAC-SHA-256 (32) } …
+struct RejectedPINs {
+    private static let version: UInt8 = 1
+    private static let saltLength = 32
+    private static let entryLength = 34
+    private static let maximumCount = 32
+
+    private let salt: [UInt8]
+    private var entries: [[UInt8]]
+
+    init?() {
+        guard let salt = try? RandomBytes.make(count: RejectedPINs.saltLength) else { return nil }
+        (self.salt, entries) = (salt, [])
+    }
+
+    /// Nil for what no version of this driver has written.
+    init?(parsing bytes: [UInt8]) {
+        let content = bytes.dropFirst(1 + RejectedPINs.saltLength)
+        guard bytes.first == RejectedPINs.version, bytes.count >= 1 + RejectedPINs.saltLength,
+            content.count.isMultiple(of: RejectedPINs.entryLength)
+        else { return nil }
+        salt = Array(bytes[1...RejectedPINs.saltLength])
+        entries = stride(from: content.startIndex, to: content.endIndex, by: RejectedPINs.entryLength).map {
+            Array(content[$0..<$0 + RejectedPINs.entryLength])
+        }
+    }
+
+    var encoded: [UInt8] { [RejectedPINs.version] + salt + entries.flatMap { $0 } }
+
+    mutating func insert(_ block: borrowing Secret, of reference: PINReference, triesLeft: Int) {
+        guard let code = try? HMAC.code(for: salt, key: block), let tries = UInt8(exactly: triesLeft) else { return }
+        entries.removeAll { $0.first == reference.rawValue && $0.dropFirst(2).elementsEqual(code) }
+        entries = Array(entries.suffix(RejectedPINs.maximumCount - 1)) + [[reference.rawValue, tries] + code]
+    }
+
+    /// Whether the card refused the value, and nothing has been right since.
+    func contains(_ block: borrowing Secret, of reference: PINReference, triesLeft: Int) -> Bool {
+        guard let code = try? HMAC.code(for: salt, key: block) else { return false }
+        return entries.contains { entry in
+            entry[0] == reference.rawValue && triesLeft <= Int(entry[1]) && entry.dropFirst(2).elementsEqual(code)
+        }
+    }
+}
+
+extension PIVToken {
+    /// Whether another program of the user had the card refuse the value. Known only where it is known which card this is.
+    func isRejectedElsewhere(_ block: borrowing Secret, of reference: PINReference, triesLeft: Int) -> Bool {
+        guard let id = knowledge.identity, let known = rejectedPINs?.recall(id).flatMap(RejectedPINs.init(parsing:))
+        else {
+            return false
+        }
+        return known.contains(block, of: reference, triesLeft: triesLeft)
+    }
+
+    func rememberRejection(of block: borrowing Secret, _ reference: PINReference, triesLeft: Int?) {
+        guard let rejectedPINs, let id = knowledge.identity, let triesLeft else { return }
+        guard var known = rejectedPINs.recall(id).flatMap(RejectedPINs.init(parsing:)) ?? RejectedPINs() else { return }
+        known.insert(block, of: reference, triesLeft: triesLeft)
+        rejectedPINs.remember(known.encoded, for: id)
+    }
+}
