@@ -52,10 +52,13 @@ struct KeychainSight {
     /// What the journals of the keychains have that was not read yet.
     private mutating func changes() -> [KeychainEvent] {
         journals = journals.filter { searchList.contains($0.key) && $0.value.isPresent }
-        return searchList.flatMap { path in
+        return searchList.flatMap { path -> [KeychainEvent] in
             watcher.watch(file: path)
             if journals[path] == nil { journals[path] = JournalReader(path, since: start) }
-            return journals[path]?.newEvents() ?? []
+            guard let journal = journals[path] else { return [] }
+            // While it is open, its keychain has a log.
+            watcher.watch(writingTo: KeychainFile.log(of: journal.path))
+            return journal.newEvents()
         }
     }
 }
@@ -63,7 +66,8 @@ struct KeychainSight {
 /// The journal of one keychain, read to where it was last.
 final class JournalReader {
     private let opened: OpenKeychain
-    private let path: String
+    /// Of the keychain, without symbolic links.
+    let path: String
     private var position: Int64
 
     /// Begins behind what is there now, or with all that ever happened to a keychain that is not older than `start`; nil for

@@ -114,8 +114,15 @@ public final class LocalKeychain: Sendable {
         return result
     }
 
-    /// Touches the file. What SQLite itself writes comes before others can read it, and so too early to be told by.
+    /// Opens SQLite's log for writing, and closes it: that is what those who watch are told by. What SQLite itself writes comes
+    /// before others can read it, and so too early; and a file that has got another time can double the time of the next flush.
     private func ring() {
+        let log = unsafe Glibc.open(KeychainFile.log(of: path), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+        if log >= 0 { close(log) }
+    }
+
+    /// Gives the file another time. Nothing else does, so that who has the keychain unlocked wakes for new settings alone.
+    func touch() {
         _ = unsafe utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
     }
 
