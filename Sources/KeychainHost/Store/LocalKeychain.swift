@@ -130,7 +130,7 @@ public final class LocalKeychain: Sendable {
     func record(_ kind: KeychainEvent.Kind, in opened: borrowing OpenKeychain) {
         guard !isReadOnly else { return }
         try? opened.database.waiting(atMost: 200, instead: OpenKeychain.busyTimeout) { () throws(KeychainError) in
-            try opened.database.writing { () throws(KeychainError) in try opened.note(kind) }
+            try opened.database.writing(isDurable: false) { () throws(KeychainError) in try opened.note(kind) }
         }
         ring()
     }

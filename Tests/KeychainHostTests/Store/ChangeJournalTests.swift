@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 import TokenKit
@@ -44,6 +45,21 @@ import TokenKit
         }
         #expect(throws: KeychainError(.authFailed)) { try test.keychain.unlock(password: .of("wrong")) }
         #expect(try ChangeJournal.end(of: test.database()) == end)
+    }
+
+    @Test func onlyWhatMayBeLostIsWrittenWithoutAFlush() throws {
+        let levels = try test.keychain.state.withLock { opened in
+            func level() -> Int64? { (try? opened.database.value("PRAGMA synchronous"))?.integer }
+            var levels = [level()]
+            try opened.database.writing { () throws(KeychainError) in levels.append(level()) }
+            try opened.database.writing(isDurable: false) { () throws(KeychainError) in levels.append(level()) }
+            levels.append(level())
+            try? opened.database.writing(isDurable: false) { () throws(KeychainError) in throw KeychainError(.io) }
+            levels.append(level())
+            return levels
+        }
+        let (normal, full): (Int64, Int64) = (1, 2)
+        #expect(levels == [full, full, normal, full, full])
     }
 
     @Test func onlyTheLastEntriesAreKept() throws {
