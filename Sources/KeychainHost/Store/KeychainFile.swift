@@ -94,9 +94,6 @@ struct KeychainFile {
     /// What SQLite adds to the name of a database for files of its own.
     private static let companions = ["-wal", "-shm", "-journal"]
 
-    /// Where SQLite writes what it brings to the file later.
-    static func log(of path: String) -> String { path + "-wal" }
-
     /// - Throws: `errSecDuplicateKeychain` if the name is taken, be it by a link that leads nowhere.
     func checkAbsent() throws(KeychainError) {
         var status = stat()

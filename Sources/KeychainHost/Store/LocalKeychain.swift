@@ -24,9 +24,11 @@ public final class LocalKeychain: Sendable {
     let state: Mutex<OpenKeychain>
     /// Forgets the key in time.
     let timer = LockTimer()
+    private let bell: Bell
 
     private init(_ opened: consuming sending OpenKeychain, path: String) {
         self.path = path
+        bell = Bell(of: path)
         identifier = opened.identifier
         isReadOnly = opened.database.isReadOnly
         state = Mutex(opened)
@@ -110,15 +112,8 @@ public final class LocalKeychain: Sendable {
         _ body: (inout OpenKeychain) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         let result = try use(body)
-        ring()
+        bell.ring()
         return result
-    }
-
-    /// Opens SQLite's log for writing, and closes it: that is what those who watch are told by. What SQLite itself writes comes
-    /// before others can read it, and so too early; and a file that has got another time can double the time of the next flush.
-    private func ring() {
-        let log = unsafe Glibc.open(KeychainFile.log(of: path), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
-        if log >= 0 { close(log) }
     }
 
     /// Gives the file another time. Nothing else does, so that who has the keychain unlocked wakes for new settings alone.
@@ -126,13 +121,14 @@ public final class LocalKeychain: Sendable {
         _ = unsafe utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
     }
 
-    /// Writes down that the keychain was locked or unlocked, where that is possible soon: it has happened all the same.
+    /// Writes down, for those who listen, that the keychain was locked or unlocked: for nobody else, since who reads one secret
+    /// has nothing else to write. It has happened all the same where that is not possible soon.
     func record(_ kind: KeychainEvent.Kind, in opened: borrowing OpenKeychain) {
-        guard !isReadOnly else { return }
+        guard !isReadOnly, bell.isHeard else { return }
         try? opened.database.waiting(atMost: 200, instead: OpenKeychain.busyTimeout) { () throws(KeychainError) in
             try opened.database.writing(isDurable: false) { () throws(KeychainError) in try opened.note(kind) }
         }
-        ring()
+        bell.ring()
     }
 }
 

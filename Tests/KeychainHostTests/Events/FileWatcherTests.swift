@@ -22,7 +22,7 @@ import TokenKit
     @Test func watchersAreToldWithoutANewTimeOfTheFile() throws {
         let (test, watcher) = (try TestKeychain(), FileWatcher())
         utimes(test.path, [timeval(tv_sec: 1000, tv_usec: 0), timeval(tv_sec: 1000, tv_usec: 0)])
-        watcher.watch(writingTo: KeychainFile.log(of: test.path))
+        watcher.watch(writingTo: Bell(of: test.path).log)
         #expect(!watcher.isReadable)
         try test.addPassword()
         #expect(watcher.isReadable)

@@ -28,11 +28,34 @@ import TokenKit
 
     @Test func lockingAndPasswordsAreWrittenDown() throws {
         let start = try ChangeJournal.end(of: test.database())
+        let reader = JournalReader(test.path, since: .max)
         test.keychain.lock()
         test.keychain.lock()
         try test.keychain.unlock(password: .of("correct"))
         try test.keychain.changePassword(from: .of("correct"), to: .of("new"), cost: .negligible)
         #expect(try entries(after: start).map(\.kind) == [.lock, .unlock, .passwordChanged])
+        #expect(reader?.newEvents().map(\.kind) == [.lock, .unlock, .passwordChanged])
+    }
+
+    /// A program that reads one secret would flush the disk for nothing.
+    @Test func lockingIsWrittenDownOnlyForThoseWhoListen() throws {
+        let bell = Bell(of: test.path)
+        let end = try ChangeJournal.end(of: test.database())
+        func lockAndUnlock() throws {
+            test.keychain.lock()
+            try test.keychain.unlock(password: .of("correct"))
+        }
+        try lockAndUnlock()
+        #expect(!bell.isHeard)
+        #expect(try ChangeJournal.end(of: test.database()) == end)
+        try withExtendedLifetime(JournalReader(test.path, since: .max)) {
+            #expect(bell.isHeard)
+            try lockAndUnlock()
+        }
+        #expect(!bell.isHeard)
+        #expect(try ChangeJournal.end(of: test.database()) == end + 2)
+        try lockAndUnlock()
+        #expect(try ChangeJournal.end(of: test.database()) == end + 2)
     }
 
     @Test func whatFailedIsNotWrittenDown() throws {
