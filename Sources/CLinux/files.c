@@ -50,6 +50,11 @@ int clinux_watch_file(int watcher, const char *path) {
     return watch < 0 ? -errno : watch;
 }
 
+int clinux_watch_writing(int watcher, const char *path) {
+    int watch = inotify_add_watch(watcher, path, IN_CLOSE_WRITE);
+    return watch < 0 ? -errno : watch;
+}
+
 int clinux_watch_folder(int watcher, const char *path) {
     int watch = inotify_add_watch(watcher, path, IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVE | IN_ONLYDIR);
     return watch < 0 ? -errno : watch;

@@ -20,8 +20,9 @@ int clinux_event(void);
 // inotify(7): a descriptor that can be read once something happened to what is watched.
 int clinux_watcher(void);
 
-// inotify_add_watch(2) for a file's times and its end, and for names in a folder.
+// inotify_add_watch(2) for a file's times and its end, for the end of its writing, and for names in a folder.
 int clinux_watch_file(int watcher, const char *path);
+int clinux_watch_writing(int watcher, const char *path);
 int clinux_watch_folder(int watcher, const char *path);
 
 // statx(2), which Swift's import of libc lacks: when a file was made, in nanoseconds since the start of 1970, UTC; negative

@@ -20,6 +20,9 @@ final class FileWatcher: Sendable {
     /// Watches a file's times and its end. What is watched already, or is not there, changes nothing.
     func watch(file path: String) { _ = unsafe clinux_watch_file(descriptor, path) }
 
+    /// Watches for who has written to a file and is done. What is watched already, or is not there, changes nothing.
+    func watch(writingTo path: String) { _ = unsafe clinux_watch_writing(descriptor, path) }
+
     /// Watches the names in a folder, and whether its files are written.
     func watch(folder path: String) { _ = unsafe clinux_watch_folder(descriptor, path) }
 

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 
 /// The keychains as they were last seen: turns the next sight of them into events.
 struct KeychainSight {
@@ -52,10 +53,13 @@ struct KeychainSight {
     /// What the journals of the keychains have that was not read yet.
     private mutating func changes() -> [KeychainEvent] {
         journals = journals.filter { searchList.contains($0.key) && $0.value.isPresent }
-        return searchList.flatMap { path in
+        return searchList.flatMap { path -> [KeychainEvent] in
             watcher.watch(file: path)
             if journals[path] == nil { journals[path] = JournalReader(path, since: start) }
-            return journals[path]?.newEvents() ?? []
+            guard let journal = journals[path] else { return [] }
+            // While it is open, its keychain has a log.
+            watcher.watch(writingTo: journal.bell.log)
+            return journal.newEvents()
         }
     }
 }
@@ -63,7 +67,9 @@ struct KeychainSight {
 /// The journal of one keychain, read to where it was last.
 final class JournalReader {
     private let opened: OpenKeychain
+    let bell: Bell
     private let path: String
+    private let listening: Int32
     private var position: Int64
 
     /// Begins behind what is there now, or with all that ever happened to a keychain that is not older than `start`; nil for
@@ -73,10 +79,16 @@ final class JournalReader {
             let file = try KeychainFile(existing: path)
             opened = try OpenKeychain(file, clock: OpenKeychain.now, uptime: Uptime.now)
             self.path = file.path
+            bell = Bell(of: file.path)
             position = unsafe clinux_birth(file.path) >= start ? 0 : try opened.journalEnd()
+            listening = bell.listen()
         } catch {
             return nil
         }
+    }
+
+    deinit {
+        if listening >= 0 { close(listening) }
     }
 
     var isPresent: Bool { opened.database.isPresent }

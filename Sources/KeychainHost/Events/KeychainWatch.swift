@@ -5,7 +5,7 @@ public import TokenKit
 ///
 /// What any process does to a keychain is seen, in the order in which it was done. From its making on a watch misses nothing
 /// but what is overtaken by a thousand later changes. A keychain that joins the list is watched from then on; of one that was
-/// made since the watch was, all that happened to it before is told as well. Cards that are there already are told of first.
+/// made since the watch was, all that was changed in it before is told as well. Cards that are there already are told of first.
 ///
 /// That a PIN was blocked is told in the process that blocked it: no card tells it to others, and asking costs commands.
 ///

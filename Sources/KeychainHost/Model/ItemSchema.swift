@@ -97,7 +97,7 @@ extension ItemClass {
     func checked(
         _ attributes: Attributes, for use: AttributeDefinition.Uses = .find
     ) throws(KeychainError) -> Attributes {
-        var result: Attributes = [:]
+        var result = Attributes(minimumCapacity: attributes.count)
         for (attribute, value) in attributes.sorted(by: { $0.key < $1.key }) {
             result[attribute] = try checked(value, for: attribute, use)
         }

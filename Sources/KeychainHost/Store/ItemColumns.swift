@@ -102,7 +102,7 @@ extension ItemClass {
     /// How its items lie in their table.
     var columns: ItemColumns { Self.columns[self] ?? ItemColumns(self) }
 
-    private static let columns = Dictionary(uniqueKeysWithValues: allCases.map { ($0, ItemColumns($0)) })
+    private static let columns = Dictionary(uniqueKeysWithValues: stored.map { ($0, ItemColumns($0)) })
 }
 
 extension PersistentReference {

@@ -101,6 +101,7 @@ extension LocalKeychain {
             try KeychainError.mapping { () throws(SQLiteError) in try settings.write(to: opened.database) }
             opened.lifetime.change(settings, at: opened.uptime())
         }
+        touch()
         startTimer()
     }
 

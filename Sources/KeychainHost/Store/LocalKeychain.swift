@@ -24,9 +24,11 @@ public final class LocalKeychain: Sendable {
     let state: Mutex<OpenKeychain>
     /// Forgets the key in time.
     let timer = LockTimer()
+    private let bell: Bell
 
     private init(_ opened: consuming sending OpenKeychain, path: String) {
         self.path = path
+        bell = Bell(of: path)
         identifier = opened.identifier
         isReadOnly = opened.database.isReadOnly
         state = Mutex(opened)
@@ -110,22 +112,23 @@ public final class LocalKeychain: Sendable {
         _ body: (inout OpenKeychain) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         let result = try use(body)
-        ring()
+        bell.ring()
         return result
     }
 
-    /// Touches the file. What SQLite itself writes comes before others can read it, and so too early to be told by.
-    private func ring() {
+    /// Gives the file another time. Nothing else does, so that who has the keychain unlocked wakes for new settings alone.
+    func touch() {
         _ = unsafe utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
     }
 
-    /// Writes down that the keychain was locked or unlocked, where that is possible soon: it has happened all the same.
+    /// Writes down, for those who listen, that the keychain was locked or unlocked: for nobody else, since who reads one secret
+    /// has nothing else to write. It has happened all the same where that is not possible soon.
     func record(_ kind: KeychainEvent.Kind, in opened: borrowing OpenKeychain) {
-        guard !isReadOnly else { return }
+        guard !isReadOnly, bell.isHeard else { return }
         try? opened.database.waiting(atMost: 200, instead: OpenKeychain.busyTimeout) { () throws(KeychainError) in
-            try opened.database.writing { () throws(KeychainError) in try opened.note(kind) }
+            try opened.database.writing(isDurable: false) { () throws(KeychainError) in try opened.note(kind) }
         }
-        ring()
+        bell.ring()
     }
 }
 

@@ -45,7 +45,14 @@ extension KeychainError {
 
 extension Database {
     /// Runs `body` as one write, after waiting for other writers; all of it happens or nothing.
-    func writing<Result>(_ body: () throws(KeychainError) -> Result) throws(KeychainError) -> Result {
+    ///
+    /// - Parameter isDurable: false for what a loss of power may take back, until a durable write follows it. It costs no
+    ///   flush of the disk, and with a log it cannot damage the file (PRAGMA synchronous).
+    func writing<Result>(
+        isDurable: Bool = true, _ body: () throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        if !isDurable { try? execute("PRAGMA synchronous = NORMAL") }
+        defer { if !isDurable { try? execute("PRAGMA synchronous = FULL") } }
         try KeychainError.mapping { () throws(SQLiteError) in try run("BEGIN IMMEDIATE") }
         do {
             let result = try body()

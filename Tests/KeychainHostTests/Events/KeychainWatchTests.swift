@@ -102,6 +102,19 @@ final class Told: Sendable {
         #expect(told.all.contains { $0.kind == .add && $0.location == user.path("other") })
     }
 
+    @Test func aKeychainInAnyFolderIsWatched() throws {
+        let other = try user.create(user.folder.path("other"))
+        try watching {
+            let items = try (0..<3).map { number in
+                let item = try add("\(number)", to: other)
+                // One by one, so that each has to wake the watch.
+                #expect(told.wait { $0.item == item.reference }.count == 1)
+                return item
+            }
+            #expect(told.all.map(\.item) == items.map(\.reference))
+        }
+    }
+
     @Test func nothingIsMissedOfAKeychainThatIsMadeAfterTheWatch() throws {
         let watch = KeychainWatch(user.preferences)
         let other = try user.create("other")

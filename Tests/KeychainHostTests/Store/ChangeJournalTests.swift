@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 import TokenKit
@@ -27,11 +28,34 @@ import TokenKit
 
     @Test func lockingAndPasswordsAreWrittenDown() throws {
         let start = try ChangeJournal.end(of: test.database())
+        let reader = JournalReader(test.path, since: .max)
         test.keychain.lock()
         test.keychain.lock()
         try test.keychain.unlock(password: .of("correct"))
         try test.keychain.changePassword(from: .of("correct"), to: .of("new"), cost: .negligible)
         #expect(try entries(after: start).map(\.kind) == [.lock, .unlock, .passwordChanged])
+        #expect(reader?.newEvents().map(\.kind) == [.lock, .unlock, .passwordChanged])
+    }
+
+    /// A program that reads one secret would flush the disk for nothing.
+    @Test func lockingIsWrittenDownOnlyForThoseWhoListen() throws {
+        let bell = Bell(of: test.path)
+        let end = try ChangeJournal.end(of: test.database())
+        func lockAndUnlock() throws {
+            test.keychain.lock()
+            try test.keychain.unlock(password: .of("correct"))
+        }
+        try lockAndUnlock()
+        #expect(!bell.isHeard)
+        #expect(try ChangeJournal.end(of: test.database()) == end)
+        try withExtendedLifetime(JournalReader(test.path, since: .max)) {
+            #expect(bell.isHeard)
+            try lockAndUnlock()
+        }
+        #expect(!bell.isHeard)
+        #expect(try ChangeJournal.end(of: test.database()) == end + 2)
+        try lockAndUnlock()
+        #expect(try ChangeJournal.end(of: test.database()) == end + 2)
     }
 
     @Test func whatFailedIsNotWrittenDown() throws {
@@ -44,6 +68,21 @@ import TokenKit
         }
         #expect(throws: KeychainError(.authFailed)) { try test.keychain.unlock(password: .of("wrong")) }
         #expect(try ChangeJournal.end(of: test.database()) == end)
+    }
+
+    @Test func onlyWhatMayBeLostIsWrittenWithoutAFlush() throws {
+        let levels = try test.keychain.state.withLock { opened in
+            func level() -> Int64? { (try? opened.database.value("PRAGMA synchronous"))?.integer }
+            var levels = [level()]
+            try opened.database.writing { () throws(KeychainError) in levels.append(level()) }
+            try opened.database.writing(isDurable: false) { () throws(KeychainError) in levels.append(level()) }
+            levels.append(level())
+            try? opened.database.writing(isDurable: false) { () throws(KeychainError) in throw KeychainError(.io) }
+            levels.append(level())
+            return levels
+        }
+        let (normal, full): (Int64, Int64) = (1, 2)
+        #expect(levels == [full, full, normal, full, full])
     }
 
     @Test func onlyTheLastEntriesAreKept() throws {
