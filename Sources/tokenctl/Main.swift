@@ -80,7 +80,7 @@ struct Tokenctl: ParsableCommand {
                 subcommands: [
                     CreateKeypair.self, CreateCSR.self, Sign.self, Verify.self, Decrypt.self, VerifyCert.self,
                 ]),
-            CommandGroup(name: "Help", subcommands: [ErrorText.self]),
+            CommandGroup(name: "Help", subcommands: [Doctor.self, ErrorText.self]),
             CommandGroup(name: "Testing", subcommands: [VirtualCardCommand.self]),
         ])
 

@@ -1,0 +1,193 @@
+internal import ArgumentParser
+internal import FoundationEssentials
+internal import Glibc
+internal import KeychainHost
+internal import TokenKit
+
+struct Doctor: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say what programs lack to use cards and keychains, and the command that mends it.",
+        discussion: "Nothing is changed, and nothing sent to a card. Ends with 1 where something is missing.")
+
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("The PKCS#11 module, where it is not installed with this program.", valueName: "file"))
+    var module: String?
+
+    /// What came of one look.
+    struct Finding: Encodable {
+        /// `ok`, `missing`, or `note` for what only some programs need.
+        let state: String
+        let subject: String
+        let finding: String
+        var remedy: String?
+    }
+
+    func run() throws {
+        let system = DoctorSystem()
+        let module = module ?? system.installedModule
+        let findings =
+            system.smartCardService() + system.module(module) + system.p11Kit(module) + system.sshAgent(module)
+            + system.networkSecurityServices(module) + system.openSSL() + system.gnuPG()
+        if output.json {
+            try Listing.showJSON(findings)
+        } else {
+            for finding in findings {
+                let state = finding.state.padded(to: 7)
+                print(Listing.printable("\(state)  \(finding.subject): \(finding.finding)"))
+                if let remedy = finding.remedy { print(Listing.printable("         mend it with: \(remedy)")) }
+            }
+        }
+        if findings.contains(where: { $0.state == "missing" }) { throw ExitCode.failure }
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}
+
+/// The files and processes that decide whether programs find the module.
+struct DoctorSystem {
+    typealias Finding = Doctor.Finding
+
+    private let home = Directories.own.home
+
+    private static let name = "libtokenkit-pkcs11.so"
+
+    /// Beside this program, as make install puts it.
+    var installedModule: String {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink("/proc/self/exe", &target, target.count - 1)
+        let program = String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let folder = program.split(separator: "/").dropLast(2).joined(separator: "/")
+        return "/\(folder)/lib/\(DoctorSystem.name)"
+    }
+
+    // MARK: Cards
+
+    func smartCardService() -> [Finding] {
+        do throws(CardError) {
+            let readers = try PCSCReader.all()
+            guard !readers.isEmpty else {
+                return [Finding(state: "note", subject: "pcscd", finding: "it runs, and there is no reader")]
+            }
+            let filled = readers.filter(\.hasCard).count
+            let counts = "readers: \(readers.count), cards: \(filled)"
+            return [Finding(state: "ok", subject: "pcscd", finding: "it runs (\(counts))")]
+        } catch {
+            let isInstalled = exists("/usr/sbin/pcscd")
+            let remedy = isInstalled ? "sudo systemctl enable --now pcscd.socket" : "sudo apt-get install pcscd"
+            return [
+                Finding(
+                    state: "missing", subject: "pcscd", finding: error.reason,
+                    remedy: error.code == .serviceUnavailable ? remedy : nil)
+            ]
+        }
+    }
+
+    /// GnuPG's own way to cards keeps all others away.
+    func gnuPG() -> [Finding] {
+        let settings = text("\(home)/.gnupg/scdaemon.conf") ?? ""
+        let lines = settings.split(whereSeparator: \.isNewline).map { $0.trimmingPrefix(while: \.isWhitespace) }
+        let shares = lines.contains { $0.hasPrefix("disable-ccid") } && lines.contains { $0.hasPrefix("pcsc-shared") }
+        guard !shares, isRunning("scdaemon") else { return [] }
+        return [
+            Finding(
+                state: "missing", subject: "GnuPG", finding: "its scdaemon runs and holds cards for itself",
+                remedy:
+                    "printf 'disable-ccid\\npcsc-shared\\n' >> ~/.gnupg/scdaemon.conf; gpgconf --kill scdaemon")
+        ]
+    }
+
+    // MARK: The module
+
+    func module(_ path: String) -> [Finding] {
+        guard exists(path) else {
+            return [
+                Finding(
+                    state: "missing", subject: "module", finding: "\(path) is not there", remedy: "sudo make install")
+            ]
+        }
+        return [Finding(state: "ok", subject: "module", finding: path)]
+    }
+
+    func p11Kit(_ module: String) -> [Finding] {
+        let folders = ["/usr/share/p11-kit/modules", "/etc/pkcs11/modules", "\(home)/.config/pkcs11/modules"]
+        let files = folders.flatMap { folder in names(in: folder).map { "\(folder)/\($0)" } }
+        let own = files.filter { $0.hasSuffix(".module") }.first { text($0)?.contains(DoctorSystem.name) ?? false }
+        if let own { return [Finding(state: "ok", subject: "p11-kit", finding: own)] }
+        return [
+            Finding(
+                state: "missing", subject: "p11-kit", finding: "no file tells it of the module",
+                remedy: "echo 'module: \(module)' | sudo tee /etc/pkcs11/modules/tokenkit.module")
+        ]
+    }
+
+    /// The agent loads modules from some folders only: ssh-agent(1), `-P`.
+    func sshAgent(_ module: String) -> [Finding] {
+        let real = unsafe realpath(module, nil).map { path in
+            defer { unsafe free(path) }
+            return unsafe String(cString: path)
+        }
+        let path = real ?? module
+        let standard = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64"]
+        guard !standard.contains(where: { path.hasPrefix($0 + "/") }) else {
+            return [Finding(state: "ok", subject: "ssh-agent", finding: "it may load the module")]
+        }
+        let finding = "it loads modules from \(standard.joined(separator: ", ")) only"
+        return [Finding(state: "note", subject: "ssh-agent", finding: finding, remedy: "ssh-agent -P '\(path)'")]
+    }
+
+    func networkSecurityServices(_ module: String) -> [Finding] {
+        var databases = ["\(home)/.pki/nssdb"]
+        for root in ["\(home)/.mozilla/firefox", "\(home)/.thunderbird"] {
+            databases += names(in: root).map { "\(root)/\($0)" }
+        }
+        return databases.filter { exists("\($0)/pkcs11.txt") }.map { database in
+            let list = text("\(database)/pkcs11.txt") ?? ""
+            if list.contains(DoctorSystem.name) || list.contains("p11-kit-proxy") {
+                return Finding(state: "ok", subject: "NSS", finding: database)
+            }
+            return Finding(
+                state: "missing", subject: "NSS", finding: "the database \(database) does not know the module",
+                remedy: "modutil -dbdir sql:\(database) -add tokenkit -libfile \(module)")
+        }
+    }
+
+    func openSSL() -> [Finding] {
+        let folders = names(in: "/usr/lib").map { "/usr/lib/\($0)/engines-3" }
+        guard !folders.contains(where: { exists("\($0)/pkcs11.so") }) else {
+            return [Finding(state: "ok", subject: "OpenSSL", finding: "its PKCS#11 engine is there")]
+        }
+        return [
+            Finding(
+                state: "note", subject: "OpenSSL", finding: "it has no PKCS#11 engine",
+                remedy: "sudo apt-get install libengine-pkcs11-openssl")
+        ]
+    }
+
+    // MARK: Looking
+
+    private func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+    /// A file's text; nil where it cannot be read, or is longer than any that is looked into.
+    private func text(_ path: String) -> String? {
+        guard let content = FileManager.default.contents(atPath: path), content.count <= 1 << 20 else { return nil }
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    private func names(in folder: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+    }
+
+    /// Whether this user has a process of the name.
+    private func isRunning(_ name: String) -> Bool {
+        names(in: "/proc").contains { process in
+            var information = stat()
+            guard process.allSatisfy(\.isNumber), unsafe stat("/proc/\(process)", &information) == 0,
+                information.st_uid == geteuid()
+            else { return false }
+            return text("/proc/\(process)/comm") == name + "\n"
+        }
+    }
+}
