@@ -25,9 +25,6 @@ struct PINState: Sendable {
 
     /// Whether what is known of tries was learned in this transaction, so that nobody has spent any since.
     private var isCurrent = false
-
-    /// When it was learned.
-    private var learned = ContinuousClock.now
     private var tries: [PINReference: Tries] = [:]
     private var rejected: Set<[UInt8]> = []
 
@@ -40,7 +37,7 @@ struct PINState: Sendable {
 
     mutating func learn(_ tries: Tries, of reference: PINReference) {
         self.tries[reference] = tries
-        (isCurrent, learned) = (true, .now)
+        isCurrent = true
     }
 
     /// Whether the tries are to be asked for before one is spent. A full count is believed: a second signature is to cost
@@ -48,13 +45,10 @@ struct PINState: Sendable {
     func wantsTries(of reference: PINReference) -> Bool {
         switch tries(of: reference) {
         case .unknown: true
-        case .left(let count): !isCurrent && !(count >= PINState.plenty && learned.duration(to: .now) < .seconds(2))
+        case .left: !isCurrent
         case .all: false
         }
     }
-
-    /// With so many tries left it matters little whether another program has spent one a moment ago.
-    private static let plenty = 3
 
     /// A new transaction: other programs had the card in between.
     mutating func beginTransaction() { isCurrent = false }
