@@ -1,0 +1,208 @@
+import Foundation
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+/// A card with certificates of an authority, a home without anything in it, and the module: what a program is given that is
+/// to use the one through the other.
+final class ConsumerCard: Sendable {
+    let holder: DaemonWithCard
+    let folder: TemporaryFolder
+
+    /// What every program finds in its environment.
+    let environment: [String: String]
+
+    static let pin = "123456"
+
+    /// The card's label, and with it a URI of everything on it.
+    static let label = "YubiKey 5 7654321"
+    static let token = "pkcs11:token=YubiKey%205%207654321"
+
+    /// The module as it was built, without symbolic links on the way: ssh-agent compares paths.
+    static let module = URL(filePath: Program.products + "/libtokenkit-pkcs11.so").resolvingSymlinksInPath()
+        .path(percentEncoded: false)
+
+    private static let files = ["9A": "auth-9a", "9C": "sign-9c", "9D": "keymgmt-9d", "9E": "cardauth-9e"]
+
+    /// - Parameters:
+    ///   - keys: The kind of key at each reference; "9A" has its certificate in "9A.pem", the authority its own in "ca.pem".
+    ///   - variables: What programs find in their environment beside what they need.
+    init(
+        _ keys: KeyValuePairs<String, KeyKind>, profile: CardProfile = .yubiKey57, variables: [String: String] = [:]
+    ) throws {
+        let folder = try TemporaryFolder()
+        self.folder = folder
+        for name in ["home", "run", "image"] {
+            try FileManager.default.createDirectory(
+                atPath: folder.path(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        }
+        let authority = try Authority()
+        try folder.write("ca.pem", authority.certificate.pem)
+        for (reference, kind) in keys {
+            let key = try PrivateKey.generate(kind)
+            let certificate = try authority.issue(key.publicKey, named: "Key \(reference)")
+            try folder.write("\(reference).pem", certificate.pem)
+            let name = "image/" + (try #require(Self.files[reference]))
+            try folder.write(name + ".crt", certificate.der)
+            try folder.write(
+                name + ".p12",
+                PKCS12.create(
+                    key: key, certificate: certificate, password: Secret(capacity: 0) { _ in }, iterations: 1))
+        }
+        holder = try DaemonWithCard(CardImage.load(folder.path("image")).makeCard(profile: profile))
+        let home = folder.path("home")
+        let own = [
+            "HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_DATA_HOME": home + "/.local/share",
+            "XDG_CACHE_HOME": home + "/.cache", "XDG_STATE_HOME": home + "/.local/state",
+            "XDG_RUNTIME_DIR": folder.path("run"), "DISPLAY": "", "WAYLAND_DISPLAY": "", "SSH_AUTH_SOCK": "",
+            "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent",
+        ]
+        environment = own.merging(holder.daemon.environment) { $1 }.merging(variables) { $1 }
+        try folder.write("message", ClientCard.message)
+        try folder.write("pin", Self.pin)
+    }
+
+    func path(_ name: String) -> String { folder.path(name) }
+
+    /// The text of a file.
+    func text(_ name: String) throws -> String { String(decoding: try folder.read(name), as: UTF8.self) }
+
+    // MARK: - Programs
+
+    func run(_ command: [String], _ variables: [String: String] = [:], input: String = "") throws -> ProgramResult {
+        try Program.run(command, environment: environment.merging(variables) { $1 }, input: Array(input.utf8))
+    }
+
+    /// Runs a program that has to succeed, and returns both its streams as text.
+    @discardableResult
+    func succeed(
+        _ command: [String], _ variables: [String: String] = [:], input: String = "",
+        at location: SourceLocation = #_sourceLocation
+    ) throws -> String {
+        let result = try run(command, variables, input: input)
+        #expect(result.status == 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
+        return result.description
+    }
+
+    /// Runs a program that has to succeed, and returns what it put out, errors not among it.
+    func output(
+        of command: [String], _ variables: [String: String] = [:], at location: SourceLocation = #_sourceLocation
+    ) throws -> String {
+        let result = try run(command, variables)
+        #expect(result.status == 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
+        return result.text
+    }
+
+    /// Runs a program that has to fail of itself, and returns both its streams as text.
+    @discardableResult
+    func fail(
+        _ command: [String], _ variables: [String: String] = [:], input: String = "",
+        at location: SourceLocation = #_sourceLocation
+    ) throws -> String {
+        let result = try run(command, variables, input: input)
+        #expect(result.status > 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
+        return result.description
+    }
+
+    /// Starts a program that serves until the service is released.
+    ///
+    /// - Parameter isReady: Whether it can be used; it is asked until it says so.
+    func serve(
+        _ command: [String], _ variables: [String: String] = [:], named name: String,
+        isReady: () throws -> Bool
+    ) throws -> ConsumerService {
+        let service = try ConsumerService(
+            command, environment: environment.merging(variables) { $1 }, output: path(name + ".log"))
+        for _ in 0..<1500 where try !isReady() {
+            guard service.isRunning else { break }
+            usleep(20_000)
+        }
+        guard try isReady(), service.isRunning else {
+            throw ConsumerService.NotServing(name: name, log: (try? text(name + ".log")) ?? "")
+        }
+        return service
+    }
+
+    /// Starts a program that serves on a port of 127.0.0.1. Should another program take the port before it does, it gets
+    /// another one.
+    func serve(
+        named name: String, _ variables: [String: String] = [:], _ command: (Int) throws -> [String]
+    ) throws -> (service: ConsumerService, port: Int) {
+        var attempts = 3
+        while true {
+            let port = try Loopback.unusedPort()
+            do {
+                let service = try serve(try command(port), variables, named: name) { Loopback.accepts(port) }
+                return (service, port)
+            } catch let failure as ConsumerService.NotServing {
+                attempts -= 1
+                guard attempts > 0, failure.log.localizedCaseInsensitiveContains("address already in use") else {
+                    throw failure
+                }
+            }
+        }
+    }
+}
+
+/// The authority behind a card's certificates.
+private struct Authority {
+    let certificate: Certificate
+    private let key: PrivateKey
+    private let day = Int64(86_400)
+    private let now = Int64(Date().timeIntervalSince1970)
+
+    init() throws {
+        key = try PrivateKey.generate(.ecP256)
+        var builder = try CertificateBuilder(
+            commonName: "Issuer", publicKey: key.publicKey, notBefore: now - day, notAfter: now + 30 * day)
+        builder.isCA = true
+        builder.keyUsage = [.keyCertSign, .crlSign]
+        certificate = try builder.selfSigned(by: key)
+    }
+
+    /// A certificate for every use, so that only what the module does decides.
+    func issue(_ publicKey: PublicKey, named name: String) throws -> Certificate {
+        var builder = try CertificateBuilder(
+            commonName: name, publicKey: publicKey, notBefore: now - day, notAfter: now + 29 * day)
+        builder.subjectAlternativeNames = [.dns("localhost")]
+        return try builder.issued(by: certificate, key: key)
+    }
+}
+
+// MARK: - The PIN
+
+extension ConsumerCard {
+    /// How many wrong PINs the card takes yet.
+    var triesLeft: Int {
+        get throws {
+            let status = try succeed(["yubico-piv-tool", "--reader=Virtual", "-a", "status"])
+            let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("PIN tries left:") })
+            return try #require(line.split(separator: "\t").last.flatMap { Int($0) })
+        }
+    }
+
+    /// Writes "pinentry", a program that knows the PIN and notes what it is asked.
+    func writePinentry() throws {
+        try folder.write("questions", "")
+        try folder.writeProgram(
+            "pinentry",
+            """
+            echo 'OK ready'
+            while read -r command text; do
+                case $command in
+                    SETDESC) question=$text ;;
+                    GETPIN) echo "$question" >>'\(path("questions"))'; echo 'D \(Self.pin)' ;;
+                    BYE) exit ;;
+                esac
+                echo OK
+            done
+            """)
+    }
+
+    /// What pinentry was asked so far.
+    var pinentryQuestions: [String] {
+        get throws { try text("questions").split(separator: "\n").map(String.init) }
+    }
+}
