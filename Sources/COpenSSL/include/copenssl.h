@@ -5,6 +5,7 @@
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/decoder.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
@@ -25,3 +26,13 @@ static inline uintptr_t copenssl_value_barrier(uintptr_t value) {
     __asm__("" : "+r"(value));
     return value;
 }
+
+/// Makes a library context with the algorithms of the default provider, whose keys no engine of the program's is given. To be
+/// called once; NULL where libcrypto cannot be used. It is never freed.
+OSSL_LIB_CTX *copenssl_make_context(void);
+
+/// The object identifier of an algorithm that `EVP_PKEY_CTX_new_from_name` takes no engine for; the name where it has none.
+const char *copenssl_identifier(const char *name);
+
+/// The name of an algorithm that goes by its object identifier in that context.
+const char *copenssl_name(const char *identifier);

@@ -7,9 +7,7 @@ extension KeyHandle {
         _ algorithm: String, _ parameters: borrowing ParameterList, hasPrivatePart: Bool
     ) throws(CryptoError) {
         let selection = hasPrivatePart ? OSSL_KEYMGMT_SELECT_KEYPAIR : OSSL_KEYMGMT_SELECT_PUBLIC_KEY
-        let maker = try unsafe Handle(algorithm, failing: .unsupported, release: EVP_PKEY_CTX_free) { context in
-            unsafe EVP_PKEY_CTX_new_from_name(context, algorithm, nil)
-        }
+        let maker = try Handle(making: algorithm, of: algorithm)
         let key = try unsafe parameters.withPointer { list throws(CryptoError) in
             try unsafe OpenSSL.call("\(algorithm) key", failing: .malformed) { _ -> OpaquePointer? in
                 var key: OpaquePointer?

@@ -29,9 +29,7 @@ public final class PrivateKey: Sendable {
             parameters.add(OSSL_PKEY_PARAM_GROUP_NAME, text: group)
         }
         let operation = "generate \(kind)"
-        let maker = try unsafe Handle(operation, failing: .unsupported, release: EVP_PKEY_CTX_free) { context in
-            unsafe EVP_PKEY_CTX_new_from_name(context, kind.algorithmName, nil)
-        }
+        let maker = try Handle(making: operation, of: kind.algorithmName)
         let handle = try unsafe parameters.withPointer { list throws(CryptoError) in
             try unsafe KeyHandle(operation, failing: .unsupported) { _ in
                 var key: OpaquePointer?

@@ -110,8 +110,36 @@ public struct PublicKey: Sendable, Hashable {
 }
 
 extension KeyHandle {
-    /// Wraps `d2i_PUBKEY_ex`.
+    /// Wraps `OSSL_DECODER_from_data`: `d2i_PUBKEY_ex` prefers an engine that the program has made its default.
     convenience init(spki: [UInt8]) throws(CryptoError) {
-        try unsafe self.init("public key", parsing: spki.span) { unsafe d2i_PUBKEY_ex(nil, $0, $1, $2, nil) }
+        let algorithm = try KeyHandle.algorithm(of: spki)
+        try unsafe self.init("public key", failing: .malformed) { context in
+            let selection = OSSL_KEYMGMT_SELECT_PUBLIC_KEY | OSSL_KEYMGMT_SELECT_ALL_PARAMETERS
+            var key: OpaquePointer?
+            guard
+                let decoder = unsafe OSSL_DECODER_CTX_new_for_pkey(
+                    &key, "DER", "SubjectPublicKeyInfo", algorithm, selection, context, nil)
+            else { return nil }
+            defer { unsafe OSSL_DECODER_CTX_free(decoder) }
+            let isRead = unsafe spki.span.withPointer { start, count in
+                var cursor: UnsafePointer<UInt8>? = unsafe start
+                var left = count
+                return unsafe OSSL_DECODER_from_data(decoder, &cursor, &left) == 1
+            }
+            if !isRead {
+                unsafe EVP_PKEY_free(key)
+                return nil
+            }
+            return unsafe key
+        }
+    }
+
+    /// The object identifier of the algorithm in a `SubjectPublicKeyInfo` that fills the bytes.
+    private static func algorithm(of spki: [UInt8]) throws(CryptoError) -> String {
+        var outer = DERReader(spki[...])
+        var info = try outer.read(DER.Tag.sequence).reader
+        try outer.finish()
+        var algorithm = try info.read(DER.Tag.sequence).reader
+        return OID(content: Array(try algorithm.read(DER.Tag.objectIdentifier).content)).description
     }
 }

@@ -28,6 +28,13 @@ struct Handle: ~Copyable {
         }
     }
 
+    /// A context that makes keys of an algorithm.
+    init(making operation: String, of algorithm: String) throws(CryptoError) {
+        try unsafe self.init(operation, failing: .unsupported, release: EVP_PKEY_CTX_free) { context in
+            unsafe EVP_PKEY_CTX_new_from_name(context, copenssl_identifier(algorithm), nil)
+        }
+    }
+
     deinit {
         unsafe release(pointer)
     }
@@ -92,7 +99,7 @@ final class KeyHandle: @unchecked Sendable {
 
     /// The algorithm's name in OpenSSL.
     var algorithmName: String {
-        unsafe EVP_PKEY_get0_type_name(pointer).map { unsafe String(cString: $0) } ?? "unknown"
+        unsafe EVP_PKEY_get0_type_name(pointer).map { unsafe String(cString: copenssl_name($0)) } ?? "unknown"
     }
 }
 

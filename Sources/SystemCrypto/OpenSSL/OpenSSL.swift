@@ -4,7 +4,7 @@ internal import COpenSSL
 ///
 /// Every algorithm is fetched from an `OSSL_LIB_CTX` of our own, never from the default one: we are loaded into
 /// processes that use OpenSSL themselves, possibly by OpenSSL, and its configuration file may name our own PKCS#11
-/// module.
+/// module. Nor is a key given to an engine that the process has made its default: see `copenssl_make_context`.
 enum OpenSSL {
     /// Runs calls of OpenSSL's and gives back what they made; nil from `body` is a failure.
     ///
@@ -44,9 +44,7 @@ enum OpenSSL {
     nonisolated(unsafe) private static let context: OpaquePointer? = {
         // Only the texts of errors. Anything about configuration would decide for the whole process.
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_LOAD_CRYPTO_STRINGS), nil)
-        guard let context = unsafe OSSL_LIB_CTX_new() else { return nil }
-        guard unsafe OSSL_PROVIDER_load(context, "default") != nil else { return nil }
-        return unsafe context
+        return unsafe copenssl_make_context()
     }()
 
     private static func reason(of error: UInt) -> String? {
