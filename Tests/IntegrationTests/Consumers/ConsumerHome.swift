@@ -1,0 +1,255 @@
+import Foundation
+import TestSupport
+import Testing
+import VirtualCard
+
+/// What a program that uses the module finds on the machine of a person with a card: a card in the reader, with certificates
+/// of an authority that is known here, and a home.
+final class ConsumerHome: Sendable {
+    let holder: DaemonWithCard
+    let folder: TemporaryFolder
+
+    static let pin = "123456"
+    static let wrongPIN = "999999"
+    static let tokenLabel = "YubiKey 5 7654321"
+    static let module = Program.products + "/libtokenkit-pkcs11.so"
+
+    /// Where `Scripts/prerequisites` puts what is not to be installed.
+    static let unpacked = built("unpacked")
+    static let python = built("python")
+
+    private static func built(_ name: String) -> String {
+        Program.packageRoot.appending(path: ".build/\(name)").path(percentEncoded: false)
+    }
+
+    /// - Parameters:
+    ///   - keys: what the card is to have, such as `rsa:2048` and `ec:P-384`.
+    ///   - subject: whom the certificate of a key names, as OpenSSL takes it.
+    ///   - revocations: the extension that says where revocations are published, if they are.
+    init(
+        _ keys: KeyValuePairs<CardSlotName, String>,
+        subject: (CardSlotName) -> String = { "/O=Test/CN=Alice \($0)" }, revocations: String = ""
+    ) throws {
+        folder = try TemporaryFolder()
+        let files = CertificateFiles(folder)
+        try files.makeAuthority()
+        try FileManager.default.createDirectory(atPath: folder.path("card"), withIntermediateDirectories: false)
+        let extensions = CertificateFiles.personExtensions + revocations
+        for (slot, kind) in keys { try files.makeKey(slot, kind, subject: subject(slot), extensions: extensions) }
+        let card = try CardImage.load(folder.path("card")).makeCard(profile: .yubiKey57)
+        holder = try DaemonWithCard(card)
+        for name in ["home", "run"] {
+            try FileManager.default.createDirectory(
+                atPath: folder.path(name), withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700])
+        }
+    }
+
+    /// The authority's certificate.
+    var authority: String { folder.path("ca.pem") }
+
+    /// The certificate of a key.
+    func certificate(_ slot: CardSlotName) -> String { folder.path("card/\(slot.file).crt") }
+
+    // MARK: - Programs
+
+    /// What programs run with: a home of their own, and the module's calls in a file.
+    var environment: [String: String] {
+        let home = folder.path("home")
+        return holder.daemon.environment.merging([
+            "HOME": home, "XDG_CONFIG_HOME": "\(home)/.config", "XDG_DATA_HOME": "\(home)/.local/share",
+            "XDG_CACHE_HOME": "\(home)/.cache", "XDG_RUNTIME_DIR": folder.path("run"),
+            "TOKENKIT_DEBUG": folder.path("calls"), "TOKENKIT_PKCS11_TOKENS": "cards",
+        ]) { $1 }
+    }
+
+    /// Runs a program to its end, however that may be.
+    func run(
+        _ command: [String], _ variables: [String: String] = [:], input: String = ""
+    ) throws -> ProgramResult {
+        try Program.run(command, environment: environment.merging(variables) { $1 }, input: Array(input.utf8))
+    }
+
+    /// Runs a program that has to succeed, and returns both its streams as text.
+    @discardableResult
+    func succeed(
+        _ command: [String], _ variables: [String: String] = [:], input: String = "",
+        at location: SourceLocation = #_sourceLocation
+    ) throws -> String {
+        let result = try run(command, variables, input: input)
+        #expect(result.status == 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
+        return result.description
+    }
+
+    /// Runs a program that has to fail without crashing, and returns both its streams as text.
+    @discardableResult
+    func fail(
+        _ command: [String], _ variables: [String: String] = [:], input: String = "",
+        at location: SourceLocation = #_sourceLocation
+    ) throws -> String {
+        let result = try run(command, variables, input: input)
+        #expect(result.status > 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
+        return result.description
+    }
+
+    // MARK: - What the module did
+
+    /// The results of one of the module's functions since ``forgetCalls()``, in their order.
+    func calls(_ function: String) throws -> [String] {
+        guard FileManager.default.fileExists(atPath: folder.path("calls")) else { return [] }
+        return String(decoding: try folder.read("calls"), as: UTF8.self).split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ")
+            guard words.count > 3, words[2] == function else { return nil }
+            return String(words[3].prefix { $0 != ":" })
+        }
+    }
+
+    func forgetCalls() throws {
+        try folder.write("calls", "")
+    }
+}
+
+/// The slots of a card that tests put keys in.
+enum CardSlotName: String, Sendable, CustomStringConvertible {
+    case authentication = "9A"
+    case signature = "9C"
+    case management = "9D"
+    case cardAuthentication = "9E"
+    case retired1 = "82"
+
+    /// What a card's folder calls its files.
+    var file: String {
+        switch self {
+        case .authentication: "auth-9a"
+        case .signature: "sign-9c"
+        case .management: "keymgmt-9d"
+        case .cardAuthentication: "cardauth-9e"
+        case .retired1: "hist1-82"
+        }
+    }
+
+    /// The name that the module gives its objects.
+    var label: String {
+        switch self {
+        case .authentication: "PIV Authentication"
+        case .signature: "Digital Signature"
+        case .management: "Key Management"
+        case .cardAuthentication: "Card Authentication"
+        case .retired1: "Retired Key Management 1"
+        }
+    }
+
+    /// The `CKA_ID` of its objects.
+    var id: String {
+        switch self {
+        case .authentication: "01"
+        case .signature: "02"
+        case .management: "03"
+        case .cardAuthentication: "04"
+        case .retired1: "05"
+        }
+    }
+
+    var description: String { rawValue }
+}
+
+/// The files of a certification authority, which OpenSSL makes: what judges the module is not made by it.
+struct CertificateFiles {
+    private let folder: TemporaryFolder
+
+    init(_ folder: TemporaryFolder) {
+        self.folder = folder
+    }
+
+    static let personExtensions = """
+        keyUsage=digitalSignature,nonRepudiation,keyEncipherment,keyAgreement
+        extendedKeyUsage=clientAuth,emailProtection,codeSigning,1.3.6.1.4.1.311.20.2.2
+        subjectAltName=email:alice@example.test,otherName:1.3.6.1.4.1.311.20.2.3;UTF8:alice@EXAMPLE.TEST
+
+        """
+
+    /// poppler 22 finds a certificate trusted only if it says where revocations are published, although it asks nobody there.
+    static let revocations = "crlDistributionPoints=URI:http://revocations.invalid/ca.crl\n"
+
+    func makeAuthority() throws {
+        try openssl([
+            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=Test Authority", "-days", "30", "-keyout",
+            folder.path("ca.key"), "-out", folder.path("ca.pem"), "-addext", "keyUsage=keyCertSign,cRLSign",
+        ])
+    }
+
+    func makeKey(_ slot: CardSlotName, _ kind: String, subject: String, extensions: String) throws {
+        let name = "card/\(slot.file)"
+        try issue(name, kind, subject: subject, extensions: extensions)
+        try FileManager.default.moveItem(atPath: folder.path("\(name).pem"), toPath: folder.path("\(name).crt"))
+        try openssl([
+            "pkcs12", "-export", "-in", folder.path("\(name).crt"), "-inkey", folder.path("\(name).key"), "-passout",
+            "pass:", "-out", folder.path("\(name).p12"),
+        ])
+    }
+
+    /// Makes a key and its certificate, in files of that name.
+    func issue(_ name: String, _ kind: String, subject: String, extensions: String) throws {
+        let parts = kind.split(separator: ":").map(String.init)
+        let option = parts[0] == "rsa" ? "rsa_keygen_bits" : "ec_paramgen_curve"
+        let (key, request, settings) = (
+            folder.path("\(name).key"), folder.path("\(name).csr"), folder.path("\(name).ext")
+        )
+        try folder.write("\(name).ext", extensions + "\n")
+        try openssl(["genpkey", "-algorithm", parts[0], "-pkeyopt", "\(option):\(parts[1])", "-out", key])
+        try openssl(["req", "-new", "-key", key, "-subj", subject, "-out", request])
+        try openssl([
+            "x509", "-req", "-in", request, "-CA", folder.path("ca.pem"), "-CAkey", folder.path("ca.key"), "-days",
+            "20", "-extfile", settings, "-out", folder.path("\(name).pem"),
+        ])
+    }
+
+    private func openssl(_ arguments: [String]) throws {
+        let result = try Program.run(["openssl"] + arguments)
+        try #require(result.status == 0, "openssl \(arguments.joined(separator: " ")): \(result)")
+    }
+}
+
+/// A program that serves until the last reference to it goes.
+final class ServerProcess: Sendable {
+    private let process: ChildProcess
+    private let output: String
+
+    /// Starts it; when this returns, it has said that it is ready.
+    ///
+    /// - Parameters:
+    ///   - readiness: what matches in its output, and what it captures, if anything, is returned by ``greeting``.
+    ///   - folder: where its output goes.
+    init(
+        _ command: [String], environment: [String: String], ready readiness: String, in folder: TemporaryFolder
+    ) throws {
+        output = try folder.write("server-\(UUID().uuidString)", "")
+        let (nothing, file) = (
+            try FileHandle(forReadingFrom: URL(filePath: "/dev/null")),
+            try FileHandle(forWritingTo: URL(filePath: output))
+        )
+        process = try ChildProcess(
+            command, environment: environment,
+            streams: [nothing.fileDescriptor, file.fileDescriptor, file.fileDescriptor])
+        let pattern = try Regex(readiness)
+        var said = ""
+        for _ in 0..<1000 where said.firstMatch(of: pattern) == nil {
+            usleep(10_000)
+            said = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
+        }
+        guard let match = said.firstMatch(of: pattern) else { throw NotReady(output: said) }
+        greeting = match.output.last?.substring.map(String.init) ?? ""
+    }
+
+    deinit {
+        kill(process.identifier, SIGTERM)
+        process.wait()
+    }
+
+    /// What it told about itself: the last group of the expression.
+    let greeting: String
+
+    struct NotReady: Error {
+        let output: String
+    }
+}
