@@ -68,9 +68,9 @@ uninstall:
 	mkdir -p $(@D)
 	strip --strip-unneeded -o $@ .build/release/libtokenkit-pkcs11.so
 
-bench: $(tokenctl)
+bench: $(tokenctl) .build/install/libtokenkit-pkcs11.so
 	Scripts/prerequisites bench
-	Scripts/bench $(tokenctl)
+	Scripts/bench $(tokenctl) .build/install/libtokenkit-pkcs11.so
 	Scripts/bench-keychain $(tokenctl)
 
 lint:
