@@ -92,3 +92,16 @@ OSSL_LIB_CTX *copenssl_make_context(void) {
     if (context == NULL || OSSL_PROVIDER_add_builtin(context, "tokenkit", start) != 1) return NULL;
     return OSSL_PROVIDER_load(context, "tokenkit") == NULL ? NULL : context;
 }
+
+EVP_PKEY *copenssl_read_public_key(
+    OSSL_LIB_CTX *context, const char *algorithm, const unsigned char *bytes, size_t count) {
+    EVP_PKEY *key = NULL;
+    // The decoder keeps these pointers, so what they point to has to last as long: constants, and the caller's argument.
+    OSSL_DECODER_CTX *decoder = OSSL_DECODER_CTX_new_for_pkey(
+        &key, "DER", "SubjectPublicKeyInfo", algorithm, EVP_PKEY_PUBLIC_KEY, context, NULL);
+    int read = decoder == NULL ? 0 : OSSL_DECODER_from_data(decoder, &bytes, &count);
+    OSSL_DECODER_CTX_free(decoder);
+    if (read == 1) return key;
+    EVP_PKEY_free(key);
+    return NULL;
+}

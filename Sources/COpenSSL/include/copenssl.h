@@ -36,3 +36,8 @@ const char *copenssl_identifier(const char *name);
 
 /// The name of an algorithm that goes by its object identifier in that context.
 const char *copenssl_name(const char *identifier);
+
+/// Reads the DER of a `SubjectPublicKeyInfo`, whose algorithm goes by its object identifier; NULL for one that it is not.
+/// `d2i_PUBKEY_ex` would prefer an engine that the program has made its default.
+EVP_PKEY *copenssl_read_public_key(
+    OSSL_LIB_CTX *context, const char *algorithm, const unsigned char *bytes, size_t count);

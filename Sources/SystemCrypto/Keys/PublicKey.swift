@@ -110,27 +110,13 @@ public struct PublicKey: Sendable, Hashable {
 }
 
 extension KeyHandle {
-    /// Wraps `OSSL_DECODER_from_data`: `d2i_PUBKEY_ex` prefers an engine that the program has made its default.
+    /// Wraps `OSSL_DECODER_from_data`.
     convenience init(spki: [UInt8]) throws(CryptoError) {
         let algorithm = try KeyHandle.algorithm(of: spki)
         try unsafe self.init("public key", failing: .malformed) { context in
-            let selection = OSSL_KEYMGMT_SELECT_PUBLIC_KEY | OSSL_KEYMGMT_SELECT_ALL_PARAMETERS
-            var key: OpaquePointer?
-            guard
-                let decoder = unsafe OSSL_DECODER_CTX_new_for_pkey(
-                    &key, "DER", "SubjectPublicKeyInfo", algorithm, selection, context, nil)
-            else { return nil }
-            defer { unsafe OSSL_DECODER_CTX_free(decoder) }
-            let isRead = unsafe spki.span.withPointer { start, count in
-                var cursor: UnsafePointer<UInt8>? = unsafe start
-                var left = count
-                return unsafe OSSL_DECODER_from_data(decoder, &cursor, &left) == 1
+            unsafe spki.span.withPointer { start, count in
+                unsafe copenssl_read_public_key(context, algorithm, start, count)
             }
-            if !isRead {
-                unsafe EVP_PKEY_free(key)
-                return nil
-            }
-            return unsafe key
         }
     }
 

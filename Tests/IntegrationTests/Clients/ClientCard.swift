@@ -95,6 +95,8 @@ struct PKCS11Module {
 
     static let openSC = PKCS11Module("opensc-pkcs11.so")
     static let ykcs11 = PKCS11Module("libykcs11.so")
+    static let p11KitProxy = PKCS11Module("p11-kit-proxy.so")
+    static let p11KitClient = PKCS11Module("pkcs11/p11-kit-client.so")
 
     private init(_ name: String) {
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")) ?? []
