@@ -129,7 +129,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport"],
-            swiftSettings: test),
+            exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(
             name: "FuzzTargets", dependencies: ["TokenKit", "SystemCrypto", "PIVDriver"], path: "Tests/Fuzz/Targets",
             swiftSettings: strict),
