@@ -173,8 +173,9 @@ struct CertificateFiles {
 
     func makeAuthority() throws {
         try openssl([
-            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=Test Authority", "-days", "30", "-keyout",
-            folder.path("ca.key"), "-out", folder.path("ca.pem"), "-addext", "keyUsage=keyCertSign,cRLSign",
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+            "/CN=Test Authority", "-days", "30", "-keyout", folder.path("ca.key"), "-out", folder.path("ca.pem"),
+            "-addext", "keyUsage=keyCertSign,cRLSign",
         ])
     }
 
