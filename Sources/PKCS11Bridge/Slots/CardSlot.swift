@@ -203,7 +203,8 @@ final class CardSlot: Slot {
             if isComplete { _ = try token.identity(&card) }
             return try token.inventory(part, &card)
         }
-        let maker = CardObjects(hidesLogin: behaviour.asksItself, identity: name)
+        let identity = state.card?.identity?.id.description
+        let maker = CardObjects(hidesLogin: behaviour.asksItself, identity: identity ?? name)
         let objects = maker.all(of: inventory)
         if isComplete, inventory.failures.isEmpty { state.card?.objects = objects }
         return objects

@@ -36,7 +36,8 @@ final class OpenSSHCard: Sendable {
             let settings = [
                 "Port \(port)", "ListenAddress 127.0.0.1", "HostKey \(card.path("host"))", "PidFile none",
                 "AuthorizedKeysFile \(card.path(key))", "StrictModes no", "UsePAM no", "PasswordAuthentication no",
-                "KbdInteractiveAuthentication no",
+                // Who looks if it is up connects often, and leaves without a word.
+                "KbdInteractiveAuthentication no", "MaxStartups 1000",
             ]
             let command = [
                 "/usr/sbin/sshd", "-D", "-e", "-f",

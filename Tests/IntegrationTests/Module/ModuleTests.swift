@@ -46,7 +46,9 @@ import VirtualCard
 
     @Test func onlyTheThreeFunctionsThatGiveOutTheOthersAreExported() throws {
         let symbols = try Program.run(["nm", "--dynamic", "--defined-only", "--extern-only", module])
-        let functions = symbols.text.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) }
+        let functions = symbols.text.split(separator: "\n").compactMap {
+            $0.split(separator: " ").last.map(String.init)
+        }
         #expect(functions.sorted() == ["C_GetFunctionList", "C_GetInterface", "C_GetInterfaceList"])
     }
 
