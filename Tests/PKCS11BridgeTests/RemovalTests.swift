@@ -73,6 +73,15 @@ import VirtualCard
         #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
     }
 
+    @Test func theEndOfTheModuleLetsGoOfTheCard() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        #expect(module.reader.connectionCount == 1)
+        module.cryptoki.finalize()
+        #expect(module.reader.connectionCount == 0)
+        #expect(returned { _ = try module.cryptoki.sessionInfo(session) } == CKR_SESSION_HANDLE_INVALID)
+    }
+
     @Test func insertionAndRemovalAreEvents() throws {
         let module = try TestModule(VirtualReader(name: "One"), VirtualReader(name: "Two"))
         let slots = module.cryptoki.slotList(withToken: false, refreshing: true)

@@ -130,6 +130,11 @@ public final class ProcessKeychains: Sendable {
         return failures
     }
 
+    /// Keeps no file and no card any more; what is asked for afterwards is opened anew.
+    public func letGo() {
+        state.withLock { $0 = State() }
+    }
+
     // MARK: Cards
 
     /// What is in a reader, in no connection with what else this process has there.

@@ -36,12 +36,8 @@ package final class Cryptoki: Sendable {
     /// Ends everything: waits for slot events return, cards are let go of, PINs forgotten.
     package func finalize() {
         events.cancel()
-        let all = sessions.withLock { sessions in
-            let all = Array(sessions.open.values)
-            sessions.open = [:]
-            return all
-        }
-        for slot in Set(all.map(\.slot.id)) { (try? slots.slot(slot))?.logOut() }
+        sessions.withLock { $0.open = [:] }
+        slots.letGo()
     }
 
     // MARK: Sessions

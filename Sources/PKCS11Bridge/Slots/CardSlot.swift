@@ -246,6 +246,12 @@ final class CardSlot: Slot {
         }
     }
 
+    func letGo() {
+        if isLoggedIn { logOut() }
+        state.withLock { $0.card = nil }
+        slot.disconnect(resetting: false)
+    }
+
     /// The PIN that a program gave, or that the person gives who is asked.
     private func obtain(
         _ given: consuming Secret?, _ use: String, _ state: inout State

@@ -116,6 +116,10 @@ final class KeychainSlot: Slot {
         keychain.lock()
     }
 
+    func letGo() {
+        if hasLoggedIn.withLock({ $0 }) { logOut() }
+    }
+
     private func obtain(_ given: consuming Secret?, _ use: String) throws(CryptokiError) -> Secret {
         if let given = given.take() { return given }
         guard behaviour.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }

@@ -62,6 +62,9 @@ protocol Slot: AnyObject, Sendable {
 
     func logOut()
 
+    /// Logs out, and keeps nothing of the token for itself any more.
+    func letGo()
+
     func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError)
 
     // MARK: Keys

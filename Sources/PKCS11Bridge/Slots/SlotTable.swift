@@ -43,8 +43,16 @@ final class SlotTable: Sendable {
         return slot
     }
 
-    /// Every slot that ever was.
-    var everything: [any Slot] { state.withLock { Array($0.slots.values) } }
+    /// Keeps no card and no file any more.
+    func letGo() {
+        let slots = state.withLock { state in
+            let slots = Array(state.slots.values)
+            state = State()
+            return slots
+        }
+        for slot in slots { slot.letGo() }
+        process.letGo()
+    }
 
     private func refresh() {
         let found = try? process.present()

@@ -58,6 +58,9 @@ public final class VirtualReader: CardReader {
         card?.reset()
     }
 
+    /// How many clients are connected.
+    public var connectionCount: Int { state.withLock { $0.connectionCount } }
+
     /// Whether another client holds the card for itself, so that connecting fails.
     public var isHeldExclusively: Bool {
         get { state.withLock { $0.isHeldExclusively } }

@@ -54,7 +54,16 @@ import VirtualCard
 
     @Test func everyFunctionIsThereAndSaysSoWhereItIsNotOffered() throws { try run("lists") }
 
-    @Test func itIsInitialisedUnloadedAndEndedInAnyOrder() throws { try run("lifetime") }
+    @Test func itIsInitialisedUnloadedAndEndedInAnyOrder() throws {
+        // With a keychain, which is a file that is opened.
+        var environment = environment
+        environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
+        let create = "umask 077; cd '\(folder.path)' && echo open >password && exec '\(Program.products)/tokenctl' "
+        let made = try Program.run(
+            ["sh", "-c", create + "create-keychain --pin-source file:password"], environment: environment)
+        #expect(made.status == 0, "\(made)")
+        try run("lifetime")
+    }
 
     @Test func programsThatForkKeepTheirCard() throws { try run("fork", with: holder()) }
 
