@@ -17,7 +17,12 @@ public struct PublicKey: Sendable, Hashable {
     ///
     /// - Throws: `malformed` for anything else, bytes after it, a point off its curve, or an unknown algorithm.
     public init(spki: [UInt8]) throws(CryptoError) {
+        if let known = PublicKeyCache[spki] {
+            self = known
+            return
+        }
         try self.init(handle: KeyHandle(spki: spki), spki: spki)
+        PublicKeyCache.insert(self)
     }
 
     /// An RSA key from its numbers, most significant byte first.
