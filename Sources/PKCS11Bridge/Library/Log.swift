@@ -12,8 +12,6 @@ package struct Log: Sendable {
         path = variable("TOKENKIT_DEBUG").flatMap { $0.isEmpty || $0 == "0" ? nil : $0 }
     }
 
-    package var isOn: Bool { path != nil }
-
     package func write(_ text: @autoclosure () -> String) {
         guard let path else { return }
         let line = "tokenkit-pkcs11[\(getpid())] \(Log.time()) \(text())\n"

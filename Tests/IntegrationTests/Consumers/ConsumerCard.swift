@@ -7,7 +7,7 @@ import VirtualCard
 
 /// A card with certificates of an authority, a home without anything in it, and the module: what a program is given that is
 /// to use the one through the other.
-final class ConsumerCard: Sendable {
+final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     let holder: DaemonWithCard
     let folder: TemporaryFolder
 
@@ -71,21 +71,6 @@ final class ConsumerCard: Sendable {
 
     // MARK: - Programs
 
-    func run(_ command: [String], _ variables: [String: String] = [:], input: String = "") throws -> ProgramResult {
-        try Program.run(command, environment: environment.merging(variables) { $1 }, input: Array(input.utf8))
-    }
-
-    /// Runs a program that has to succeed, and returns both its streams as text.
-    @discardableResult
-    func succeed(
-        _ command: [String], _ variables: [String: String] = [:], input: String = "",
-        at location: SourceLocation = #_sourceLocation
-    ) throws -> String {
-        let result = try run(command, variables, input: input)
-        #expect(result.status == 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
-        return result.description
-    }
-
     /// Runs a program that has to succeed, and returns what it put out, errors not among it.
     func output(
         of command: [String], _ variables: [String: String] = [:], at location: SourceLocation = #_sourceLocation
@@ -93,17 +78,6 @@ final class ConsumerCard: Sendable {
         let result = try run(command, variables)
         #expect(result.status == 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
         return result.text
-    }
-
-    /// Runs a program that has to fail of itself, and returns both its streams as text.
-    @discardableResult
-    func fail(
-        _ command: [String], _ variables: [String: String] = [:], input: String = "",
-        at location: SourceLocation = #_sourceLocation
-    ) throws -> String {
-        let result = try run(command, variables, input: input)
-        #expect(result.status > 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
-        return result.description
     }
 
     /// Starts a program that serves until the service is released.

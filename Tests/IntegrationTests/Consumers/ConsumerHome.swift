@@ -5,7 +5,7 @@ import VirtualCard
 
 /// What a program that uses the module finds on the machine of a person with a card: a card in the reader, with certificates
 /// of an authority that is known here, and a home.
-final class ConsumerHome: Sendable {
+final class ConsumerHome: ProgramsOfAConsumer, Sendable {
     let holder: DaemonWithCard
     let folder: TemporaryFolder
 
@@ -61,35 +61,6 @@ final class ConsumerHome: Sendable {
             "XDG_CACHE_HOME": "\(home)/.cache", "XDG_RUNTIME_DIR": folder.path("run"),
             "TOKENKIT_DEBUG": folder.path("calls"), "TOKENKIT_PKCS11_TOKENS": "cards",
         ]) { $1 }
-    }
-
-    /// Runs a program to its end, however that may be.
-    func run(
-        _ command: [String], _ variables: [String: String] = [:], input: String = ""
-    ) throws -> ProgramResult {
-        try Program.run(command, environment: environment.merging(variables) { $1 }, input: Array(input.utf8))
-    }
-
-    /// Runs a program that has to succeed, and returns both its streams as text.
-    @discardableResult
-    func succeed(
-        _ command: [String], _ variables: [String: String] = [:], input: String = "",
-        at location: SourceLocation = #_sourceLocation
-    ) throws -> String {
-        let result = try run(command, variables, input: input)
-        #expect(result.status == 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
-        return result.description
-    }
-
-    /// Runs a program that has to fail without crashing, and returns both its streams as text.
-    @discardableResult
-    func fail(
-        _ command: [String], _ variables: [String: String] = [:], input: String = "",
-        at location: SourceLocation = #_sourceLocation
-    ) throws -> String {
-        let result = try run(command, variables, input: input)
-        #expect(result.status > 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
-        return result.description
     }
 
     // MARK: - What the module did
