@@ -31,7 +31,8 @@ struct Handle: ~Copyable {
     /// A context that makes keys of an algorithm.
     init(making operation: String, of algorithm: String) throws(CryptoError) {
         try unsafe self.init(operation, failing: .unsupported, release: EVP_PKEY_CTX_free) { context in
-            unsafe EVP_PKEY_CTX_new_from_name(context, copenssl_identifier(algorithm), nil)
+            // What has no identifier is given back, and has to be there for both calls.
+            unsafe algorithm.withCString { unsafe EVP_PKEY_CTX_new_from_name(context, copenssl_identifier($0), nil) }
         }
     }
 
