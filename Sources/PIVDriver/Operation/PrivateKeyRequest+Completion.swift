@@ -24,7 +24,7 @@ extension PrivateKeyRequest {
                 return answer
             case .decryption(let algorithm, let ciphertext):
                 try requireLength(answer)
-                return try PrivateKeyRequest.unpad(answer, algorithm, ciphertext)
+                return try algorithm.plaintext(in: answer, ciphertext: ciphertext)
             case .agreement:
                 try requireLength(answer)
                 try PrivateKeyRequest.requireContribution(answer)
@@ -46,16 +46,6 @@ extension PrivateKeyRequest {
     private func require(_ isRight: Bool) throws(CryptoError) {
         guard isRight else {
             throw CryptoError(.invalidKey, "the signature does not verify with the certificate's key")
-        }
-    }
-
-    private static func unpad(
-        _ block: consuming Secret, _ algorithm: TokenOperation.DecryptionAlgorithm, _ ciphertext: [UInt8]
-    ) throws(CryptoError) -> Secret {
-        switch algorithm {
-        case .rsaRaw: return block
-        case .rsaPKCS1: return try RSAPadding.removePKCS1Decryption(block, ciphertext: ciphertext)
-        case .rsaOAEP(let digest): return try RSAPadding.removeOAEP(block, algorithm: digest, mgf1: digest)
         }
     }
 

@@ -10,7 +10,8 @@ extension PrivateKeyRequest {
         switch (signature, key.algorithm) {
         case (.rsaRaw, .rsa(let bits)), (.rsaPKCS1, .rsa(let bits)), (.rsaPKCS1Unprefixed, .rsa(let bits)),
             (.rsaPSS, .rsa(let bits)):
-            let block = try rsaBlock(input, signature, bits: bits)
+            let block: [UInt8]
+            do { block = try signature.rsaBlock(of: input, bits: bits) } catch { throw TokenError(error, "padding") }
             return try rsa(block, bits: bits, publicKey, .rsaSignature(of: block, publicKey))
         case (.ecdsa, .ecP256), (.ecdsa, .ecP384):
             guard !quirks.has(.hashesOnCard) else {
@@ -46,28 +47,6 @@ extension PrivateKeyRequest {
         else { throw TokenError(.invalidArgument, "the input has to be as long as the modulus, and smaller") }
         return PrivateKeyRequest(
             algorithm, 0x81, block, answerLength: block.count, isConfidential: isConfidential, completion)
-    }
-
-    private static func rsaBlock(
-        _ input: [UInt8], _ signature: TokenOperation.SignatureAlgorithm, bits: Int
-    ) throws(TokenError) -> [UInt8] {
-        let keyBytes = (bits + 7) / 8
-        do throws(CryptoError) {
-            switch signature {
-            case .rsaPKCS1(let digest):
-                return try RSAPadding.pkcs1Signature(digest: input, algorithm: digest, keyBytes: keyBytes)
-            case .rsaPKCS1Unprefixed:
-                return try RSAPadding.pkcs1Raw(input, keyBytes: keyBytes)
-            case .rsaPSS(let digest, let saltLength):
-                guard (0..<keyBytes).contains(saltLength) else { throw CryptoError(.invalidLength, "PSS salt") }
-                return try RSAPadding.pss(
-                    digest: input, algorithm: digest, mgf1: digest, salt: RandomBytes.make(count: saltLength),
-                    keyBits: bits)
-            default: return input
-            }
-        } catch {
-            throw TokenError(error, "padding")
-        }
     }
 
     /// ECDSA takes as many bits as the curve's order has (FIPS 186-5 §6.4.1); cards want all of them.
