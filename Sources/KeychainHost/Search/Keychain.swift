@@ -14,6 +14,9 @@ public protocol Keychain: Sendable {
     /// Whether it is the keychain that items give as theirs.
     func isIdentified(by identifier: KeychainIdentifier) -> Bool
 
+    /// The keychain that items give as theirs, where several are one member of the search list; itself for all others.
+    func part(identifiedBy identifier: KeychainIdentifier) -> (any Keychain)?
+
     /// The items that the query finds, in the keychain's own order. Nobody is asked anything for it.
     ///
     /// A keychain whose card is out has no items; one that cannot be read throws.
@@ -85,6 +88,10 @@ public protocol Keychain: Sendable {
 }
 
 extension Keychain {
+    public func part(identifiedBy identifier: KeychainIdentifier) -> (any Keychain)? {
+        isIdentified(by: identifier) ? self : nil
+    }
+
     /// Adds an item that asks for nothing.
     @discardableResult
     public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item {

@@ -14,6 +14,7 @@ public final class ProcessKeychains: Sendable {
     private let drivers: [any TokenDriver]
     /// Why nobody knows which cards are to be left alone, so that all are.
     private let driversFailure: KeychainError?
+    private let modules: [any TokenModule]
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
     private let state = Mutex(State())
@@ -28,16 +29,19 @@ public final class ProcessKeychains: Sendable {
     ///   - trace: who is told each command to a card, and its answer.
     ///   - drivers: for cards, with where they may remember what they read. Those that the user has disabled are not used;
     ///     without any, all readers are left alone.
+    ///   - modules: where tokens come from beside.
     ///   - readers: those to look for cards in.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
         trace: (any CardTrace)? = nil,
         drivers: (TokenCaches) -> [any TokenDriver] = { _ in [] },
+        modules: [any TokenModule] = [],
         readers: @escaping @Sendable () throws(CardError) -> [any CardReader] = { () throws(CardError) in
             try PCSCReader.all()
         }
     ) {
         self.preferences = preferences
+        self.modules = modules
         self.readers = readers
         self.trace = trace
         let all = drivers(TokenCaches(in: preferences.directories, recalls: recalls))
@@ -63,6 +67,13 @@ public final class ProcessKeychains: Sendable {
         if cards {
             let tokens = tokens()
             (present.tokens, present.failures) = (tokens.found, tokens.failures)
+            present.modules = modules.map { module in
+                ModuleKeychain(module) { reader in
+                    tokens.found.contains { token in
+                        ModuleSlot.isReader(reader, token.name) && (try? token.identity()) ?? nil != nil
+                    }
+                }
+            }
         }
         guard locals else { return present }
         for path in paths { present.locals.append(try keychain(at: path)) }
@@ -171,12 +182,14 @@ public struct PresentKeychains: Sendable {
     public let process: ProcessKeychains
     /// A keychain for each reader, in their order.
     public var tokens: [TokenKeychain] = []
+    /// Modules of other makers, each with its tokens.
+    public var modules: [ModuleKeychain] = []
     /// The files, in the order of the search list.
     public var locals: [LocalKeychain] = []
     /// Why others are missing; they hide nothing else.
     public var failures: [SearchList.Failure] = []
 
-    public var searchList: SearchList { SearchList(tokens: tokens, locals: locals, failures: failures) }
+    public var searchList: SearchList { SearchList(tokens: tokens + modules, locals: locals, failures: failures) }
 
     /// What a client works with that adds to the default keychain, and knows the cards that are not in.
     public func session(authentication: AuthenticationContext = AuthenticationContext()) -> KeychainSession {

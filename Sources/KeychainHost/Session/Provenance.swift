@@ -6,6 +6,8 @@ public struct Provenance: Sendable, Hashable {
     public let keychain: String
     /// What the item gives as its keychain.
     public let identifier: KeychainIdentifier
+    /// Modules through which the card can be used as well, be they asked for it or not.
+    public let otherLocations: [String]
     /// The token it is on.
     public let tokenID: String?
     /// Its object on the token: `9A`.
@@ -26,9 +28,14 @@ extension KeychainSession {
     }
 
     static func provenance(of item: Item, in members: [any Keychain]) -> Provenance? {
-        guard let keychain = members.first(where: { $0.isIdentified(by: item.keychain) }) else { return nil }
+        let parts = members.lazy.compactMap { $0.part(identifiedBy: item.keychain) }
+        guard let keychain = parts.first else { return nil }
+        let others = members.compactMap { $0 as? ModuleKeychain }.filter { module in
+            ((try? module.sharedReaders()) ?? []).contains { ModuleSlot.isReader($0, keychain.name) }
+        }
         return Provenance(
-            keychain: keychain.name, identifier: item.keychain, tokenID: item.reference.tokenID,
+            keychain: keychain.name, identifier: item.keychain, otherLocations: others.map(\.name),
+            tokenID: item.reference.tokenID,
             slot: item.reference.tokenObject, isReadOnly: keychain.isReadOnly, isLocked: keychain.isLocked,
             triesLeft: keychain.triesLeft())
     }
@@ -41,6 +48,7 @@ extension Provenance {
             "keychain": .string(keychain), "identifier": .string(identifier.rawValue), "readOnly": .bool(isReadOnly),
             "locked": .bool(isLocked),
         ]
+        if !otherLocations.isEmpty { dictionary["otherLocations"] = .array(otherLocations.map { .string($0) }) }
         dictionary["token"] = tokenID.map { .string($0) }
         dictionary["slot"] = slot.map { .string($0) }
         dictionary["triesLeft"] = triesLeft.map { .number(Int64($0)) }

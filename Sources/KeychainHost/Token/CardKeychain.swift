@@ -12,7 +12,10 @@ extension CardKeychain {
 
     public func plan(for query: Query) -> [String] { [] }
 
-    public func reasonToSkip(_ query: Query) -> String? {
+    public func reasonToSkip(_ query: Query) -> String? { cardReasonToSkip(query) }
+
+    /// What holds for all keychains that are cards.
+    func cardReasonToSkip(_ query: Query) -> String? {
         if query.itemClass.isPassword { return "a token has no \(query.itemClass.noun)" }
         if let reference = query.reference, reference.tokenID == nil { return "the reference is to a local item" }
         if let keychains = query.keychains, keychains.allSatisfy(\.isLocal) {

@@ -1,0 +1,79 @@
+public import TokenKit
+
+/// The tokens of a module of another maker, as a read-only keychain.
+///
+/// The module is asked when a query may find something in it, and not before. A card that a driver of this program reads by
+/// itself is left to that.
+public struct ModuleKeychain: CardKeychain {
+    public let module: any TokenModule
+
+    /// Whether a card in a reader of that name is read without the module.
+    private let isReadOtherwise: @Sendable (String) -> Bool
+
+    public init(
+        _ module: any TokenModule, isReadOtherwise: @escaping @Sendable (String) -> Bool = { _ in false }
+    ) {
+        self.module = module
+        self.isReadOtherwise = isReadOtherwise
+    }
+
+    public var name: String { module.name }
+
+    /// Each token as a keychain of its own.
+    public func tokens() throws(KeychainError) -> [TokenKeychain] {
+        try slots().filter { !isReadOtherwise($0.reader) }.map { TokenKeychain($0.slot) }
+    }
+
+    /// The readers whose cards both the module and a driver of this program read.
+    public func sharedReaders() throws(KeychainError) -> [String] {
+        try slots().map(\.reader).filter(isReadOtherwise)
+    }
+
+    private func slots() throws(KeychainError) -> [ModuleSlot] {
+        do { return try module.tokens() } catch { throw KeychainError(error) }
+    }
+
+    public func items(matching query: Query) throws(KeychainError) -> SearchResult {
+        guard query.itemClass != .identity, reasonToSkip(query) == nil else { return SearchResult() }
+        var result = SearchResult()
+        for token in try tokens() {
+            let found = try token.items(matching: query)
+            result.items += found.items
+            result.damaged += found.damaged
+        }
+        if let count = query.limit.count { result.items = Array(result.items.prefix(count)) }
+        return result
+    }
+
+    public func reasonToSkip(_ query: Query) -> String? {
+        if let reason = cardReasonToSkip(query) { return reason }
+        if let token = query.reference?.tokenID, !isOfModules(token) { return "the reference is to a card" }
+        if let keychains = query.keychains, !keychains.contains(where: { isOfModules($0.rawValue) }) {
+            return "the query is about other keychains"
+        }
+        return nil
+    }
+
+    private func isOfModules(_ token: String) -> Bool { token.hasPrefix(module.driver + ":") }
+
+    public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
+        if case .reference(let reference) = selector {
+            guard let token = reference.tokenID, isOfModules(token) else { return [] }
+        }
+        var keys: [any KeychainKey] = []
+        for token in try tokens() { keys += try token.keys(selector) }
+        return keys
+    }
+
+    public func part(identifiedBy identifier: KeychainIdentifier) -> (any Keychain)? {
+        guard isOfModules(identifier.rawValue) else { return nil }
+        return (try? tokens())?.first { $0.isIdentified(by: identifier) }
+    }
+
+    public func isIdentified(by identifier: KeychainIdentifier) -> Bool { part(identifiedBy: identifier) != nil }
+
+    /// Each token has its own.
+    public func triesLeft() -> Int? { nil }
+
+    public var status: KeychainStatus { .readable }
+}

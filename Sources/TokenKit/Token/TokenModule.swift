@@ -1,0 +1,31 @@
+/// Where tokens come from that are in no reader of this program's: a module of another maker's.
+public protocol TokenModule: AnyObject, Sendable {
+    /// What people know it by.
+    var name: String { get }
+
+    /// The first part of its tokens' ``TokenID``.
+    var driver: String { get }
+
+    /// The tokens that are there at the moment. Each has the same ``TokenSlot`` for as long as it stays.
+    ///
+    /// - Throws: ``TokenError`` where the module does not answer, or cannot be used.
+    func tokens() throws(TokenError) -> [ModuleSlot]
+}
+
+/// A slot of a module, with a token in it.
+public struct ModuleSlot: Sendable {
+    /// What the module calls the slot; for one that is a reader of the PC/SC service, that reader's name.
+    public let reader: String
+    public let slot: TokenSlot
+
+    /// Whether a module means the reader of that name: it has no more than 64 bytes for it (`CK_SLOT_INFO`).
+    public static func isReader(_ description: String, _ name: String) -> Bool {
+        guard name.utf8.count > 64 else { return description == name }
+        return description.utf8.count > 60 && name.utf8.starts(with: description.utf8)
+    }
+
+    public init(reader: String, slot: TokenSlot) {
+        self.reader = reader
+        self.slot = slot
+    }
+}
