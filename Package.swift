@@ -60,6 +60,9 @@ let package = Package(
         .target(name: "TokenKit", dependencies: ["CPCSC"], swiftSettings: strict),
         .target(name: "SystemCrypto", dependencies: ["TokenKit", "COpenSSL"], swiftSettings: strict),
         .target(name: "PIVDriver", dependencies: ["TokenKit", "SystemCrypto", "CZlib"], swiftSettings: strict),
+        .target(
+            name: "PKCS11Driver", dependencies: ["TokenKit", "SystemCrypto", "CCryptoki", "CLinux"],
+            swiftSettings: strict),
         .target(name: "VirtualCard", dependencies: ["TokenKit", "SystemCrypto"], swiftSettings: strict),
         .target(
             name: "KeychainHost", dependencies: ["TokenKit", "SystemCrypto", "CSQLite", "CLinux"],
@@ -85,7 +88,9 @@ let package = Package(
             linkerSettings: [.unsafeFlags(loadable("Sources/PKCS11Module/exports.map", name: "libtokenkit-pkcs11.so"))]),
         .executableTarget(
             name: "tokenctl",
-            dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "VirtualCard", "KeychainHost", argumentParser],
+            dependencies: [
+                "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "VirtualCard", "KeychainHost", argumentParser,
+            ],
             swiftSettings: strict),
 
         .target(
@@ -98,6 +103,10 @@ let package = Package(
             name: "VirtualCardTests", dependencies: ["VirtualCard", "SystemCrypto", "TestSupport"], swiftSettings: test),
         .testTarget(
             name: "PIVDriverTests", dependencies: ["PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport"],
+            swiftSettings: test),
+        .testTarget(
+            name: "PKCS11DriverTests",
+            dependencies: ["PKCS11Driver", "KeychainHost", "SystemCrypto", "CCryptoki", "TestSupport", "tokenctl"],
             swiftSettings: test),
         .executableTarget(
             name: "KeychainWriter", dependencies: ["KeychainHost", "SystemCrypto", "TokenKit", "CSQLite"],

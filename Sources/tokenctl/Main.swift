@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import PKCS11Driver
 
 @main
 enum Main {
@@ -9,6 +10,10 @@ enum Main {
         occupyStandardStreams()
         forbidCoreDumps()
         guard hasTextOnly() else { exit(1) }
+        if let module = Modules.toServe(CommandLine.arguments) {
+            ModuleWorker.run(module)
+            exit(0)
+        }
         exit(CommandLineInterpreter.run(Array(CommandLine.arguments.dropFirst())))
     }
 
@@ -60,7 +65,7 @@ struct Tokenctl: ParsableCommand {
             CommandGroup(
                 name: "Keychains",
                 subcommands: [
-                    ListKeychains.self, DefaultKeychain.self, LoginKeychain.self, CreateKeychain.self,
+                    ListKeychains.self, ListModules.self, DefaultKeychain.self, LoginKeychain.self, CreateKeychain.self,
                     DeleteKeychain.self, UnlockKeychain.self, LockKeychain.self, SetKeychainPassword.self,
                     SetKeychainSettings.self, ShowKeychainInfo.self,
                     BackupKeychain.self, RestoreKeychain.self, BindKeychain.self, UnbindKeychain.self,

@@ -1,4 +1,5 @@
 internal import KeychainHost
+internal import PKCS11Driver
 internal import TokenKit
 
 /// The keychain that a command is about: a file, or a card by its id.
@@ -13,7 +14,7 @@ enum NamedKeychain {
             return
         }
         let session = try Session(cards, locals: false)
-        let matches = session.reporting(session.eachCard { token, identity in (token, identity.id) })
+        let matches = session.reporting(session.eachToken { token, identity in (token, identity.id) })
         guard let match = matches.first(where: { $0.1 == id }) else {
             throw KeychainError(.noSuchKeychain, "the card \(name) is not inserted", remedy: "insert it")
         }
@@ -22,7 +23,9 @@ enum NamedKeychain {
 
     /// The card that an argument names, if it does not name a file.
     static func tokenID(_ name: String) -> TokenID? {
-        guard let id = TokenID(name), CardDrivers.names.contains(id.driver) else { return nil }
+        guard let id = TokenID(name), (CardDrivers.names + [PKCS11Module.driver]).contains(id.driver) else {
+            return nil
+        }
         return id
     }
 }

@@ -29,6 +29,12 @@ struct CardOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Use only the reader whose name contains this.", valueName: "name"))
     var reader: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Use this PKCS#11 module, by its file or its name in p11-kit, instead of all that p11-kit has; for each.",
+            valueName: "module"))
+    var module: [String] = []
+
     @Flag(help: "Read certificates anew, and look for retired keys, where either was remembered.")
     var rescan = false
 

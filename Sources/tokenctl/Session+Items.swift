@@ -15,9 +15,9 @@ extension PresentKeychains {
     /// The same with these cards alone.
     func limited(to tokens: [TokenID]) -> Session {
         var session = self
-        session.tokens = self.tokens.filter { token in
-            ((try? token.identity()) ?? nil).map { tokens.contains($0.id) } ?? false
-        }
+        session.tokens = eachToken { token, identity in (token, identity.id) }.found
+            .compactMap { tokens.contains($0.1) ? $0.0 : nil }
+        session.modules = []
         return session
     }
 
@@ -36,10 +36,35 @@ extension PresentKeychains {
         return result
     }
 
+    /// What `body` makes of each card, and then of each token of a module.
+    func eachToken<Element>(
+        _ body: (TokenKeychain, TokenIdentity) -> Element
+    ) -> SearchList.Result<Element> {
+        var result = eachCard(body)
+        for module in modules {
+            do throws(KeychainError) {
+                for token in try module.tokens() {
+                    if let identity = try token.identity() { result.found.append(body(token, identity)) }
+                }
+            } catch {
+                result.failures.append(SearchList.Failure(keychain: module.name, error: error))
+            }
+        }
+        return result
+    }
+
+    /// The names of the modules that show the card as well.
+    func modules(thatShow token: TokenKeychain) -> [String] {
+        modules.filter { module in
+            ((try? module.sharedReaders()) ?? []).contains { ModuleSlot.isReader($0, token.name) }
+        }.map(\.name)
+    }
+
     /// The one card that is meant.
     func onlyCard() throws -> TokenKeychain {
         if let failure = failures.first { throw failure.error }
-        let present = try tokens.filter { try $0.identity() != nil }
+        var present = try tokens.filter { try $0.identity() != nil }
+        if present.isEmpty { present = try modules.flatMap { try $0.tokens() } }
         guard let first = present.first else {
             throw KeychainError(.noSuchKeychain, "no card that can be used is inserted", remedy: "insert one")
         }
@@ -57,7 +82,7 @@ struct KeychainNames {
 
     init(_ session: Session) {
         for keychain in session.locals { names[keychain.identifier.rawValue] = keychain.name }
-        for identity in session.eachCard({ $1 }).found { names[identity.id.description] = identity.label }
+        for identity in session.eachToken({ $1 }).found { names[identity.id.description] = identity.label }
     }
 
     subscript(item: Item) -> String { names[item.keychain.rawValue] ?? item.keychain.rawValue }

@@ -1,5 +1,6 @@
 internal import KeychainHost
 internal import PIVDriver
+internal import PKCS11Driver
 internal import TokenKit
 
 /// What a run of the command works with.
@@ -31,7 +32,7 @@ extension ProcessKeychains {
     convenience init(_ options: CardOptions? = nil) throws {
         self.init(
             .own, recalls: options?.rescan != true, trace: try options?.trace.map { try TraceFile(path: $0) },
-            drivers: CardDrivers.all,
+            drivers: CardDrivers.all, modules: try Modules.inUse(options),
             readers: { [part = options?.reader] () throws(CardError) in
                 try PCSCReader.all().filter { reader in part.map { reader.name.contains($0) } ?? true }
             })

@@ -63,3 +63,9 @@ long clinux_set_key_permissions(int32_t key, uint32_t permissions);
 
 // keyctl(2) with KEYCTL_REVOKE.
 long clinux_revoke_key(int32_t key);
+
+// POLLRDHUP, which libc has only for GNU's own programs: what poll(2) is asked for to learn that the other side is gone.
+static const short clinux_hangup = 0x2000;
+
+// waitid(2) for a child that stays there to be waited for: 1 with si_code and si_status, 0 while it runs, -errno.
+int clinux_peek_end(int32_t process, int32_t *code, int32_t *status);

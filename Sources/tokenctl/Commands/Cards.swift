@@ -17,12 +17,19 @@ struct ListSmartcards: ParsableCommand {
         let serialNumber: String?
         let version: String?
         let reader: String
-        var cells: [String] { [token, label, [model, version].compactMap { $0 }.joined(separator: " "), reader] }
+        /// Modules that the card can be used through as well.
+        let otherLocations: [String]?
+        var cells: [String] {
+            let places = ([reader] + (otherLocations ?? [])).joined(separator: ", ")
+            return [token, label, [model, version].compactMap { $0 }.joined(separator: " "), places]
+        }
     }
 
     func run() throws {
         let session = try Session(cards, locals: false)
-        let result = session.eachCard { token, identity in CardRow(identity, reader: token.name) }
+        let result = session.eachToken { token, identity in
+            CardRow(identity, reader: token.name, otherLocations: session.modules(thatShow: token))
+        }
         let rows = session.reporting(result)
         let isBroken = rows.isEmpty && !(session.failures + result.failures).isEmpty
         if rows.isEmpty, !isBroken, !output.json { printError("no card that can be used is inserted") }
@@ -32,10 +39,11 @@ struct ListSmartcards: ParsableCommand {
 }
 
 extension ListSmartcards.CardRow {
-    init(_ identity: TokenIdentity, reader: String) {
+    init(_ identity: TokenIdentity, reader: String, otherLocations: [String] = []) {
         self.init(
             token: identity.id.description, label: identity.label, model: identity.model,
-            serialNumber: identity.serialNumber, version: identity.version, reader: reader)
+            serialNumber: identity.serialNumber, version: identity.version, reader: reader,
+            otherLocations: otherLocations.isEmpty ? nil : otherLocations)
     }
 }
 

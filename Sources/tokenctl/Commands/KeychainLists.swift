@@ -63,12 +63,12 @@ struct ListKeychains: ParsableCommand {
         switch domain.domain {
         case nil:
             let session = try Session(cards)
-            var result = session.eachCard { _, identity in ListKeychains.row(identity) }
+            var result = session.eachToken { _, identity in ListKeychains.row(identity) }
             result.found += session.locals.map(ListKeychains.row)
             return session.reporting(result)
         case .dynamic:
             let session = try Session(cards, locals: false)
-            return session.reporting(session.eachCard { _, identity in ListKeychains.row(identity) })
+            return session.reporting(session.eachToken { _, identity in ListKeychains.row(identity) })
         case let domain?:
             return try KeychainPreferences.own.searchList(in: domain).map { path in
                 do throws(KeychainError) {

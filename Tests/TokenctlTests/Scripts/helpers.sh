@@ -54,3 +54,20 @@ dated() {
     openssl ca -batch -notext -config ca.cnf -selfsign -keyfile "$1.key" -in "$1.csr" -startdate "$2" -enddate "$3" \
         -out "$1.pem" 2>/dev/null
 }
+
+# with_softhsm COMMAND…: runs it where SoftHSM keeps its tokens in the folder.
+with_softhsm() { SOFTHSM2_CONF=$PWD/softhsm2.conf "$@"; }
+
+# softhsm_token LABEL: makes a token of SoftHSM, with a P-256 key 01 and its certificate; its PIN is 123456.
+softhsm_token() {
+    local module=/usr/lib/softhsm/libsofthsm2.so
+    mkdir -p softhsm
+    printf 'directories.tokendir = %s\nobjectstore.backend = file\nlog.level = ERROR\n' "$PWD/softhsm" >softhsm2.conf
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout soft.pem -out soft.crt \
+        -subj "/CN=Of $1" -addext basicConstraints=CA:FALSE -days 3000
+    openssl x509 -in soft.crt -outform DER -out soft.der
+    openssl pkcs8 -topk8 -nocrypt -in soft.pem -out soft.p8
+    with_softhsm softhsm2-util --init-token --free --label "$1" --pin 123456 --so-pin 12345678
+    with_softhsm softhsm2-util --import soft.p8 --token "$1" --label one --id 01 --pin 123456
+    with_softhsm pkcs11-tool --module $module --token-label "$1" --write-object soft.der --type cert --id 01 --label one
+} >/dev/null 2>&1

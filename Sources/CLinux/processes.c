@@ -1,0 +1,19 @@
+#define _GNU_SOURCE
+#include "clinux.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+_Static_assert(POLLRDHUP == 0x2000, "POLLRDHUP is another number here");
+
+int clinux_peek_end(int32_t process, int32_t *code, int32_t *status) {
+    siginfo_t information = {0};
+    if (waitid(P_PID, (id_t)process, &information, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return -errno;
+    if (information.si_pid != process)
+        return 0;
+    *code = information.si_code;
+    *status = information.si_status;
+    return 1;
+}

@@ -1,0 +1,175 @@
+internal import Glibc
+internal import TokenKit
+
+/// The modules that p11-kit has configured for this program. pkcs11.conf(5)
+///
+/// libp11-kit tells of none that it has not loaded into the process, which is what must not happen here; so its files are
+/// read: `NAME.module` of the user, of the system and of packages, where the first that has a field says it.
+public struct P11KitConfiguration: Sendable {
+    /// What the program is called in `enable-in` and `disable-in`.
+    private let program: String
+    private let folders: Folders
+
+    /// Where the files are.
+    public struct Folders: Hashable, Sendable {
+        /// `pkcs11.conf` and `modules` of whoever runs the program; nil for root, as with p11-kit itself.
+        public var user: String?
+        /// The same of the system.
+        public var system: String
+        /// `.module` files of packages.
+        public var packages: String
+        /// What a module's relative path is relative to.
+        public var modules: [String]
+
+        public init(user: String?, system: String, packages: String, modules: [String]) {
+            self.user = user
+            self.system = system
+            self.packages = packages
+            self.modules = modules
+        }
+
+        /// Where p11-kit has them on Linux.
+        ///
+        /// - Parameter configuration: `$XDG_CONFIG_HOME`.
+        public static func standard(configuration: String) -> Folders {
+            Folders(
+                user: geteuid() == 0 ? nil : configuration + "/pkcs11", system: "/etc/pkcs11",
+                packages: "/usr/share/p11-kit/modules",
+                modules: ["/usr/lib/\(architecture)/pkcs11", "/usr/lib64/pkcs11", "/usr/lib/pkcs11"])
+        }
+
+        /// Debian's name for it in paths.
+        private static var architecture: String {
+            #if arch(x86_64)
+                "x86_64-linux-gnu"
+            #elseif arch(arm64)
+                "aarch64-linux-gnu"
+            #else
+                "."
+            #endif
+        }
+    }
+
+    public init(program: String, folders: Folders) {
+        self.program = program
+        self.folders = folders
+    }
+
+    /// The modules, those of the highest priority first, then by name; and why others are left out.
+    public func modules() -> (modules: [ConfiguredModule], leftOut: [LeftOut]) {
+        var found: [(module: ConfiguredModule, priority: Int)] = []
+        var leftOut: [LeftOut] = []
+        for (name, fields) in files().sorted(by: { $0.key < $1.key }) {
+            if let reason = reasonToLeaveOut(fields) {
+                leftOut.append(LeftOut(name: name, reason: reason))
+                continue
+            }
+            guard let path = fields["module"].flatMap(path(of:)) else {
+                leftOut.append(LeftOut(name: name, reason: "its file \(fields["module"] ?? "") is not there"))
+                continue
+            }
+            let module = ConfiguredModule(name: name, path: path)
+            if !module.isOurs { found.append((module, fields["priority"].flatMap { Int($0) } ?? 0)) }
+        }
+        let sorted = found.sorted { ($1.priority, $0.module.name) < ($0.priority, $1.module.name) }
+        return (sorted.map(\.module), leftOut)
+    }
+
+    /// A module that p11-kit knows and this program does not use.
+    public struct LeftOut: Hashable, Sendable {
+        public let name: String
+        public let reason: String
+    }
+
+    private func reasonToLeaveOut(_ fields: [String: String]) -> String? {
+        func names(_ field: String) -> [Substring] {
+            (fields[field] ?? "").split { $0 == "," || $0 == " " || $0 == "\t" }
+        }
+        if fields["enable-in"] != nil, !names("enable-in").contains(Substring(program)) {
+            return "it is enabled in other programs only"
+        }
+        if names("disable-in").contains(Substring(program)) { return "it is disabled in \(program)" }
+        if fields["trust-policy"] == "yes" { return "it holds the system's authorities, not somebody's keys" }
+        if fields["remote"] != nil {
+            return "it is somewhere else (remote:); name p11-kit-proxy.so by its path to use it"
+        }
+        return fields["module"] == nil ? "it names no module" : nil
+    }
+
+    private func path(of module: String) -> String? {
+        if module.hasPrefix("/") { return unsafe access(module, R_OK) == 0 ? module : nil }
+        return folders.modules.map { "\($0)/\(module)" }.first { unsafe access($0, R_OK) == 0 }
+    }
+
+    // MARK: Files
+
+    /// The fields of each module by its name.
+    private func files() -> [String: [String: String]] {
+        var user = "merge"
+        if let mode = P11KitConfiguration.fields(of: folders.system + "/pkcs11.conf")?["user-config"] { user = mode }
+        guard let own = folders.user, user != "none" else { return modules(in: shared) }
+        if user != "only", let mode = P11KitConfiguration.fields(of: own + "/pkcs11.conf")?["user-config"] {
+            user = mode
+        }
+        switch user {
+        case "none": return modules(in: shared)
+        case "only": return modules(in: [own + "/modules"])
+        default: return modules(in: [own + "/modules"] + shared)
+        }
+    }
+
+    private var shared: [String] { [folders.system + "/modules", folders.packages] }
+
+    private func modules(in folders: [String]) -> [String: [String: String]] {
+        var modules: [String: [String: String]] = [:]
+        for folder in folders {
+            for file in P11KitConfiguration.names(in: folder) where file.hasSuffix(".module") && !file.hasPrefix(".") {
+                guard let fields = P11KitConfiguration.fields(of: "\(folder)/\(file)") else { continue }
+                modules[String(file.dropLast(7)), default: [:]].merge(fields) { first, _ in first }
+            }
+        }
+        return modules
+    }
+
+    /// Lines `name: value`; a line that begins with `#` is a remark. Nil for a file that cannot be read.
+    static func fields(of path: String) -> [String: String]? {
+        guard let text = content(of: path) else { return nil }
+        var fields: [String: String] = [:]
+        for line in text.split(whereSeparator: \.isNewline) {
+            let line = line.drop { $0 == " " || $0 == "\t" }
+            guard !line.hasPrefix("#"), let colon = line.firstIndex(of: ":") else { continue }
+            fields[trimmed(line[..<colon])] = trimmed(line[line.index(after: colon)...])
+        }
+        return fields
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
+        return String(String(text.drop(while: isBlank)).reversed().drop(while: isBlank).reversed())
+    }
+
+    private static func names(in folder: String) -> [String] {
+        guard let directory = unsafe opendir(folder) else { return [] }
+        defer { unsafe closedir(directory) }
+        var names: [String] = []
+        while let entry = unsafe readdir(directory) {
+            names.append(
+                unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                    unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+                })
+        }
+        return names
+    }
+
+    private static func content(of path: String) -> String? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: maximumLength)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        return count >= 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
+    }
+
+    /// Bytes; what comes after them is not read.
+    private static let maximumLength = 64 << 10
+}

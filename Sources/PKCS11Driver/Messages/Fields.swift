@@ -1,0 +1,73 @@
+/// A message that does not hold what its kind of message holds.
+struct MalformedMessage: Error {}
+
+/// A value that goes over the socket between host and worker, as fields one after the other.
+///
+/// Numbers have eight bytes, most significant first; a string of bytes has its length before it.
+protocol MessageField {
+    func write(to fields: inout FieldWriter)
+    init(from fields: inout FieldReader) throws(MalformedMessage)
+}
+
+struct FieldWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func write(_ byte: UInt8) { bytes.append(byte) }
+
+    mutating func write(_ number: UInt64) {
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+
+    mutating func write(_ string: [UInt8]) {
+        write(UInt64(string.count))
+        bytes += string
+    }
+
+    mutating func write(_ text: String) { write(Array(text.utf8)) }
+
+    mutating func write(_ values: [some MessageField]) {
+        write(UInt64(values.count))
+        for value in values { value.write(to: &self) }
+    }
+}
+
+struct FieldReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+    mutating func byte() throws(MalformedMessage) -> UInt8 {
+        guard let byte = rest.popFirst() else { throw MalformedMessage() }
+        return byte
+    }
+
+    mutating func number() throws(MalformedMessage) -> UInt64 {
+        guard rest.count >= 8 else { throw MalformedMessage() }
+        defer { rest = rest.dropFirst(8) }
+        return rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    mutating func string() throws(MalformedMessage) -> [UInt8] {
+        guard let count = Int(exactly: try number()), count <= rest.count else { throw MalformedMessage() }
+        defer { rest = rest.dropFirst(count) }
+        return Array(rest.prefix(count))
+    }
+
+    /// Bytes that are no UTF-8 are replaced: they are for people to read.
+    mutating func text() throws(MalformedMessage) -> String {
+        String(decoding: try string(), as: UTF8.self)
+    }
+
+    mutating func values<Value: MessageField>(_ kind: Value.Type = Value.self) throws(MalformedMessage) -> [Value] {
+        var values: [Value] = []
+        for _ in 0..<(try number()) { values.append(try Value(from: &self)) }
+        return values
+    }
+
+    /// What has been read is all there is.
+    func finish() throws(MalformedMessage) {
+        guard rest.isEmpty else { throw MalformedMessage() }
+    }
+}

@@ -1,0 +1,127 @@
+internal import Glibc
+internal import TokenKit
+
+/// What goes over the socket at once: fields, and a secret that no other memory holds.
+struct Message: ~Copyable {
+    let fields: [UInt8]
+    let secret: Secret
+
+    consuming func takeSecret() -> Secret { secret }
+}
+
+/// One end of the socket between a host and its worker.
+///
+///     length of the fields (4) · length of the secret (4) · fields · secret
+struct MessageSocket {
+    let descriptor: Int32
+
+    enum Failure: Error {
+        /// The other side is gone.
+        case ended
+        /// It did nothing in time.
+        case late
+        /// It sent what is no message.
+        case malformed
+    }
+
+    static let maximumFields = 16 << 20
+    static let maximumSecret = 64 << 10
+    private static let headerLength = 8
+
+    /// - Parameter deadline: until when the other side may take to read; nil for ever.
+    func send(
+        _ fields: [UInt8], _ secret: borrowing Secret, by deadline: ContinuousClock.Instant?
+    ) throws(Failure) {
+        guard fields.count <= MessageSocket.maximumFields, secret.count <= MessageSocket.maximumSecret else {
+            throw .malformed
+        }
+        try write((MessageSocket.encoded(fields.count) + MessageSocket.encoded(secret.count) + fields).span, deadline)
+        try write(secret.bytes, deadline)
+    }
+
+    /// - Parameter deadline: until when the whole message has to be there; nil for ever.
+    func receive(by deadline: ContinuousClock.Instant?) throws(Failure) -> Message {
+        let header = try read(MessageSocket.headerLength, deadline)
+        let count = MessageSocket.decoded(header.prefix(4))
+        let secretCount = MessageSocket.decoded(header.suffix(4))
+        guard count <= MessageSocket.maximumFields, secretCount <= MessageSocket.maximumSecret else { throw .malformed }
+        let fields = try read(count, deadline)
+        let secret = try Secret(capacity: secretCount) { (output) throws(Failure) in
+            var part = [UInt8](repeating: 0, count: min(secretCount, 256))
+            defer { part.wipe() }
+            while output.count < secretCount {
+                let count = try read(into: &part, upTo: secretCount - output.count, deadline)
+                for index in 0..<count { output.append(part[index]) }
+            }
+        }
+        return Message(fields: fields, secret: secret)
+    }
+
+    private static func encoded(_ length: Int) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) }
+    }
+
+    private static func decoded(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
+
+    // MARK: Bytes
+
+    private func write(_ bytes: Span<UInt8>, _ deadline: ContinuousClock.Instant?) throws(Failure) {
+        var sent = 0
+        while sent < bytes.count {
+            try wait(for: POLLOUT, deadline)
+            let count = unsafe bytes.withUnsafeBufferPointer { buffer in
+                unsafe Glibc.send(
+                    descriptor, buffer.baseAddress.map { unsafe $0 + sent }, buffer.count - sent,
+                    Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            }
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count > 0 else { throw .ended }
+            sent += count
+        }
+    }
+
+    private func read(_ count: Int, _ deadline: ContinuousClock.Instant?) throws(Failure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: min(count, 64 << 10))
+        while bytes.count < count {
+            let count = try read(into: &part, upTo: count - bytes.count, deadline)
+            bytes += part.prefix(count)
+        }
+        return bytes
+    }
+
+    private func read(
+        into part: inout [UInt8], upTo limit: Int, _ deadline: ContinuousClock.Instant?
+    ) throws(Failure) -> Int {
+        while true {
+            try wait(for: POLLIN, deadline)
+            let count = unsafe part.withUnsafeMutableBytes {
+                unsafe recv(descriptor, $0.baseAddress, min($0.count, limit), Int32(MSG_DONTWAIT))
+            }
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count > 0 else { throw .ended }
+            return count
+        }
+    }
+
+    private func wait(for events: Int32, _ deadline: ContinuousClock.Instant?) throws(Failure) {
+        var watched = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)
+        while true {
+            let left = deadline.map { ContinuousClock.now.duration(to: $0).wholeMilliseconds } ?? -1
+            if deadline != nil, left <= 0 { throw .late }
+            let count = unsafe poll(&watched, 1, left)
+            if count > 0 { return }
+            guard count == 0 || errno == EINTR else { throw .ended }
+        }
+    }
+}
+
+extension Duration {
+    /// Rounded up, and as long as `poll` can wait.
+    fileprivate var wholeMilliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < 1_000_000 else { return 1_000_000_000 }
+        return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}

@@ -1,0 +1,97 @@
+/// A token as its module describes it (`CK_SLOT_INFO`, `CK_TOKEN_INFO`), without the blanks that fill the fields.
+struct ModuleTokenInfo: Hashable {
+    let slot: UInt64
+    let slotDescription: String
+    let label: String
+    let manufacturer: String
+    let model: String
+    let serialNumber: String
+    let flags: UInt64
+    let minimumPINLength: UInt64
+    let maximumPINLength: UInt64
+    let firmware: String
+}
+
+/// An object on a token; empty where it lacks an attribute.
+struct ModuleObject: Hashable {
+    var objectClass: UInt64
+    var id: [UInt8] = []
+    var label: [UInt8] = []
+    /// A certificate's DER.
+    var value: [UInt8] = []
+    var keyType: UInt64 = 0
+    var modulus: [UInt8] = []
+    var exponent: [UInt8] = []
+    var parameters: [UInt8] = []
+    var point: [UInt8] = []
+    /// A DER `SubjectPublicKeyInfo`.
+    var publicKeyInfo: [UInt8] = []
+    var uses: Uses = []
+
+    struct Uses: OptionSet, Hashable {
+        let rawValue: UInt8
+        static let sign = Uses(rawValue: 1)
+        static let decrypt = Uses(rawValue: 2)
+        static let derive = Uses(rawValue: 4)
+        static let alwaysAuthenticate = Uses(rawValue: 8)
+    }
+}
+
+/// Why the module did not do what it was asked.
+struct ModuleFailure: Error, Hashable {
+    /// What the module returned; 0 where it was not asked.
+    let code: UInt64
+    /// Which of its functions it was, or what was found to be wrong.
+    let what: String
+}
+
+extension ModuleTokenInfo: MessageField {
+    func write(to fields: inout FieldWriter) {
+        fields.write(slot)
+        for text in [slotDescription, label, manufacturer, model, serialNumber] { fields.write(text) }
+        for number in [flags, minimumPINLength, maximumPINLength] { fields.write(number) }
+        fields.write(firmware)
+    }
+
+    init(from fields: inout FieldReader) throws(MalformedMessage) {
+        self.init(
+            slot: try fields.number(), slotDescription: try fields.text(), label: try fields.text(),
+            manufacturer: try fields.text(), model: try fields.text(), serialNumber: try fields.text(),
+            flags: try fields.number(), minimumPINLength: try fields.number(), maximumPINLength: try fields.number(),
+            firmware: try fields.text())
+    }
+}
+
+extension ModuleObject: MessageField {
+    func write(to fields: inout FieldWriter) {
+        fields.write(objectClass)
+        fields.write(keyType)
+        fields.write(uses.rawValue)
+        for value in [id, label, value, modulus, exponent, parameters, point, publicKeyInfo] { fields.write(value) }
+    }
+
+    init(from fields: inout FieldReader) throws(MalformedMessage) {
+        objectClass = try fields.number()
+        keyType = try fields.number()
+        uses = Uses(rawValue: try fields.byte())
+        id = try fields.string()
+        label = try fields.string()
+        value = try fields.string()
+        modulus = try fields.string()
+        exponent = try fields.string()
+        parameters = try fields.string()
+        point = try fields.string()
+        publicKeyInfo = try fields.string()
+    }
+}
+
+extension ModuleFailure: MessageField {
+    func write(to fields: inout FieldWriter) {
+        fields.write(code)
+        fields.write(what)
+    }
+
+    init(from fields: inout FieldReader) throws(MalformedMessage) {
+        self.init(code: try fields.number(), what: try fields.text())
+    }
+}

@@ -1,0 +1,88 @@
+/// What a host asks of a worker. A PIN goes beside it, in memory that is wiped.
+enum ModuleRequest: Hashable {
+    /// The tokens that are there: `[ModuleTokenInfo]`.
+    case tokens
+    /// One of them, if it still is there: `ModuleTokenInfo`.
+    case token(slot: UInt64)
+    /// What can be seen on a token, which is more once somebody has logged in: `[ModuleObject]`.
+    case objects(slot: UInt64)
+    /// Presents the PIN, or lets the token ask for it by itself where there is none.
+    case logIn(slot: UInt64)
+    case logOut(slot: UInt64)
+    /// Uses a key, after presenting the PIN if there is one. What comes of it is the answer's secret.
+    case perform(slot: UInt64, KeyUse)
+}
+
+/// What a key is to do, in the words of PKCS #11.
+struct KeyUse: Hashable {
+    enum Kind: UInt8 {
+        case sign, decrypt, derive
+    }
+
+    let kind: Kind
+    /// The key's `CKA_ID`, or its `CKA_LABEL` where it has none.
+    let id: [UInt8]
+    let label: [UInt8]
+    let mechanism: UInt64
+    /// What is signed or decrypted, or the other side's public key.
+    let input: [UInt8]
+    /// Bytes of a derived secret.
+    var length: UInt64 = 0
+}
+
+extension ModuleRequest: MessageField {
+    func write(to fields: inout FieldWriter) {
+        switch self {
+        case .tokens: fields.write(UInt8(1))
+        case .token(let slot): fields.write(2, slot)
+        case .objects(let slot): fields.write(3, slot)
+        case .logIn(let slot): fields.write(4, slot)
+        case .logOut(let slot): fields.write(5, slot)
+        case .perform(let slot, let use):
+            fields.write(6, slot)
+            use.write(to: &fields)
+        }
+    }
+
+    init(from fields: inout FieldReader) throws(MalformedMessage) {
+        let kind = try fields.byte()
+        guard kind != 1 else {
+            self = .tokens
+            return
+        }
+        let slot = try fields.number()
+        switch kind {
+        case 2: self = .token(slot: slot)
+        case 3: self = .objects(slot: slot)
+        case 4: self = .logIn(slot: slot)
+        case 5: self = .logOut(slot: slot)
+        case 6: self = .perform(slot: slot, try KeyUse(from: &fields))
+        default: throw MalformedMessage()
+        }
+    }
+}
+
+extension FieldWriter {
+    fileprivate mutating func write(_ kind: UInt8, _ slot: UInt64) {
+        write(kind)
+        write(slot)
+    }
+}
+
+extension KeyUse: MessageField {
+    func write(to fields: inout FieldWriter) {
+        fields.write(kind.rawValue)
+        fields.write(id)
+        fields.write(label)
+        fields.write(mechanism)
+        fields.write(input)
+        fields.write(length)
+    }
+
+    init(from fields: inout FieldReader) throws(MalformedMessage) {
+        guard let kind = Kind(rawValue: try fields.byte()) else { throw MalformedMessage() }
+        self.init(
+            kind: kind, id: try fields.string(), label: try fields.string(), mechanism: try fields.number(),
+            input: try fields.string(), length: try fields.number())
+    }
+}

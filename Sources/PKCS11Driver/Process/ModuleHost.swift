@@ -1,0 +1,176 @@
+internal import CCryptoki
+internal import Synchronization
+internal import TokenKit
+
+/// The way to a module: its worker, started when it is first asked, and again after it ended.
+final class ModuleHost: Sendable {
+    let name: String
+    private let path: String
+    private let program: WorkerProgram
+    private let patience: WorkerPatience
+    private let state = Mutex(State())
+
+    private struct State {
+        var worker: WorkerProcess?
+        /// Which run of the worker it is. What one was told, a PIN above all, the next does not know.
+        var run = 0
+        /// How many ended one after the other without having answered anything.
+        var endsInARow = 0
+        var lastEnd: TokenError?
+    }
+
+    init(name: String, path: String, program: WorkerProgram, patience: WorkerPatience) {
+        self.name = name
+        self.path = path
+        self.program = program
+        self.patience = patience
+    }
+
+    /// The PINs that tokens have refused, of which none is sent again.
+    let refused = RefusedPINs()
+
+    /// The tokens that are there.
+    func tokens() throws(TokenError) -> (answer: [ModuleTokenInfo], run: Int) {
+        try ask(.tokens) { (fields) throws(MalformedMessage) in try fields.values(ModuleTokenInfo.self) }
+    }
+
+    /// What the module answers.
+    ///
+    /// - Parameters:
+    ///   - run: the run that is meant; nil for any, also a new one.
+    ///   - pin: empty for none.
+    /// - Returns: the answer, and which run of the worker gave it.
+    /// - Throws: ``TokenError`` as the module's code means it; `.card(.communication)` where the worker ended or did not
+    ///   answer in time, and is started anew with the next call; `.card(.removed)` where another run is under way.
+    func ask<Answer: Sendable>(
+        _ request: ModuleRequest, in run: Int? = nil, _ pin: borrowing Secret = Secret(capacity: 0) { _ in },
+        _ parse: (inout FieldReader) throws(MalformedMessage) -> Answer
+    ) throws(TokenError) -> (answer: Answer, run: Int) {
+        let reply = try reply(to: request, in: run, pin, parse)
+        return (reply.answer, reply.run)
+    }
+
+    /// What a key makes.
+    func use(_ key: KeyUse, slot: UInt64, in run: Int, _ pin: borrowing Secret) throws(TokenError) -> Secret {
+        try reply(to: .perform(slot: slot, key), in: run, pin) { _ in }.takeMade()
+    }
+
+    private struct Reply<Answer: Sendable>: ~Copyable {
+        let answer: Answer
+        let run: Int
+        let made: Secret
+
+        consuming func takeMade() -> Secret { made }
+    }
+
+    private func reply<Answer: Sendable>(
+        to request: ModuleRequest, in run: Int?, _ pin: borrowing Secret,
+        _ parse: (inout FieldReader) throws(MalformedMessage) -> Answer
+    ) throws(TokenError) -> Reply<Answer> {
+        try state.withLock { (state) throws(TokenError) in
+            if let run, run != state.run || state.worker == nil { throw ModuleHost.anotherRun }
+            let worker = try started(&state)
+            let message: Message
+            do throws(MessageSocket.Failure) {
+                message = try worker.ask(request, pin, by: .now + limit(of: request))
+            } catch {
+                throw ended(worker, error, &state)
+            }
+            var fields = FieldReader(message.fields)
+            let failure: ModuleFailure?
+            let answer: Answer?
+            do throws(MalformedMessage) {
+                let isFailure = try fields.byte() != 0
+                failure = isFailure ? try ModuleFailure(from: &fields) : nil
+                answer = isFailure ? nil : try parse(&fields)
+                try fields.finish()
+            } catch {
+                throw ended(worker, .malformed, &state)
+            }
+            state.endsInARow = 0
+            if let failure { throw TokenError(failure, of: name) }
+            guard let answer else { throw ended(worker, .malformed, &state) }
+            return Reply(answer: answer, run: state.run, made: message.takeSecret())
+        }
+    }
+
+    private func limit(of request: ModuleRequest) -> Duration {
+        switch request {
+        case .tokens, .token, .objects, .logOut: patience.listing
+        case .logIn, .perform: patience.use
+        }
+    }
+
+    private func started(_ state: inout State) throws(TokenError) -> WorkerProcess {
+        if let worker = state.worker { return worker }
+        // Whoever asks on and on is not to be kept waiting each time.
+        if state.endsInARow >= ModuleHost.mostEnds, let error = state.lastEnd { throw error }
+        do throws(ModuleFailure) {
+            let worker = try WorkerProcess(program, module: path)
+            state.worker = worker
+            state.run += 1
+            return worker
+        } catch {
+            throw TokenError(error, of: name)
+        }
+    }
+
+    private func ended(
+        _ worker: WorkerProcess, _ failure: MessageSocket.Failure, _ state: inout State
+    ) -> TokenError {
+        let end = failure == .late ? "" : worker.reasonOfEnd()
+        state.worker = nil
+        state.endsInARow += 1
+        let reason =
+            switch failure {
+            case .late: "did not answer in time and was ended"
+            case .malformed: "answered nonsense and was ended"
+            case .ended: end.isEmpty ? "ended" : "ended: \(end)"
+            }
+        let error = TokenError(
+            .card(.communication),
+            "the PKCS#11 module '\(name)' \(reason) (see whether another program can use it: p11tool --provider \(path) --list-tokens)"
+        )
+        state.lastEnd = error
+        return error
+    }
+
+    private static let mostEnds = 3
+
+    static let anotherRun = TokenError(
+        .card(.removed), "the module that the token was seen in has ended since (list it again)")
+}
+
+extension TokenError {
+    /// What a module's code means. PKCS #11 3.0 §5.1.
+    init(_ failure: ModuleFailure, of module: String) {
+        let text = "'\(module)': \(failure.what)"
+        guard failure.code != 0 else {
+            self.init(.card(.communication), "the PKCS#11 module '\(module)' cannot be used: \(failure.what)")
+            return
+        }
+        switch CK_RV(failure.code) {
+        case CKR_USER_NOT_LOGGED_IN: self.init(.pinRequired, "the token wants its PIN first")
+        case CKR_PIN_INCORRECT: self.init(.pinIncorrect, "the token refused the PIN")
+        case CKR_PIN_LOCKED: self.init(.pinBlocked, "the PIN is blocked", triesLeft: 0)
+        case CKR_PIN_LEN_RANGE, CKR_PIN_INVALID: self.init(.pinFormat, "the token takes no PIN of that form")
+        case CKR_TOKEN_NOT_PRESENT, CKR_SLOT_ID_INVALID, CKR_TOKEN_NOT_RECOGNIZED:
+            self.init(.card(.noCard), "there is no token in its slot any more")
+        case CKR_DEVICE_REMOVED, CKR_SESSION_HANDLE_INVALID, CKR_SESSION_CLOSED:
+            self.init(.card(.removed), "the token was taken out (put it back and ask again)")
+        case CKR_KEY_HANDLE_INVALID: self.init(.notFound, "the token has no such private key")
+        case CKR_MECHANISM_INVALID, CKR_MECHANISM_PARAM_INVALID, CKR_KEY_TYPE_INCONSISTENT,
+            CKR_KEY_FUNCTION_NOT_PERMITTED,
+            CKR_FUNCTION_NOT_SUPPORTED:
+            self.init(.unsupported, "the token does not do that with this key (\(text): \(failure.codeText))")
+        case CKR_DATA_LEN_RANGE, CKR_DATA_INVALID, CKR_ENCRYPTED_DATA_INVALID, CKR_ENCRYPTED_DATA_LEN_RANGE:
+            self.init(.invalidArgument, "the token does not take the input (\(text): \(failure.codeText))")
+        case CKR_FUNCTION_CANCELED: self.init(.conditionsNotSatisfied, "it was called off at the token")
+        default: self.init(.malformed, "the PKCS#11 module \(text) failed with \(failure.codeText)")
+        }
+    }
+}
+
+extension ModuleFailure {
+    fileprivate var codeText: String { "0x" + String(code, radix: 16, uppercase: true) }
+}

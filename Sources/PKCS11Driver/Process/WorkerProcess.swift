@@ -1,0 +1,95 @@
+internal import CLinux
+internal import Glibc
+internal import TokenKit
+
+/// One run of a worker. When the value ends, the worker does.
+final class WorkerProcess: Sendable {
+    private let process: pid_t
+    private let socket: MessageSocket
+
+    /// - Throws: ``ModuleFailure`` where it cannot be started.
+    init(_ program: WorkerProgram, module: String) throws(ModuleFailure) {
+        var descriptors: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
+            throw ModuleFailure(code: 0, what: "no socket for its process (error \(errno))")
+        }
+        defer { close(descriptors[1]) }
+        var child: pid_t = 0
+        let result = WorkerProcess.spawn(&child, program, module, socket: descriptors[1])
+        guard result == 0 else {
+            close(descriptors[0])
+            throw ModuleFailure(code: 0, what: "its process \(program.path) cannot be started (error \(result))")
+        }
+        process = child
+        socket = MessageSocket(descriptor: descriptors[0])
+    }
+
+    deinit {
+        close(socket.descriptor)
+        kill(-process, SIGKILL)
+        wait()
+    }
+
+    /// Sends a request and waits for its answer.
+    func ask(
+        _ request: ModuleRequest, _ pin: borrowing Secret, by deadline: ContinuousClock.Instant
+    ) throws(MessageSocket.Failure) -> Message {
+        var fields = FieldWriter()
+        request.write(to: &fields)
+        try socket.send(fields.bytes, pin, by: deadline)
+        return try socket.receive(by: deadline)
+    }
+
+    /// What it ended of; empty where it runs.
+    func reasonOfEnd() -> String {
+        // What has just crashed is given the moment that its end takes.
+        for _ in 0..<20 {
+            if let end = hasEnded() { return end }
+            usleep(5_000)
+        }
+        return ""
+    }
+
+    /// How it ended, if it has; it stays there to be waited for.
+    private func hasEnded() -> String? {
+        var code: Int32 = 0
+        var status: Int32 = 0
+        guard unsafe clinux_peek_end(process, &code, &status) == 1 else { return nil }
+        return code == Int32(CLD_EXITED) ? "it exited with \(status)" : "it died of signal \(status)"
+    }
+
+    private func wait() {
+        while waitpid(process, nil, 0) == -1, errno == EINTR {}
+    }
+
+    private static func spawn(
+        _ child: inout pid_t, _ program: WorkerProgram, _ module: String, socket: Int32
+    ) -> Int32 {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        // What a module prints is nobody's business, and would spoil the output of a command.
+        for (stream, mode) in [(STDIN_FILENO, O_RDONLY), (STDOUT_FILENO, O_WRONLY), (STDERR_FILENO, O_WRONLY)] {
+            unsafe posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", mode, 0)
+        }
+        unsafe posix_spawn_file_actions_adddup2(&actions, socket, ModuleWorker.descriptor)
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        // A group of its own: what a terminal sends to the host's is not for it, and it ends with all that it started.
+        var none = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        // What the host ignores is not to be ignored there.
+        var all = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+        let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | Int32(POSIX_SPAWN_SETPGROUP)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
+        let words = program.arguments + [module]
+        var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
+        defer { for unsafeargument in unsafe arguments { unsafe free(argument) } }
+        return unsafe posix_spawn(&child, program.path, &actions, &attributes, &arguments, environ)
+    }
+}

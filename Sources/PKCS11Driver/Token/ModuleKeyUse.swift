@@ -1,0 +1,122 @@
+internal import CCryptoki
+internal import SystemCrypto
+internal import TokenKit
+
+/// An operation as a module is asked for it, and what is made of its answer.
+struct ModuleKeyUse {
+    let request: KeyUse
+    private let action: TokenOperation.Action
+    private let key: PublicKey
+
+    /// - Throws: ``TokenError`` `.invalidArgument` for what the key cannot do or does not fit it.
+    init(_ action: TokenOperation.Action, _ key: ModuleKey) throws(TokenError) {
+        (self.action, self.key) = (action, key.publicKey)
+        do throws(CryptoError) {
+            request = try ModuleKeyUse.request(action, key)
+        } catch {
+            throw TokenError(.invalidArgument, "the key does not do that: \(error)")
+        }
+    }
+
+    private static func request(
+        _ action: TokenOperation.Action, _ key: ModuleKey
+    ) throws(CryptoError) -> KeyUse {
+        func use(_ kind: KeyUse.Kind, _ mechanism: CK_MECHANISM_TYPE, _ input: [UInt8], length: Int = 0) -> KeyUse {
+            KeyUse(
+                kind: kind, id: key.id, label: key.label, mechanism: UInt64(mechanism), input: input,
+                length: UInt64(length))
+        }
+        let kind = key.publicKey.kind
+        switch (action, kind) {
+        case (.sign(let algorithm, let input), .rsa(let bits)) where algorithm != .ecdsa && algorithm != .ed25519:
+            let block = try algorithm.rsaBlock(of: input, bits: bits)
+            try requireLength(block.count, (bits + 7) / 8)
+            // More modules offer PKCS#1 than raw RSA, and the block tells when that is what is meant.
+            guard let content = content(ofPKCS1: block) else { return use(.sign, CKM_RSA_X_509, block) }
+            return use(.sign, CKM_RSA_PKCS, content)
+        case (.sign(.ecdsa, let digest), .ecP256), (.sign(.ecdsa, let digest), .ecP384),
+            (.sign(.ecdsa, let digest), .ecP521):
+            return use(.sign, CKM_ECDSA, ECDSASignature.truncate(digest, orderBits: kind.bits ?? 0))
+        case (.sign(.ed25519, let message), .ed25519): return use(.sign, CKM_EDDSA, message)
+        case (.decrypt(_, let ciphertext), .rsa(let bits)):
+            try requireLength(ciphertext.count, (bits + 7) / 8)
+            return use(.decrypt, CKM_RSA_X_509, ciphertext)
+        case (.agree(let point), .ecP256), (.agree(let point), .ecP384), (.agree(let point), .ecP521):
+            return use(.derive, CKM_ECDH1_DERIVE, point, length: kind.coordinateLength ?? 0)
+        case (.agree(let point), .x25519): return use(.derive, CKM_ECDH1_DERIVE, point, length: 32)
+        default: throw CryptoError(.unsupported, "\(kind)")
+        }
+    }
+
+    /// Checks what the module made, and gives it the form that a token's answer has.
+    func finish(_ made: consuming Secret) throws(TokenError) -> Secret {
+        do throws(CryptoError) {
+            switch (action, key.kind) {
+            case (.sign(let algorithm, let input), .rsa(let bits)):
+                let signature = try made.filled(to: (bits + 7) / 8)
+                try require(isRight(signature, algorithm, input, bits: bits))
+                return signature
+            case (.sign(_, let message), .ed25519):
+                try require(key.verify(made.copied, message: message, using: .ed25519))
+                return made
+            case (.sign(_, let digest), _):
+                var signature = try ECDSASignature.der(fromFixedWidth: made.copied)
+                try require(key.verify(signature, digest: digest, using: .ecdsa(nil)))
+                return Secret(consuming: &signature)
+            case (.decrypt(let algorithm, let ciphertext), .rsa(let bits)):
+                return try algorithm.plaintext(in: made.filled(to: (bits + 7) / 8), ciphertext: ciphertext)
+            default: return try made.filled(to: Int(request.length))
+            }
+        } catch {
+            if error.code == .decryptionFailed {
+                throw TokenError(.invalidArgument, "the ciphertext does not open with this key and padding")
+            }
+            throw TokenError(.malformed, "the module's answer is wrong, and was not passed on: \(error)")
+        }
+    }
+
+    private func isRight(
+        _ signature: borrowing Secret, _ algorithm: TokenOperation.SignatureAlgorithm, _ input: [UInt8], bits: Int
+    ) throws(CryptoError) -> Bool {
+        // The salt was random, and is another in another block.
+        if case .rsaPSS(let digest, _) = algorithm {
+            let scheme = SignatureAlgorithm.rsaPSS(digest, mgf1: digest, saltLength: nil)
+            return try key.verify(signature.copied, digest: input, using: scheme)
+        }
+        return try key.encrypt(signature.copied, using: .raw) == algorithm.rsaBlock(of: input, bits: bits)
+    }
+
+    private func require(_ isRight: Bool) throws(CryptoError) {
+        guard isRight else { throw CryptoError(.invalidKey, "the signature does not verify with the key") }
+    }
+
+    private static func requireLength(_ count: Int, _ wanted: Int) throws(CryptoError) {
+        guard count == wanted else { throw CryptoError(.invalidLength, "\(count) bytes, not \(wanted)") }
+    }
+
+    /// What is padded for a signature by PKCS#1 v1.5: `00 01 FF … FF 00` before it, eight `FF` at least. RFC 8017 §9.2.
+    private static func content(ofPKCS1 block: [UInt8]) -> [UInt8]? {
+        guard block.starts(with: [0x00, 0x01]) else { return nil }
+        let rest = block.dropFirst(2).drop { $0 == 0xFF }
+        guard rest.first == 0, rest.startIndex >= 10 else { return nil }
+        return Array(rest.dropFirst())
+    }
+}
+
+extension Secret {
+    /// The number with as many zeros before it as it lacks: some modules leave them out.
+    fileprivate consuming func filled(to length: Int) throws(CryptoError) -> Secret {
+        guard count <= length, count > 0 else { throw CryptoError(.invalidLength, "\(count) bytes, not \(length)") }
+        guard count < length else { return self }
+        return Secret(capacity: length) { output in
+            for _ in 0..<(length - count) { output.append(0) }
+            for index in bytes.indices { output.append(bytes[index]) }
+        }
+    }
+
+    /// Of a signature, which is none.
+    fileprivate var copied: [UInt8] {
+        let bytes = bytes
+        return bytes.indices.map { bytes[$0] }
+    }
+}

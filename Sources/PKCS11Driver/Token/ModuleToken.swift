@@ -1,0 +1,222 @@
+internal import CCryptoki
+internal import SystemCrypto
+internal import TokenKit
+
+/// Takes whatever is in one slot of a module for a token.
+struct ModuleTokenDriver: TokenDriver {
+    let name = PKCS11Module.driver
+    private let host: ModuleHost
+    private let slot: UInt64
+
+    init(_ host: ModuleHost, slot: UInt64) {
+        self.host = host
+        self.slot = slot
+    }
+
+    func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)? {
+        ModuleToken(host, try host.token(in: slot, run: card.epoch), run: card.epoch)
+    }
+}
+
+extension ModuleHost {
+    func token(in slot: UInt64, run: Int) throws(TokenError) -> ModuleTokenInfo {
+        try ask(.token(slot: slot), in: run) { (fields) throws(MalformedMessage) in
+            try ModuleTokenInfo(from: &fields)
+        }.answer
+    }
+}
+
+/// A token of a module. What it is lent of a card it does not need: its way is the module's worker.
+struct ModuleToken: Token {
+    private let host: ModuleHost
+    private let info: ModuleTokenInfo
+    private let run: Int
+    private var objects: ModuleObjects?
+    private var isLoggedIn = false
+
+    init(_ host: ModuleHost, _ info: ModuleTokenInfo, run: Int) {
+        self.host = host
+        self.info = info
+        self.run = run
+    }
+
+    var knownLabel: String? { identity.label }
+
+    func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity { identity }
+
+    private var identity: TokenIdentity {
+        TokenIdentity(
+            id: info.id, label: info.label.isEmpty ? info.model : info.label, manufacturer: info.manufacturer,
+            model: info.model, serialNumber: info.serialNumber, version: info.firmware)
+    }
+
+    mutating func inventory(
+        _ selection: TokenSelection, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenInventory {
+        let all = try content().inventory
+        switch selection {
+        case .all: return all
+        case .object(let id), .key(let id):
+            let found = all.objects.filter { $0.id == id }
+            guard !found.isEmpty else { throw TokenError(.notFound, "the token has no object '\(id)'") }
+            return TokenInventory(objects: found)
+        }
+    }
+
+    func facts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] {
+        [TokenFact("Module", host.name), TokenFact("Slot", info.slotDescription)]
+    }
+
+    private mutating func content() throws(TokenError) -> ModuleObjects {
+        if let objects { return objects }
+        let found = try host.ask(.objects(slot: info.slot), in: run) { (fields) throws(MalformedMessage) in
+            try fields.values(ModuleObject.self)
+        }
+        let made = ModuleObjects(found.answer, hidesKeys: info.has(CKF_LOGIN_REQUIRED) && !isLoggedIn)
+        objects = made
+        return made
+    }
+
+    // MARK: PIN
+
+    func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
+        guard pin == .pin else {
+            throw TokenError(.unsupported, "a PKCS#11 module does not tell of a key that unblocks the PIN")
+        }
+        return PINStatus(triesLeft: try host.token(in: info.slot, run: run).triesLeft, isVerified: isLoggedIn)
+    }
+
+    func isPINPresented(in card: borrowing CardTransaction) -> Bool { isLoggedIn }
+
+    mutating func verify(
+        _ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        try presenting(pin, lastTry) { (token) throws(TokenError) in
+            _ = try token.host.ask(.logIn(slot: token.info.slot), in: token.run, pin.secret) { _ in () }
+        }
+        loggedIn()
+    }
+
+    func change(
+        _ kind: PINKind, from old: borrowing PIN, to new: borrowing PIN, lastTry: LastTry,
+        _ card: inout CardTransaction
+    ) throws(TokenError) { throw ModuleToken.readOnly }
+
+    func unblock(
+        with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError) { throw ModuleToken.readOnly }
+
+    mutating func logOut(_ card: inout CardTransaction) throws(TokenError) {
+        (isLoggedIn, objects) = (false, nil)
+        _ = try host.ask(.logOut(slot: info.slot), in: run) { _ in () }
+    }
+
+    /// Keys show themselves only now.
+    private mutating func loggedIn() {
+        (isLoggedIn, objects) = (true, nil)
+    }
+
+    /// Sends a PIN where it is not known to be wrong.
+    private func presenting<Result: ~Copyable>(
+        _ pin: borrowing PIN, _ lastTry: LastTry, _ body: (ModuleToken) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result {
+        let now = try host.token(in: info.slot, run: run)
+        guard now.takesPIN(of: pin.count) else {
+            throw TokenError(
+                .pinFormat, "the token takes PINs of \(now.minimumPINLength) to \(now.maximumPINLength) bytes")
+        }
+        guard now.triesLeft != 0 else {
+            throw TokenError(.pinBlocked, "the PIN is blocked (unblock it with the token's own tool)", triesLeft: 0)
+        }
+        guard !host.refused.contains(pin.secret, for: info.id) else {
+            throw TokenError(
+                .pinKnownIncorrect, "the token refused this very value before; it was not sent again",
+                triesLeft: now.triesLeft)
+        }
+        guard now.triesLeft != 1 || lastTry == .spend else {
+            throw TokenError(.pinLastTry, "only one try of the PIN is left, and it was kept", triesLeft: 1)
+        }
+        do throws(TokenError) {
+            let result = try body(self)
+            host.refused.removeAll(for: info.id)
+            return result
+        } catch  where error.code == .pinIncorrect {
+            host.refused.insert(pin.secret, for: info.id)
+            let left = try? host.token(in: info.slot, run: run).triesLeft
+            throw TokenError(.pinIncorrect, error.reason, triesLeft: left ?? nil)
+        }
+    }
+
+    private static let readOnly = TokenError(
+        .unsupported, "PINs of a PKCS#11 module's token are not changed here (use the token's own tool)")
+
+    // MARK: Keys
+
+    mutating func perform(
+        _ operation: TokenOperation, _ card: inout CardTransaction
+    ) throws(TokenError) -> Secret {
+        let use = try use(for: operation)
+        do throws(TokenError) {
+            return try use.finish(host.use(use.request, slot: info.slot, in: run, Secret(capacity: 0) { _ in }))
+        } catch  where error.code == .pinRequired && info.has(CKF_PROTECTED_AUTHENTICATION_PATH) {
+            // The token asks by itself.
+            _ = try host.ask(.logIn(slot: info.slot), in: run) { _ in () }
+            loggedIn()
+            return try use.finish(host.use(use.request, slot: info.slot, in: run, Secret(capacity: 0) { _ in }))
+        }
+    }
+
+    mutating func perform(
+        _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError) -> Secret {
+        let use = try use(for: operation)
+        let made = try presenting(pin, lastTry) { (token) throws(TokenError) in
+            try token.host.use(use.request, slot: token.info.slot, in: token.run, pin.secret)
+        }
+        loggedIn()
+        return try use.finish(made)
+    }
+
+    private mutating func use(for operation: TokenOperation) throws(TokenError) -> ModuleKeyUse {
+        let content = try content()
+        guard let key = content.keys[operation.key] else {
+            throw TokenError(.notFound, "the token has no private key '\(operation.key)'")
+        }
+        return try ModuleKeyUse(operation.action, key)
+    }
+}
+
+extension ModuleTokenInfo {
+    func has(_ flag: CK_FLAGS) -> Bool { flags & UInt64(flag) != 0 }
+
+    /// As far as a module tells.
+    var triesLeft: Int? {
+        if has(CKF_USER_PIN_LOCKED) { return 0 }
+        return has(CKF_USER_PIN_FINAL_TRY) ? 1 : nil
+    }
+
+    /// Modules that say nothing sensible take any.
+    func takesPIN(of length: Int) -> Bool {
+        guard length > 0, maximumPINLength > 0, minimumPINLength <= maximumPINLength else { return length > 0 }
+        return (minimumPINLength...maximumPINLength).contains(UInt64(length))
+    }
+
+    /// The attributes by which RFC 7512 §2.3 names a token, so that `tkid` is the URI of the token.
+    var id: TokenID {
+        let attributes = [
+            ("model", model), ("manufacturer", manufacturer), ("serial", serialNumber), ("token", label),
+        ]
+        let path = attributes.filter { !$0.1.isEmpty }.map { "\($0.0)=\(ModuleTokenInfo.escaped($0.1))" }
+        return TokenID(driver: PKCS11Module.driver, instance: path.joined(separator: ";"))
+    }
+
+    /// What RFC 3986 §2.3 leaves as it is, and percent signs for everything else.
+    private static func escaped(_ text: String) -> String {
+        text.utf8.map { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: String(UnicodeScalar(byte))
+            default: "%" + Hex.encode([byte])
+            }
+        }.joined()
+    }
+}

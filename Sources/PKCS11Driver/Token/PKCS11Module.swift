@@ -1,0 +1,43 @@
+internal import Synchronization
+public import TokenKit
+
+/// A PKCS #11 module of somebody else's, whose tokens are read as cards are.
+///
+/// It runs in a worker, which is started when the first question is asked; that it crashes, hangs or answers nonsense is
+/// an error of that question.
+public final class PKCS11Module: TokenModule {
+    /// What p11-kit calls it, or its file's name.
+    public let name: String
+    public let path: String
+    public var driver: String { PKCS11Module.driver }
+
+    /// The first part of the ids of all modules' tokens; what follows is the token's URI (RFC 7512).
+    public static let driver = "pkcs11"
+
+    private let host: ModuleHost
+    private let slots = Mutex<[UInt64: TokenSlot]>([:])
+
+    public init(
+        _ configured: ConfiguredModule, worker: WorkerProgram, patience: WorkerPatience = WorkerPatience()
+    ) {
+        name = configured.name
+        path = configured.path
+        host = ModuleHost(name: configured.name, path: configured.path, program: worker, patience: patience)
+    }
+
+    public func tokens() throws(TokenError) -> [ModuleSlot] {
+        let present = try host.tokens().answer
+        return slots.withLock { slots in
+            slots = slots.filter { slot in present.contains { $0.slot == slot.key } }
+            return present.map { token in
+                let slot =
+                    slots[token.slot]
+                    ?? TokenSlot(
+                        reader: ModuleReader(host, slot: token.slot, description: token.slotDescription),
+                        drivers: [ModuleTokenDriver(host, slot: token.slot)])
+                slots[token.slot] = slot
+                return ModuleSlot(reader: token.slotDescription, slot: slot)
+            }
+        }
+    }
+}

@@ -1,0 +1,303 @@
+internal import CCryptoki
+internal import Glibc
+internal import TokenKit
+
+/// A foreign module in this process, which is a worker's: whatever it does, it does it to that alone.
+///
+/// What it answers is not believed: lengths are those of our own buffers, lists have an end.
+@safe
+final class LoadedModule {
+    private let functions: UnsafeMutablePointer<CK_FUNCTION_LIST>
+
+    /// A session for each slot that stays open, since a login ends with the last one.
+    private var sessions: [CK_SLOT_ID: CK_SESSION_HANDLE] = [:]
+
+    /// Loads and initialises the module.
+    init(path: String) throws(ModuleFailure) {
+        guard let library = unsafe dlopen(path, RTLD_NOW | RTLD_LOCAL) else {
+            let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "it cannot be loaded"
+            throw ModuleFailure(code: 0, what: reason)
+        }
+        guard let symbol = unsafe dlsym(library, "C_GetFunctionList") else {
+            throw ModuleFailure(code: 0, what: "it is no PKCS#11 module: it has no C_GetFunctionList")
+        }
+        typealias GetFunctionList =
+            @convention(c) (UnsafeMutablePointer<UnsafeMutablePointer<CK_FUNCTION_LIST>?>?) -> CK_RV
+        let getFunctionList = unsafe unsafeBitCast(symbol, to: GetFunctionList.self)
+        var list: UnsafeMutablePointer<CK_FUNCTION_LIST>?
+        try LoadedModule.check("C_GetFunctionList", unsafe getFunctionList(&list))
+        guard let list = unsafe list else { throw ModuleFailure(code: 0, what: "it gives no list of functions") }
+        unsafe functions = list
+        var arguments = unsafe CK_C_INITIALIZE_ARGS()
+        unsafe arguments.flags = CK_FLAGS(CKF_OS_LOCKING_OK)
+        let code = try unsafe call("C_Initialize", list.pointee.C_Initialize)(&arguments)
+        guard code != CKR_CRYPTOKI_ALREADY_INITIALIZED else { return }
+        try LoadedModule.check("C_Initialize", code)
+    }
+
+    func finalize() {
+        guard let function = unsafe functions.pointee.C_Finalize else { return }
+        _ = function(nil)
+    }
+
+    // MARK: Tokens
+
+    func tokens() throws(ModuleFailure) -> [ModuleTokenInfo] {
+        var slots = [CK_SLOT_ID](repeating: 0, count: LoadedModule.maximumSlots)
+        var count = CK_ULONG(slots.count)
+        let list = try unsafe call("C_GetSlotList", functions.pointee.C_GetSlotList)
+        let code = unsafe slots.withUnsafeMutableBufferPointer {
+            unsafe list(CK_BBOOL(CK_TRUE), $0.baseAddress, &count)
+        }
+        try LoadedModule.check("C_GetSlotList", code)
+        guard count <= CK_ULONG(slots.count) else {
+            throw ModuleFailure(code: 0, what: "it says it has \(count) slots")
+        }
+        var tokens: [ModuleTokenInfo] = []
+        for slot in slots.prefix(Int(count)) {
+            // A token that goes away meanwhile is none; one that fails hides no other.
+            if let token = try? token(in: slot) { tokens.append(token) }
+        }
+        return tokens
+    }
+
+    func token(in slot: CK_SLOT_ID) throws(ModuleFailure) -> ModuleTokenInfo {
+        var slotInfo = CK_SLOT_INFO()
+        let getSlotInfo = try unsafe call("C_GetSlotInfo", functions.pointee.C_GetSlotInfo)
+        try LoadedModule.check("C_GetSlotInfo", unsafe getSlotInfo(slot, &slotInfo))
+        var info = CK_TOKEN_INFO()
+        let getTokenInfo = try unsafe call("C_GetTokenInfo", functions.pointee.C_GetTokenInfo)
+        try LoadedModule.check("C_GetTokenInfo", unsafe getTokenInfo(slot, &info))
+        guard info.flags & CK_FLAGS(CKF_TOKEN_INITIALIZED) != 0 else {
+            throw ModuleFailure(code: UInt64(CKR_TOKEN_NOT_RECOGNIZED), what: "C_GetTokenInfo")
+        }
+        return ModuleTokenInfo(
+            slot: UInt64(slot), slotDescription: LoadedModule.text(slotInfo.slotDescription),
+            label: LoadedModule.text(info.label), manufacturer: LoadedModule.text(info.manufacturerID),
+            model: LoadedModule.text(info.model), serialNumber: LoadedModule.text(info.serialNumber),
+            flags: UInt64(info.flags), minimumPINLength: UInt64(info.ulMinPinLen),
+            maximumPINLength: UInt64(info.ulMaxPinLen),
+            firmware: "\(info.firmwareVersion.major).\(info.firmwareVersion.minor)")
+    }
+
+    /// A field of fixed length, without the blanks that fill it; some modules fill with zeros.
+    private static func text<Field>(_ field: Field) -> String {
+        let bytes = unsafe withUnsafeBytes(of: field) { unsafe Array($0) }
+        let text = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        return String(text.reversed().drop { $0 == " " }.reversed())
+    }
+
+    // MARK: Sessions
+
+    private func open(_ slot: CK_SLOT_ID) throws(ModuleFailure) -> CK_SESSION_HANDLE {
+        var session: CK_SESSION_HANDLE = 0
+        let open = try unsafe call("C_OpenSession", functions.pointee.C_OpenSession)
+        try LoadedModule.check("C_OpenSession", unsafe open(slot, CK_FLAGS(CKF_SERIAL_SESSION), nil, nil, &session))
+        return session
+    }
+
+    /// Runs `body` in a session of its own: what it leaves behind, an operation that failed half-way, ends with it.
+    func withSession<Result: ~Copyable>(
+        _ slot: CK_SLOT_ID, _ body: (CK_SESSION_HANDLE) throws(ModuleFailure) -> Result
+    ) throws(ModuleFailure) -> Result {
+        if sessions[slot] == nil { sessions[slot] = try open(slot) }
+        let session: CK_SESSION_HANDLE
+        do throws(ModuleFailure) { session = try open(slot) } catch {
+            // The token was exchanged: the session that is kept is none any more.
+            sessions[slot] = nil
+            throw error
+        }
+        defer { if let close = unsafe functions.pointee.C_CloseSession { _ = close(session) } }
+        return try body(session)
+    }
+
+    /// - Parameter pin: empty where the token asks by itself.
+    func logIn(
+        _ session: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, _ pin: borrowing Secret
+    ) throws(ModuleFailure) {
+        let login = try unsafe call("C_Login", functions.pointee.C_Login)
+        let isEmpty = pin.isEmpty
+        let code = unsafe pin.bytes.withUnsafeBufferPointer { bytes in
+            // The standard has no const; nobody writes there.
+            let start = unsafe isEmpty ? nil : UnsafeMutablePointer(mutating: bytes.baseAddress)
+            return unsafe login(session, user, start, CK_ULONG(bytes.count))
+        }
+        guard code != CKR_USER_ALREADY_LOGGED_IN else { return }
+        try LoadedModule.check("C_Login", code)
+    }
+
+    func isLoggedIn(_ session: CK_SESSION_HANDLE) -> Bool {
+        guard let function = unsafe functions.pointee.C_GetSessionInfo else { return false }
+        var info = CK_SESSION_INFO()
+        guard unsafe function(session, &info) == CKR_OK else { return false }
+        return [CKS_RO_USER_FUNCTIONS, CKS_RW_USER_FUNCTIONS].contains(info.state)
+    }
+
+    func logOut(_ slot: CK_SLOT_ID) throws(ModuleFailure) {
+        let logout = try unsafe call("C_Logout", functions.pointee.C_Logout)
+        try withSession(slot) { (session) throws(ModuleFailure) in
+            let code = logout(session)
+            guard code != CKR_USER_NOT_LOGGED_IN else { return }
+            try LoadedModule.check("C_Logout", code)
+        }
+    }
+
+    // MARK: Objects
+
+    /// The objects that a template finds, in the module's order.
+    func find(
+        _ objectClass: CK_OBJECT_CLASS, id: [UInt8] = [], label: [UInt8] = [], in session: CK_SESSION_HANDLE
+    ) throws(ModuleFailure) -> [CK_OBJECT_HANDLE] {
+        var kind = objectClass
+        let initialize = try unsafe call("C_FindObjectsInit", functions.pointee.C_FindObjectsInit)
+        let find = try unsafe call("C_FindObjects", functions.pointee.C_FindObjects)
+        let finish = try unsafe call("C_FindObjectsFinal", functions.pointee.C_FindObjectsFinal)
+        var (id, label) = (id, label)
+        let code = unsafe withUnsafeMutableBytes(of: &kind) { kind in
+            unsafe id.withUnsafeMutableBytes { id in
+                unsafe label.withUnsafeMutableBytes { label in
+                    var template = unsafe [LoadedModule.attribute(CKA_CLASS, kind)]
+                    if unsafe !id.isEmpty { unsafe template.append(LoadedModule.attribute(CKA_ID, id)) }
+                    if unsafe !label.isEmpty { unsafe template.append(LoadedModule.attribute(CKA_LABEL, label)) }
+                    return unsafe initialize(session, &template, CK_ULONG(template.count))
+                }
+            }
+        }
+        try LoadedModule.check("C_FindObjectsInit", code)
+        defer { _ = finish(session) }
+        var found: [CK_OBJECT_HANDLE] = []
+        var part = [CK_OBJECT_HANDLE](repeating: 0, count: 64)
+        while found.count < LoadedModule.maximumObjects {
+            var count: CK_ULONG = 0
+            try LoadedModule.check("C_FindObjects", unsafe find(session, &part, CK_ULONG(part.count), &count))
+            guard count > 0 else { return found }
+            guard count <= CK_ULONG(part.count) else {
+                throw ModuleFailure(code: 0, what: "it found \(count) objects where \(part.count) have room")
+            }
+            found += part.prefix(Int(count))
+        }
+        throw ModuleFailure(code: 0, what: "it has more than \(LoadedModule.maximumObjects) objects of a class")
+    }
+
+    /// Nil where the object lacks it, or keeps it to itself.
+    func value(
+        _ type: CK_ATTRIBUTE_TYPE, of object: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
+    ) -> [UInt8]? {
+        guard let function = unsafe functions.pointee.C_GetAttributeValue else { return nil }
+        var attribute = unsafe CK_ATTRIBUTE(type: type, pValue: nil, ulValueLen: 0)
+        guard unsafe function(session, object, &attribute, 1) == CKR_OK,
+            let count = unsafe Int(exactly: attribute.ulValueLen), 0...LoadedModule.maximumValue ~= count
+        else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        guard count > 0 else { return bytes }
+        let written: CK_ULONG? = unsafe bytes.withUnsafeMutableBytes { bytes in
+            var attribute = unsafe LoadedModule.attribute(type, bytes)
+            guard unsafe function(session, object, &attribute, 1) == CKR_OK else { return nil }
+            return unsafe attribute.ulValueLen
+        }
+        guard let written, let length = Int(exactly: written), length <= count else { return nil }
+        return Array(bytes.prefix(length))
+    }
+
+    static func attribute(_ type: CK_ATTRIBUTE_TYPE, _ value: UnsafeMutableRawBufferPointer) -> CK_ATTRIBUTE {
+        unsafe CK_ATTRIBUTE(type: type, pValue: value.baseAddress, ulValueLen: CK_ULONG(value.count))
+    }
+
+    // MARK: Keys
+
+    /// Signs or decrypts.
+    func transform(
+        _ use: KeyUse, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE, confirming pin: borrowing Secret?
+    ) throws(ModuleFailure) -> Secret {
+        let name = use.kind == .sign ? "C_Sign" : "C_Decrypt"
+        let initialize = try unsafe call(
+            name + "Init", use.kind == .sign ? functions.pointee.C_SignInit : functions.pointee.C_DecryptInit)
+        let transform = try unsafe call(
+            name, use.kind == .sign ? functions.pointee.C_Sign : functions.pointee.C_Decrypt)
+        var mechanism = unsafe CK_MECHANISM(
+            mechanism: CK_MECHANISM_TYPE(use.mechanism), pParameter: nil, ulParameterLen: 0)
+        try LoadedModule.check(name + "Init", unsafe initialize(session, &mechanism, key))
+        switch pin {
+        case .some(let pin): try logIn(session, CK_USER_TYPE(CKU_CONTEXT_SPECIFIC), pin)
+        case .none: break
+        }
+        var input = use.input
+        var output = [UInt8](repeating: 0, count: LoadedModule.maximumOutput)
+        defer { output.wipe() }
+        var count = CK_ULONG(output.count)
+        let code = unsafe input.withUnsafeMutableBufferPointer { input in
+            unsafe transform(session, input.baseAddress, CK_ULONG(input.count), &output, &count)
+        }
+        try LoadedModule.check(name, code)
+        guard count <= CK_ULONG(output.count) else {
+            throw ModuleFailure(code: 0, what: "\(name) says it wrote \(count) bytes")
+        }
+        return Secret(copying: output.span.extracting(first: Int(count)))
+    }
+
+    /// Diffie-Hellman; the secret becomes an object of the session and is read from there.
+    func derive(
+        _ use: KeyUse, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
+    ) throws(ModuleFailure) -> Secret {
+        let derive = try unsafe call("C_DeriveKey", functions.pointee.C_DeriveKey)
+        var (objectClass, keyType) = (CKO_SECRET_KEY, CKK_GENERIC_SECRET)
+        var (yes, no) = (CK_BBOOL(CK_TRUE), CK_BBOOL(CK_FALSE))
+        var length = CK_ULONG(use.length)
+        var point = use.input
+        var secret: CK_OBJECT_HANDLE = 0
+        let code = unsafe point.withUnsafeMutableBufferPointer { point in
+            var parameters = unsafe CK_ECDH1_DERIVE_PARAMS()
+            unsafe parameters.kdf = CKD_NULL
+            unsafe parameters.pPublicData = point.baseAddress
+            unsafe parameters.ulPublicDataLen = CK_ULONG(point.count)
+            return unsafe withUnsafeMutablePointer(to: &parameters) { parameters in
+                var mechanism = unsafe CK_MECHANISM(
+                    mechanism: CK_MECHANISM_TYPE(use.mechanism), pParameter: parameters,
+                    ulParameterLen: CK_ULONG(MemoryLayout<CK_ECDH1_DERIVE_PARAMS>.size))
+                return unsafe withUnsafeMutableBytes(of: &objectClass) { objectClass in
+                    unsafe withUnsafeMutableBytes(of: &keyType) { keyType in
+                        unsafe withUnsafeMutableBytes(of: &yes) { yes in
+                            unsafe withUnsafeMutableBytes(of: &no) { no in
+                                unsafe withUnsafeMutableBytes(of: &length) { length in
+                                    var template = unsafe [
+                                        LoadedModule.attribute(CKA_CLASS, objectClass),
+                                        LoadedModule.attribute(CKA_KEY_TYPE, keyType),
+                                        LoadedModule.attribute(CKA_TOKEN, no),
+                                        LoadedModule.attribute(CKA_SENSITIVE, no),
+                                        LoadedModule.attribute(CKA_EXTRACTABLE, yes),
+                                        LoadedModule.attribute(CKA_VALUE_LEN, length),
+                                    ]
+                                    return unsafe derive(
+                                        session, &mechanism, key, &template, CK_ULONG(template.count), &secret)
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        try LoadedModule.check("C_DeriveKey", code)
+        guard var bytes = value(CK_ATTRIBUTE_TYPE(CKA_VALUE), of: secret, in: session) else {
+            throw ModuleFailure(code: 0, what: "the secret it derived cannot be read")
+        }
+        return Secret(consuming: &bytes)
+    }
+
+    // MARK: Calls
+
+    private func call<Function>(_ name: String, _ function: Function?) throws(ModuleFailure) -> Function {
+        guard let function else { throw ModuleFailure(code: 0, what: "it has no \(name)") }
+        return function
+    }
+
+    private static func check(_ name: String, _ code: CK_RV) throws(ModuleFailure) {
+        guard code == CKR_OK else { throw ModuleFailure(code: UInt64(code), what: name) }
+    }
+
+    static let maximumSlots = 256
+    static let maximumObjects = 4096
+    /// Bytes; certificates of post-quantum keys are the largest that are known.
+    static let maximumValue = 256 << 10
+    /// Bytes, which RSA with 16384 bits makes.
+    static let maximumOutput = 2048
+}

@@ -1,0 +1,177 @@
+internal import CCryptoki
+internal import CLinux
+internal import Glibc
+internal import TokenKit
+
+/// The process that a foreign module runs in: it reads a request, calls the module, and writes an answer.
+///
+/// p11-kit's own facility for that, its server and `remote:` modules, cannot serve here. Release 0.24 carries neither ECDH
+/// nor EdDSA, nor any limit of time; whoever holds a PIN in it does not wipe it; a module that prints something garbles
+/// `p11-kit remote`; and its client is told the server's address by an environment variable of the whole process.
+///
+///     request:  kind · slot · …           beside it a PIN
+///     answer:   0 · …  or  1 · failure    beside it what a key made
+public enum ModuleWorker {
+    /// The descriptor that the worker finds its socket at.
+    static let descriptor: Int32 = 3
+
+    /// Serves until the host closes the socket.
+    ///
+    /// - Parameter path: the module's file.
+    public static func run(_ path: String) {
+        becomeExpendable()
+        endWithHost()
+        let socket = MessageSocket(descriptor: descriptor)
+        let module: Result<LoadedModule, ModuleFailure>
+        do throws(ModuleFailure) { module = .success(try LoadedModule(path: path)) } catch { module = .failure(error) }
+        do throws(MessageSocket.Failure) {
+            while true { try answer(module, on: socket) }
+        } catch {
+            if case .success(let module) = module { module.finalize() }
+        }
+    }
+
+    private static func answer(
+        _ module: Result<LoadedModule, ModuleFailure>, on socket: MessageSocket
+    ) throws(MessageSocket.Failure) {
+        let message = try socket.receive(by: nil)
+        var fields = FieldWriter()
+        var made: Secret?
+        do throws(ModuleFailure) {
+            var content = FieldWriter()
+            content.write(UInt8(0))
+            made = try perform(message, with: try module.get(), &content)
+            fields = content
+        } catch {
+            fields.write(UInt8(1))
+            error.write(to: &fields)
+        }
+        try socket.send(fields.bytes, made.take() ?? Secret(capacity: 0) { _ in }, by: nil)
+    }
+
+    private static func perform(
+        _ message: borrowing Message, with module: LoadedModule, _ answer: inout FieldWriter
+    ) throws(ModuleFailure) -> Secret? {
+        switch try request(message.fields) {
+        case .tokens: answer.write(try module.tokens())
+        case .token(let slot): try module.token(in: CK_SLOT_ID(slot)).write(to: &answer)
+        case .objects(let slot):
+            answer.write(
+                try module.withSession(CK_SLOT_ID(slot)) { (session) throws(ModuleFailure) in
+                    try module.objects(in: session)
+                })
+        case .logIn(let slot):
+            try module.withSession(CK_SLOT_ID(slot)) { (session) throws(ModuleFailure) in
+                try module.logIn(session, CK_USER_TYPE(CKU_USER), message.secret)
+            }
+        case .logOut(let slot): try module.logOut(CK_SLOT_ID(slot))
+        case .perform(let slot, let use):
+            return try module.withSession(CK_SLOT_ID(slot)) { (session) throws(ModuleFailure) in
+                try module.perform(use, message.secret, in: session)
+            }
+        }
+        return nil
+    }
+
+    private static func request(_ fields: [UInt8]) throws(ModuleFailure) -> ModuleRequest {
+        var reader = FieldReader(fields)
+        do throws(MalformedMessage) {
+            let request = try ModuleRequest(from: &reader)
+            try reader.finish()
+            return request
+        } catch {
+            throw ModuleFailure(code: 0, what: "the request cannot be read")
+        }
+    }
+
+    /// Where memory runs out, this process is to go before any other. proc(5)
+    private static func becomeExpendable() {
+        let file = unsafe open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { return }
+        _ = unsafe write(file, "1000", 4)
+        close(file)
+    }
+
+    /// Ends the process a little after the host is gone, also where the module does not come back.
+    private static func endWithHost() {
+        BlockingThread.start {
+            var watched = pollfd(fd: descriptor, events: clinux_hangup, revents: 0)
+            while unsafe poll(&watched, 1, -1) <= 0 {}
+            sleep(2)
+            _exit(0)
+        }
+    }
+}
+
+extension LoadedModule {
+    /// Certificates and keys, in the module's order.
+    func objects(in session: CK_SESSION_HANDLE) throws(ModuleFailure) -> [ModuleObject] {
+        var objects: [ModuleObject] = []
+        for objectClass in [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY] {
+            for handle in try find(objectClass, in: session) {
+                if let object = object(objectClass, handle, session) { objects.append(object) }
+            }
+        }
+        return objects
+    }
+
+    private func object(
+        _ objectClass: CK_OBJECT_CLASS, _ handle: CK_OBJECT_HANDLE, _ session: CK_SESSION_HANDLE
+    ) -> ModuleObject? {
+        func value(_ type: CK_ATTRIBUTE_TYPE) -> [UInt8] { self.value(type, of: handle, in: session) ?? [] }
+        func number(_ type: CK_ATTRIBUTE_TYPE) -> UInt64? {
+            let bytes = value(type)
+            guard bytes.count == MemoryLayout<CK_ULONG>.size else { return nil }
+            return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        func isSet(_ type: CK_ATTRIBUTE_TYPE) -> Bool { value(type).first.map { $0 != 0 } ?? false }
+
+        var object = ModuleObject(objectClass: UInt64(objectClass))
+        object.id = value(CKA_ID)
+        object.label = value(CKA_LABEL)
+        guard objectClass != CKO_CERTIFICATE else {
+            guard number(CKA_CERTIFICATE_TYPE) ?? UInt64(CKC_X_509) == UInt64(CKC_X_509) else { return nil }
+            object.value = value(CKA_VALUE)
+            return object.value.isEmpty ? nil : object
+        }
+        guard let keyType = number(CKA_KEY_TYPE) else { return nil }
+        object.keyType = keyType
+        object.publicKeyInfo = value(CKA_PUBLIC_KEY_INFO)
+        if keyType == UInt64(CKK_RSA) {
+            object.modulus = value(CKA_MODULUS)
+            object.exponent = value(CKA_PUBLIC_EXPONENT)
+        } else {
+            object.parameters = value(CKA_EC_PARAMS)
+            if objectClass == CKO_PUBLIC_KEY { object.point = value(CKA_EC_POINT) }
+        }
+        guard objectClass == CKO_PRIVATE_KEY else { return object }
+        if isSet(CKA_SIGN) { object.uses.insert(.sign) }
+        if isSet(CKA_DECRYPT) { object.uses.insert(.decrypt) }
+        if isSet(CKA_DERIVE) { object.uses.insert(.derive) }
+        if isSet(CKA_ALWAYS_AUTHENTICATE) { object.uses.insert(.alwaysAuthenticate) }
+        return object
+    }
+
+    /// Uses a key, after presenting the PIN where there is one.
+    ///
+    /// - Throws: `CKR_USER_NOT_LOGGED_IN` also where a key only shows itself after a login.
+    func perform(
+        _ use: KeyUse, _ pin: borrowing Secret, in session: CK_SESSION_HANDLE
+    ) throws(ModuleFailure) -> Secret {
+        var found = try find(CKO_PRIVATE_KEY, id: use.id, label: use.id.isEmpty ? use.label : [], in: session)
+        let isAlways = found.first.map { value(CKA_ALWAYS_AUTHENTICATE, of: $0, in: session)?.first == 1 } ?? false
+        if !pin.isEmpty && !(isAlways && isLoggedIn(session)) {
+            try logIn(session, CK_USER_TYPE(CKU_USER), pin)
+            found = try find(CKO_PRIVATE_KEY, id: use.id, label: use.id.isEmpty ? use.label : [], in: session)
+        }
+        guard let key = found.first else {
+            let code = isLoggedIn(session) ? CKR_KEY_HANDLE_INVALID : CKR_USER_NOT_LOGGED_IN
+            throw ModuleFailure(code: UInt64(code), what: "C_FindObjects")
+        }
+        guard use.kind != .derive else { return try derive(use, key, in: session) }
+        let wantsPIN = value(CKA_ALWAYS_AUTHENTICATE, of: key, in: session)?.first == 1
+        guard wantsPIN else { return try transform(use, key, in: session, confirming: nil) }
+        guard !pin.isEmpty else { throw ModuleFailure(code: UInt64(CKR_USER_NOT_LOGGED_IN), what: "the key") }
+        return try transform(use, key, in: session, confirming: pin.clone())
+    }
+}

@@ -1,0 +1,60 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import PKCS11Driver
+internal import TokenKit
+
+struct ListModules: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list-modules", abstract: "List the PKCS#11 modules whose tokens are keychains too.",
+        discussion: """
+            They are those that p11-kit has configured, or that TOKENKIT_MODULES names, files or p11-kit's names with colons \
+            between; 'disable-in: tokenctl' in a module's file leaves it out. Each runs in a process of its own.
+            """)
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
+
+    struct ModuleRow: Row {
+        static let columns = ["MODULE", "TOKEN", "SLOT", "NOTE"]
+        let module: String
+        let path: String?
+        let token: String?
+        let label: String?
+        let slot: String?
+        let note: String?
+        var cells: [String] { [module, label ?? "", slot ?? "", note ?? ""] }
+    }
+
+    func run() throws {
+        let session = try Session(cards, locals: false)
+        var rows = session.modules.flatMap(rows(of:))
+        if cards.module.isEmpty, Directories.environmentVariable(Modules.variable) == nil {
+            rows += Modules.p11Kit.modules().leftOut.map { module in
+                ModuleRow(
+                    module: module.name, path: nil, token: nil, label: nil, slot: nil,
+                    note: "not used: \(module.reason)")
+            }
+        }
+        try Listing.show(rows, json: output.json)
+    }
+
+    private func rows(of module: ModuleKeychain) -> [ModuleRow] {
+        let path = (module.module as? PKCS11Module)?.path
+        func row(_ token: String? = nil, _ label: String? = nil, _ slot: String? = nil, _ note: String? = nil)
+            -> ModuleRow
+        {
+            ModuleRow(module: module.name, path: path, token: token, label: label, slot: slot, note: note)
+        }
+        do throws(KeychainError) {
+            var rows: [ModuleRow] = []
+            for token in try module.tokens() {
+                guard let identity = try token.identity() else { continue }
+                rows.append(row(identity.id.description, identity.label, token.name, nil))
+            }
+            rows += try module.sharedReaders().map { row(nil, nil, $0, "the card is read without it") }
+            return rows.isEmpty ? [row(nil, nil, nil, "no token")] : rows
+        } catch {
+            return [row(nil, nil, nil, "\(error)")]
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import KeychainHost
+internal import PKCS11Driver
+internal import TokenKit
+
+/// The PKCS #11 modules of others that a run of the command uses.
+enum Modules {
+    /// Those that the options name, else those of `TOKENKIT_MODULES`, else those that p11-kit has configured.
+    ///
+    /// Whoever chooses a reader wants no other tokens.
+    static func inUse(_ options: CardOptions?) throws -> [any TokenModule] {
+        guard options?.reader == nil || options?.module.isEmpty == false else { return [] }
+        return try configured(options?.module ?? []).map { PKCS11Module($0, worker: worker) }
+    }
+
+    /// - Parameter names: files, or names in p11-kit; empty for all.
+    static func configured(_ names: [String]) throws -> [ConfiguredModule] {
+        var names = names
+        if names.isEmpty {
+            guard let variable = Directories.environmentVariable(variable) else { return p11Kit.modules().modules }
+            names = variable.split(separator: ":").map(String.init)
+        }
+        guard !names.isEmpty else { return [] }
+        return try names.map { name in
+            if name.contains("/") { return ConfiguredModule(path: name) }
+            guard let module = p11Kit.modules().modules.first(where: { $0.name == name }) else {
+                throw CommandError(
+                    "there is no PKCS#11 module '\(name)'", "in p11-kit's configuration",
+                    advice: "tokenctl list-modules lists what there is; a file needs a slash in its path")
+            }
+            return module
+        }
+    }
+
+    static var p11Kit: P11KitConfiguration {
+        let own = Directories.own
+        let configuration = own.configuration.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        return P11KitConfiguration(
+            program: "tokenctl", folders: .standard(configuration: configuration.joined(separator: "/")))
+    }
+
+    /// Names or files of modules, with colons between; empty for none.
+    static let variable = "TOKENKIT_MODULES"
+
+    // MARK: Worker
+
+    /// This very program, whatever has become of its file.
+    static let worker = WorkerProgram(path: "/proc/self/exe", arguments: ["tokenctl", flag])
+
+    /// The module that the program was started to serve as a worker; nil where it was started for anything else.
+    static func toServe(_ arguments: [String]) -> String? {
+        arguments.count == 3 && arguments[1] == flag ? arguments[2] : nil
+    }
+
+    private static let flag = "--serve-module"
+}

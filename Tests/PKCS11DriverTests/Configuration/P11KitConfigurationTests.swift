@@ -1,0 +1,108 @@
+import Foundation
+import PKCS11Driver
+import TestSupport
+import Testing
+
+@Suite struct P11KitConfigurationTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        for name in ["user/modules", "system/modules", "packages", "lib"] {
+            try FileManager.default.createDirectory(
+                atPath: folder.path(name), withIntermediateDirectories: true)
+        }
+        for name in ["a.so", "b.so", "c.so", "libtokenkit-pkcs11.so"] { try folder.write("lib/\(name)", "") }
+    }
+
+    private func configuration(user: Bool = true) -> P11KitConfiguration {
+        P11KitConfiguration(
+            program: "tokenctl",
+            folders: P11KitConfiguration.Folders(
+                user: user ? folder.path("user") : nil, system: folder.path("system"),
+                packages: folder.path("packages"),
+                modules: [folder.path("missing"), folder.path("lib")]))
+    }
+
+    private func names(user: Bool = true) -> [String] { configuration(user: user).modules().modules.map(\.name) }
+
+    @Test func withoutFilesThereIsNone() {
+        let nothing = P11KitConfiguration(
+            program: "tokenctl",
+            folders: P11KitConfiguration.Folders(
+                user: "/nothing", system: "/nothing", packages: "/nothing", modules: []))
+        #expect(nothing.modules().modules.isEmpty)
+    }
+
+    @Test func aModuleHasItsFilesNameAndItsPath() throws {
+        try folder.write("packages/one.module", "# a remark\n\nmodule:   a.so \t\n")
+        try folder.write("system/modules/two.module", "module: \(folder.path("lib/b.so"))\n")
+        try folder.write("packages/readme.txt", "module: c.so\n")
+        #expect(
+            configuration().modules().modules == [
+                ConfiguredModule(name: "one", path: folder.path("lib/a.so")),
+                ConfiguredModule(name: "two", path: folder.path("lib/b.so")),
+            ])
+    }
+
+    @Test func theUsersFileGoesBeforeTheSystemsAndThatBeforeAPackages() throws {
+        try folder.write("packages/one.module", "module: a.so\npriority: 1\n")
+        try folder.write("system/modules/one.module", "module: b.so\n")
+        try folder.write("user/modules/one.module", "module: c.so\n")
+        #expect(configuration().modules().modules.map(\.path) == [folder.path("lib/c.so")])
+        #expect(configuration(user: false).modules().modules.map(\.path) == [folder.path("lib/b.so")])
+    }
+
+    @Test func theHighestPriorityComesFirst() throws {
+        try folder.write("packages/a.module", "module: a.so\n")
+        try folder.write("packages/b.module", "module: b.so\npriority: 5\n")
+        try folder.write("packages/c.module", "module: c.so\npriority: -5\n")
+        #expect(names() == ["b", "a", "c"])
+    }
+
+    @Test(arguments: [
+        ("disable-in: ssh, tokenctl", false), ("disable-in: ssh", true), ("enable-in: tokenctl", true),
+        ("enable-in: ssh,gpg", false), ("trust-policy: yes", false), ("trust-policy: no", true), ("remote: |x", false),
+        ("critical: yes", true), ("nonsense", true),
+    ])
+    func aModuleIsUsedOrNot(line: String, isUsed: Bool) throws {
+        try folder.write("packages/a.module", "module: a.so\n\(line)\n")
+        #expect(names() == (isUsed ? ["a"] : []))
+        let (_, leftOut) = configuration().modules()
+        #expect(leftOut.map(\.name) == (isUsed ? [] : ["a"]))
+    }
+
+    @Test func aModuleThatIsNotThereIsLeftOutAndNamed() throws {
+        try folder.write("packages/a.module", "module: missing.so\n")
+        try folder.write("packages/b.module", "priority: 1\n")
+        #expect(names() == [])
+        #expect(configuration().modules().leftOut.map(\.name) == ["a", "b"])
+    }
+
+    /// In it the same cards and keychains would be seen once more.
+    @Test func ourOwnModuleIsNoneOfThem() throws {
+        try folder.write("packages/tokenkit.module", "module: libtokenkit-pkcs11.so\n")
+        #expect(names() == [])
+    }
+
+    @Test(arguments: [("none", ["p"]), ("merge", ["p", "u"]), ("only", ["u"])])
+    func theUsersFilesCountAsTheSettingsSay(mode: String, expected: [String]) throws {
+        try folder.write("packages/p.module", "module: a.so\n")
+        try folder.write("user/modules/u.module", "module: b.so\n")
+        try folder.write("system/pkcs11.conf", "user-config: \(mode)\n")
+        #expect(names() == expected)
+        #expect(names(user: false) == ["p"])
+    }
+
+    @Test func theUserMayWantHisOwnOnly() throws {
+        try folder.write("packages/p.module", "module: a.so\n")
+        try folder.write("user/modules/u.module", "module: b.so\n")
+        try folder.write("user/pkcs11.conf", "user-config: only\n")
+        #expect(names() == ["u"])
+    }
+
+    @Test func aModuleNamedByItsFileHasTheFilesName() {
+        #expect(ConfiguredModule(path: "/a/b/libx.so") == ConfiguredModule(name: "libx", path: "/a/b/libx.so"))
+        #expect(ConfiguredModule(path: "./x").name == "x")
+    }
+}

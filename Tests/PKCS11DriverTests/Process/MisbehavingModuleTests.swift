@@ -1,0 +1,119 @@
+import Foundation
+import KeychainHost
+import PKCS11Driver
+import TestSupport
+import Testing
+import TokenKit
+
+/// Whatever a module does, it does it to its own process: the host reports it, and goes on.
+@Suite struct MisbehavingModuleTests {
+    private static let patience = WorkerPatience(listing: .seconds(3), use: .seconds(3))
+
+    private static func certificates(_ modules: [PKCS11Module]) throws -> SearchList.Result<Item> {
+        try SearchList(members: modules.map { ModuleKeychain($0) }).items(matching: Query(.certificate, limit: .all))
+    }
+
+    @Test func oneThatBehavesShowsItsCertificateAndItsKey() throws {
+        try ForeignModule.with(["well"]) { modules in
+            let found = try Self.certificates(modules)
+            #expect(found.found.map(\.label) == ["one"])
+            #expect(found.failures.isEmpty)
+            #expect(try ModuleKeychain(modules[0]).keys(.name("09")).count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("crash in load", "signal 11"), ("crash in C_Initialize", "signal 11"), ("crash in C_GetSlotList", "signal 11"),
+        ("crash in C_GetTokenInfo", "signal 11"), ("crash in C_FindObjects", "signal 11"),
+        ("crash in C_GetAttributeValue", "signal 11"), ("crash in C_CloseSession", "signal 11"),
+        ("exit in load", "exited with 0"), ("exit in C_GetSlotList", "exited with 0"),
+        ("hang in C_Initialize", "did not answer in time"), ("hang in C_FindObjects", "did not answer in time"),
+        ("spin in C_GetTokenInfo", "did not answer in time"),
+        ("nonsense from C_Initialize", "0xDEADBEEF"), ("nonsense from C_GetSlotList", "0xDEADBEEF"),
+        ("nonsense from C_FindObjects", "0xDEADBEEF"), ("has a million slots", "1000000 slots"),
+        ("finds without end", "more than 4096 objects"), ("finds more than there is room for", "100000 objects"),
+        ("closes every descriptor", "ended"), ("has no functions", "no list of functions"),
+        ("has empty functions", "no C_Initialize"),
+    ])
+    func oneThatFailsIsReportedAndHidesNothing(behaviour: String, report: String) throws {
+        try ForeignModule.with([behaviour, "well"], Self.patience) { modules in
+            // Twice: a module that ended is started again.
+            for _ in 0..<2 {
+                let result = try Self.certificates(modules)
+                #expect(result.found.map(\.label) == ["one"])
+                let text = result.failures.map(\.error.description).joined()
+                #expect(text.contains(report) && text.contains("misbehaving"), "\(text)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "has a certificate of a terabyte", "has a certificate that grows", "has a certificate of nonsense",
+        "nonsense from C_GetTokenInfo", "nonsense from C_GetAttributeValue",
+    ])
+    func whatCannotBeReadIsLeftOut(behaviour: String) throws {
+        try ForeignModule.with([behaviour], Self.patience) { modules in
+            let result = try Self.certificates(modules)
+            #expect(result.found.isEmpty)
+        }
+    }
+
+    /// Standard output is a command's own, and descriptors are ours.
+    @Test(arguments: ["prints", "leaves a child behind", "describes in nonsense", "nonsense from C_CloseSession"])
+    func whatDoesNotConcernTheHostChangesNothing(behaviour: String) throws {
+        try ForeignModule.with([behaviour], Self.patience) { modules in
+            let result = try Self.certificates(modules)
+            #expect(result.found.map(\.label) == ["one"])
+            #expect(result.failures.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("well", "the signature does not verify"), ("signs at any length", "C_Sign says it wrote"),
+        ("crash in C_Sign", "signal 11"), ("hang in C_Sign", "did not answer in time"),
+        ("nonsense from C_SignInit", "0xDEADBEEF"),
+    ])
+    func aSignatureThatIsNoneIsNotPassedOn(behaviour: String, report: String) throws {
+        try ForeignModule.with([behaviour], Self.patience) { modules in
+            let keychain = ModuleKeychain(modules[0])
+            let key = try #require(try keychain.keys(.name("09")).first)
+            var text = "nothing"
+            do {
+                _ = try key.perform(
+                    .sign(.rsaPKCS1(.sha256), [UInt8](repeating: 1, count: 32)), use: "test",
+                    authentication: AuthenticationContext())
+            } catch {
+                text = "\(error)"
+            }
+            #expect(text.contains(report), "\(text)")
+            // The next question finds a module that works again, as far as it ever does.
+            #expect(try keychain.keys(.name("09")).count == 1)
+        }
+    }
+
+    @Test func oneThatOnlyEndsIsNotStartedForEver() throws {
+        let patience = WorkerPatience(listing: .milliseconds(300), use: .milliseconds(300))
+        try ForeignModule.with(["hang in C_Initialize"], patience) { modules in
+            for _ in 0..<3 { #expect((try? Self.certificates(modules))?.found == nil) }
+            let duration = ContinuousClock().measure { for _ in 0..<100 { _ = try? Self.certificates(modules) } }
+            // A hundred starts would be thirty seconds of waiting, whatever the machine.
+            #expect(duration < .seconds(25))
+        }
+    }
+
+    @Test func whatIsNoModuleIsSaidToBeNone() {
+        for (path, report) in [("/nothing/x.so", "No such file"), ("/proc/self/exe", "cannot")] {
+            let module = PKCS11Module(
+                ConfiguredModule(path: path),
+                worker: WorkerProgram(
+                    path: "/usr/bin/env", arguments: ["env", Program.products + "/tokenctl", "--serve-module"]))
+            #expect { try Self.certificates([module]) } throws: { "\($0)".contains(report) }
+        }
+    }
+
+    @Test func aWorkerThatCannotBeStartedIsAnError() {
+        let module = PKCS11Module(
+            ConfiguredModule(path: "/nothing/x.so"), worker: WorkerProgram(path: "/nothing", arguments: ["nothing"]))
+        #expect { try Self.certificates([module]) } throws: { "\($0)".contains("cannot be started") }
+    }
+}

@@ -1,0 +1,186 @@
+import CCryptoki
+import SystemCrypto
+import Testing
+import TokenKit
+
+@testable import PKCS11Driver
+
+@Suite struct ModuleObjectsTests {
+    private static let key = try! PrivateKey.generate(.ecP256)
+    private static let other = try! PrivateKey.generate(.rsa(bits: 1024))
+
+    private static func certificate(_ key: PrivateKey, isCA: Bool = false) throws -> [UInt8] {
+        var builder = try CertificateBuilder(
+            commonName: "c", publicKey: key.publicKey, notBefore: 0, notAfter: 4_000_000_000)
+        builder.isCA = isCA
+        return try builder.selfSigned(by: key).der
+    }
+
+    private static func object(
+        _ objectClass: CK_OBJECT_CLASS, id: [UInt8], label: String = "",
+        _ change: (inout ModuleObject) -> Void = { _ in }
+    ) -> ModuleObject {
+        var object = ModuleObject(objectClass: UInt64(objectClass))
+        object.id = id
+        object.label = Array(label.utf8)
+        change(&object)
+        return object
+    }
+
+    private static func certificate(id: [UInt8], label: String = "", _ der: [UInt8]) -> ModuleObject {
+        object(CKO_CERTIFICATE, id: id, label: label) { $0.value = der }
+    }
+
+    private static func privateKey(id: [UInt8], _ uses: ModuleObject.Uses = [.sign]) -> ModuleObject {
+        object(CKO_PRIVATE_KEY, id: id) {
+            $0.uses = uses
+            $0.keyType = UInt64(CKK_EC)
+        }
+    }
+
+    @Test func aCertificateAndTheKeyOfItsIDAreOneObject() throws {
+        let der = try Self.certificate(Self.key)
+        let objects = ModuleObjects(
+            [Self.certificate(id: [0xAB], label: "mine", der), Self.privateKey(id: [0xAB], [.sign, .derive])],
+            hidesKeys: false)
+        let object = try #require(objects.inventory.objects.first)
+        #expect(objects.inventory.objects.count == 1)
+        #expect(object.id.rawValue == "ab" && object.label == "mine" && object.certificate == der)
+        #expect(object.key?.algorithm == .ecP256)
+        #expect(object.key?.publicKey == Self.key.publicKey.spki)
+        #expect(object.key?.usage == [.sign, .agree])
+        #expect(object.key?.pinPolicy == .once)
+    }
+
+    @Test func aKeyThatWantsThePINEachTimeSaysSo() throws {
+        let objects = ModuleObjects(
+            [
+                Self.certificate(id: [1], try Self.certificate(Self.key)),
+                Self.privateKey(id: [1], [.sign, .alwaysAuthenticate]),
+            ],
+            hidesKeys: false)
+        #expect(objects.inventory.objects.first?.key?.pinPolicy == .always)
+    }
+
+    /// Until somebody logs in, most tokens show what is public alone.
+    @Test func ownCertificatesAndPublicKeysStandForHiddenKeys() throws {
+        let mine = try Self.certificate(Self.key)
+        let authority = try Self.certificate(Self.other, isCA: true)
+        let publicKey = Self.object(CKO_PUBLIC_KEY, id: [3]) { $0.publicKeyInfo = Self.other.publicKey.spki }
+        let all = [Self.certificate(id: [1], mine), Self.certificate(id: [2], authority), publicKey]
+        let hidden = ModuleObjects(all, hidesKeys: true).inventory.objects
+        #expect(hidden.map(\.id.rawValue) == ["01", "02", "03"])
+        #expect(hidden.map { $0.key != nil } == [true, false, true])
+        #expect(hidden[2].key?.usage == [.sign, .decrypt])
+        let shown = ModuleObjects(all, hidesKeys: false).inventory.objects
+        #expect(shown.map { $0.key != nil } == [false, false])
+    }
+
+    /// A key that signs its own certificate is somebody's own, authority or not.
+    @Test func anAuthorityWithItsPublicKeyBesideHasAKey() throws {
+        let publicKey = Self.object(CKO_PUBLIC_KEY, id: [2]) { $0.publicKeyInfo = Self.other.publicKey.spki }
+        let objects = ModuleObjects(
+            [Self.certificate(id: [2], try Self.certificate(Self.other, isCA: true)), publicKey], hidesKeys: true)
+        #expect(objects.inventory.objects.map { $0.key != nil } == [true])
+    }
+
+    @Test func aSecondCertificateOfAKeyIsAnObjectWithoutOne() throws {
+        let der = try Self.certificate(Self.key)
+        let objects = ModuleObjects(
+            [Self.certificate(id: [1], der), Self.certificate(id: [1], der), Self.privateKey(id: [1])], hidesKeys: false
+        )
+        #expect(objects.inventory.objects.map(\.id.rawValue) == ["01", "01/1"])
+        #expect(objects.inventory.objects.map { $0.key != nil } == [true, false])
+        #expect(objects.keys.keys.map(\.rawValue) == ["01"])
+    }
+
+    @Test func whatHasNoIDHasANumber() throws {
+        let der = try Self.certificate(Self.key)
+        let objects = ModuleObjects([Self.certificate(id: [], der), Self.certificate(id: [], der)], hidesKeys: true)
+        #expect(objects.inventory.objects.map(\.id.rawValue) == ["/1", "/2"])
+        #expect(objects.keys.isEmpty)
+    }
+
+    static let points: [(KeyKind, CK_KEY_TYPE, [UInt8])] = [
+        (.ecP256, CKK_EC, [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]),
+        (.ecP384, CKK_EC, [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x22]),
+        (.ecP521, CKK_EC, [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x23]),
+        (.ed25519, CKK_EC_EDWARDS, []), (.x25519, CKK_EC_MONTGOMERY, []),
+    ]
+
+    @Test(arguments: points, [true, false])
+    func aPointIsReadWithItsWrappingAndWithout(_ kind: (KeyKind, CK_KEY_TYPE, [UInt8]), isWrapped: Bool) throws {
+        let key = try PrivateKey.generate(kind.0).publicKey
+        let point = key.rawRepresentation
+        let header: [UInt8] = point.count < 0x80 ? [4, UInt8(point.count)] : [4, 0x81, UInt8(point.count)]
+        let object = Self.object(CKO_PUBLIC_KEY, id: [1]) {
+            $0.keyType = UInt64(kind.1)
+            $0.parameters = kind.2
+            $0.point = isWrapped ? header + point : point
+        }
+        let objects = ModuleObjects([object, Self.privateKey(id: [1])], hidesKeys: false)
+        #expect(objects.inventory.objects.first?.key?.publicKey == key.spki)
+    }
+
+    @Test func anRSAKeyIsMadeOfItsNumbers() throws {
+        let numbers = try #require(Self.other.publicKey.rsaComponents)
+        let object = Self.object(CKO_PRIVATE_KEY, id: [1]) {
+            ($0.modulus, $0.exponent) = (numbers.modulus, numbers.exponent)
+            $0.uses = [.sign, .decrypt, .derive]
+        }
+        let key = ModuleObjects([object], hidesKeys: false).inventory.objects.first?.key
+        #expect(key?.publicKey == Self.other.publicKey.spki)
+        #expect(key?.usage == [.sign, .decrypt])
+    }
+
+    @Test(
+        arguments: [[], [1], [4, 2, 1], [UInt8](repeating: 4, count: 65), [UInt8](repeating: 0xFF, count: 5000)]
+            as [[UInt8]])
+    func nonsenseMakesNoKey(bytes: [UInt8]) {
+        for type in [CKK_RSA, CKK_EC, CKK_EC_EDWARDS, CKK_EC_MONTGOMERY, 0x7777] {
+            let object = Self.object(CKO_PRIVATE_KEY, id: [1]) {
+                $0.keyType = UInt64(type)
+                ($0.modulus, $0.exponent, $0.point, $0.publicKeyInfo) = (bytes, bytes, bytes, bytes)
+                $0.parameters = Self.points[0].2
+            }
+            let key = ModuleObjects([object], hidesKeys: false).inventory.objects.first?.key
+            // Any 32 bytes are an X25519 key; nothing else here is a key.
+            #expect(key == nil)
+        }
+    }
+}
+
+@Suite struct ModuleTokenInfoTests {
+    private static func info(
+        label: String = "l", serial: String = "s", flags: CK_FLAGS = 0, pin: (UInt64, UInt64) = (4, 8)
+    ) -> ModuleTokenInfo {
+        ModuleTokenInfo(
+            slot: 1, slotDescription: "d", label: label, manufacturer: "a b", model: "m;/", serialNumber: serial,
+            flags: UInt64(flags), minimumPINLength: pin.0, maximumPINLength: pin.1, firmware: "1.0")
+    }
+
+    @Test func theIDIsTheTokensURI() {
+        #expect(Self.info().id.description == "pkcs11:model=m%3B%2F;manufacturer=a%20b;serial=s;token=l")
+        #expect(
+            Self.info(label: "ä", serial: "").id.description == "pkcs11:model=m%3B%2F;manufacturer=a%20b;token=%C3%A4")
+    }
+
+    @Test func triesAreToldAsFarAsFlagsTell() {
+        #expect(Self.info().triesLeft == nil)
+        #expect(Self.info(flags: CKF_USER_PIN_COUNT_LOW).triesLeft == nil)
+        #expect(Self.info(flags: CKF_USER_PIN_FINAL_TRY).triesLeft == 1)
+        #expect(Self.info(flags: CKF_USER_PIN_LOCKED | CKF_USER_PIN_FINAL_TRY).triesLeft == 0)
+    }
+
+    @Test(arguments: [(4, true), (8, true), (3, false), (9, false), (0, false)])
+    func aPINHasALength(length: Int, isTaken: Bool) {
+        #expect(Self.info().takesPIN(of: length) == isTaken)
+    }
+
+    @Test func anyLengthDoesWhereTheModuleTellsNone() {
+        for pin: (UInt64, UInt64) in [(0, 0), (8, 4), (.max, 0)] {
+            #expect(Self.info(pin: pin).takesPIN(of: 1))
+            #expect(!Self.info(pin: pin).takesPIN(of: 0))
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import PKCS11Driver
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+/// A real module of other people's, used as a keychain.
+@Suite struct SoftHSMTests {
+    /// Gives the PINs it is made with, one after the other.
+    private final class Giving: Prompter, @unchecked Sendable {
+        private var pins: [String]
+        private(set) var requests: [PromptRequest] = []
+
+        init(_ pins: String...) { self.pins = pins }
+
+        var canAsk: Bool { true }
+        var canAskAgain: Bool { !pins.isEmpty }
+
+        func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+            requests.append(request)
+            guard !pins.isEmpty else { throw .canceled }
+            return Secret(copying: Array(pins.removeFirst().utf8).span)
+        }
+
+        func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+    }
+
+    private static func with(
+        _ objects: [[String]], _ body: (ForeignModule, ModuleKeychain) throws -> Void
+    ) throws {
+        let files = try ForeignModule(softHSM: objects)
+        try withExtendedLifetime(files) { try body(files, ModuleKeychain(files.loaded())) }
+    }
+
+    private static func pair(_ kind: String, _ id: String, _ label: String, _ more: [String] = []) -> [String] {
+        ["--keypairgen", "--key-type", kind, "--id", id, "--label", label] + more
+    }
+
+    private static func key(_ keychain: ModuleKeychain, _ name: String) throws -> any KeychainKey {
+        try #require(try keychain.keys(.name(name)).first)
+    }
+
+    private static func bytes(_ secret: borrowing Secret) -> [UInt8] { secret.bytes.indices.map { secret.bytes[$0] } }
+
+    private static func perform(
+        _ action: TokenOperation.Action, _ key: any KeychainKey, _ prompter: any Prompter
+    ) throws -> [UInt8] {
+        bytes(try key.perform(action, use: "test", authentication: AuthenticationContext(prompter: prompter)))
+    }
+
+    private static let digest = [UInt8](repeating: 0x5A, count: 32)
+
+    @Test func anRSAKeySignsAndDecrypts() throws {
+        try Self.with([Self.pair("rsa:2048", "01", "one")]) { _, keychain in
+            let key = try Self.key(keychain, "01")
+            let publicKey = try PublicKey(spki: key.publicKey)
+            let giving = Giving("123456")
+            let plain = try Self.perform(.sign(.rsaPKCS1(.sha256), Self.digest), key, giving)
+            #expect(try publicKey.verify(plain, digest: Self.digest, using: .rsaPKCS1(.sha256)))
+            // The login holds for as long as the module's process does.
+            let pss = try Self.perform(.sign(.rsaPSS(.sha256, saltLength: 32), Self.digest), key, giving)
+            let scheme = SystemCrypto.SignatureAlgorithm.rsaPSS(.sha256, mgf1: .sha256, saltLength: 32)
+            #expect(try publicKey.verify(pss, digest: Self.digest, using: scheme))
+            let message = Array("to be kept secret".utf8)
+            for (encryption, decryption) in [
+                (RSAEncryption.pkcs1, TokenOperation.DecryptionAlgorithm.rsaPKCS1),
+                (.oaep(.sha256), .rsaOAEP(.sha256)),
+            ] {
+                let ciphertext = try publicKey.encrypt(message, using: encryption)
+                let opened = try Self.perform(.decrypt(decryption, ciphertext), key, giving)
+                #expect(opened == message)
+            }
+            #expect(giving.requests.count == 1)
+            #expect(giving.requests.first?.subject.contains("soft in SoftHSM") == true)
+        }
+    }
+
+    @Test(arguments: [("EC:prime256v1", KeyKind.ecP256), ("EC:secp384r1", .ecP384), ("EC:secp521r1", .ecP521)])
+    func anECKeySignsAndAgrees(name: String, kind: KeyKind) throws {
+        try Self.with([Self.pair(name, "0a0b", "two", ["--usage-derive", "--usage-sign"])]) { _, keychain in
+            let key = try Self.key(keychain, "0a0b")
+            let publicKey = try PublicKey(spki: key.publicKey)
+            #expect(publicKey.kind == kind)
+            let giving = Giving("123456")
+            let signature = try Self.perform(.sign(.ecdsa, Self.digest), key, giving)
+            #expect(try publicKey.verify(signature, digest: Self.digest, using: .ecdsa(.sha256)))
+            let peer = try PrivateKey.generate(kind)
+            let agreed = try Self.perform(.agree(peer.publicKey.rawRepresentation), key, giving)
+            let wanted = try Self.bytes(peer.sharedSecret(with: publicKey))
+            #expect(agreed == wanted)
+        }
+    }
+
+    @Test func anEd25519KeySigns() throws {
+        try Self.with([Self.pair("EC:edwards25519", "0c", "three")]) { _, keychain in
+            let key = try Self.key(keychain, "0c")
+            let message = Array("a message".utf8)
+            let signature = try Self.perform(.sign(.ed25519, message), key, Giving("123456"))
+            #expect(try PublicKey(spki: key.publicKey).verify(signature, message: message, using: .ed25519))
+        }
+    }
+
+    @Test func aRefusedPINIsAskedForAgainAndNeverSentTwice() throws {
+        try Self.with([Self.pair("EC:prime256v1", "01", "one")]) { _, keychain in
+            let key = try Self.key(keychain, "01")
+            let giving = Giving("000000", "000000", "123456")
+            _ = try Self.perform(.sign(.ecdsa, Self.digest), key, giving)
+            #expect(giving.requests.count == 3)
+            #expect(giving.requests.last?.failure?.contains("not sent again") == true)
+        }
+    }
+
+    @Test func aPINThatNoTokenTakesIsNotSent() throws {
+        try Self.with([Self.pair("EC:prime256v1", "01", "one")]) { _, keychain in
+            let key = try Self.key(keychain, "01")
+            let giving = Giving("1", "123456")
+            _ = try Self.perform(.sign(.ecdsa, Self.digest), key, giving)
+            #expect(giving.requests.last?.failure?.contains("PINs of 4 to 255 bytes") == true)
+        }
+    }
+
+    @Test func withoutAnybodyToAskNothingIsSent() throws {
+        try Self.with([Self.pair("EC:prime256v1", "01", "one")]) { _, keychain in
+            let key = try Self.key(keychain, "01")
+            let action = TokenOperation.Action.sign(.ecdsa, Self.digest)
+            #expect(throws: KeychainError(.interactionNotAllowed, "")) { try Self.perform(action, key, NoPrompter()) }
+        }
+    }
+
+    @Test func itsKeyPairsWithACertificateInAnotherKeychain() throws {
+        try Self.with([Self.pair("EC:prime256v1", "01", "one")]) { files, keychain in
+            let key = try Self.key(keychain, "01")
+            let builder = try CertificateBuilder(
+                commonName: "Somebody", publicKey: PublicKey(spki: key.publicKey), notBefore: 0, notAfter: 4_000_000_000
+            )
+            let certificate = try builder.selfSigned(by: PrivateKey.generate(.ecP256))
+            // Nobody can sign with the token's key here, so another's signature is on it.
+            let local = try LocalKeychain.create(
+                at: files.folder.path("local"), password: Secret(copying: Array("p".utf8).span), cost: .standard)
+            try local.add(NewItem.certificate(certificate))
+            let list = SearchList(members: [keychain, local])
+            let identities = try list.identities(matching: Query(.identity, limit: .all)).found
+            #expect(identities.count == 1)
+            #expect(identities.first?.key.keychain.rawValue.hasPrefix("pkcs11:") == true)
+            #expect(identities.first?.certificate.keychain.isLocal == true)
+        }
+    }
+
+    @Test func aReferenceFindsItsItemInAnotherProcess() throws {
+        try Self.with([Self.pair("EC:prime256v1", "01", "one"), Self.pair("EC:prime256v1", "02", "two")]) {
+            files, keychain in
+            let items = try keychain.items(matching: Query(.key, limit: .all)).items
+            #expect(items.count == 2)
+            let again = ModuleKeychain(files.loaded())
+            for item in items {
+                #expect(try again.items(matching: Query(item.reference)).items.map(\.reference) == [item.reference])
+                #expect(try again.keys(.reference(item.reference)).map(\.publicKey) == [try #require(item.der)])
+            }
+        }
+    }
+
+    /// SoftHSM has one more slot, for the next token.
+    @Test func anEmptySlotIsNoToken() throws {
+        try Self.with([]) { _, keychain in
+            let tokens = try keychain.tokens()
+            #expect(tokens.count == 1)
+        }
+    }
+
+    @Test func itsItemsAreOnlyRead() throws {
+        try Self.with([Self.pair("EC:prime256v1", "01", "one")]) { _, keychain in
+            #expect(keychain.isReadOnly)
+            #expect(throws: KeychainError(.readOnly, "")) { try keychain.delete(matching: Query(.key, limit: .all)) }
+        }
+    }
+
+    @Test func aQueryThatIsAboutOtherThingsStartsNoModule() throws {
+        let module = PKCS11Module(
+            ConfiguredModule(path: "/nothing/x.so"), worker: WorkerProgram(path: "/nothing", arguments: ["nothing"]))
+        let keychain = ModuleKeychain(module)
+        #expect(try keychain.items(matching: Query(.genericPassword, limit: .all)).items.isEmpty)
+        let reference = PersistentReference(.key, .token(id: "piv:1", object: [0x39]))
+        #expect(try keychain.items(matching: Query(reference)).items.isEmpty)
+        #expect(try keychain.keys(.reference(reference)).isEmpty)
+        #expect(!keychain.isIdentified(by: KeychainIdentifier(rawValue: "piv:1")))
+    }
+}
