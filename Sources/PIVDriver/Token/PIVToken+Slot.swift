@@ -52,9 +52,13 @@ extension PIVToken {
     /// The key of a slot as metadata tells of it, with no look at the certificate; nil where it takes that to know.
     mutating func keyAlone(in slot: PIVSlot, _ card: inout CardTransaction) throws(TokenError) -> TokenKey? {
         if let known = knowledge.slots[slot] { return known?.key }
+        if let known = knowledge.bareKeys[slot] { return known }
         let metadata = try readable { (token) throws(TokenError) in try token.metadata(of: slot, &card) } ?? nil
-        guard let metadata, metadata.subjectPublicKeyInfo != nil else { return nil }
-        return SlotKey.key(metadata, certificate: nil, in: slot)
+        guard let metadata else { return nil }
+        let key = SlotKey.key(metadata, certificate: nil, in: slot)
+        guard !key.publicKey.isEmpty else { return nil }
+        knowledge.bareKeys[slot] = key
+        return key
     }
 
     private mutating func certificate(

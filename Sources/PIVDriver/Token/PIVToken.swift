@@ -31,6 +31,8 @@ public struct PIVToken: Token {
         /// An object is nil where its slot is empty.
         var slots: [PIVSlot: TokenObject?] = [:]
         var metadata: [PIVSlot: KeyMetadata?] = [:]
+        /// The keys that metadata alone told of. OpenSSL takes longer to make one than a transaction does.
+        var bareKeys: [PIVSlot: TokenKey] = [:]
         var chuid: Once<CardholderIdentifier?> = .unknown
         var keyHistory: Once<KeyHistory?> = .unknown
         var firmware: Once<Firmware?> = .unknown
@@ -50,6 +52,7 @@ public struct PIVToken: Token {
         mutating func forget(_ slot: PIVSlot) {
             slots.removeValue(forKey: slot)
             metadata.removeValue(forKey: slot)
+            bareKeys.removeValue(forKey: slot)
         }
     }
 
