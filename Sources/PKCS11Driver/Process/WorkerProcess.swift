@@ -89,7 +89,7 @@ final class WorkerProcess: Sendable {
         unsafe posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
         let words = program.arguments + [module]
         var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
-        defer { for unsafeargument in unsafe arguments { unsafe free(argument) } }
+        defer { for index in unsafe arguments.indices { unsafe free(arguments[index]) } }
         return unsafe posix_spawn(&child, program.path, &actions, &attributes, &arguments, environ)
     }
 }
