@@ -56,6 +56,8 @@ let package = Package(
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CLinux"),
         .target(name: "CCryptoki"),
+        .target(
+            name: "CP11Kit", cSettings: [.headerSearchPath("forward")], linkerSettings: [.linkedLibrary("p11-kit")]),
 
         .target(name: "TokenKit", dependencies: ["CPCSC"], swiftSettings: strict),
         .target(name: "SystemCrypto", dependencies: ["TokenKit", "COpenSSL"], swiftSettings: strict),
@@ -83,9 +85,13 @@ let package = Package(
             dependencies: ["CCryptoki", "CFunctionList", "KeychainHost", "PIVDriver", "PKCS11Bridge", "TokenKit"],
             exclude: ["exports.map", "tokenkit.module"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(loadable("Sources/PKCS11Module/exports.map", name: "libtokenkit-pkcs11.so"))]),
+        .target(
+            name: "PKCS11Driver", dependencies: ["TokenKit", "SystemCrypto", "CP11Kit"], swiftSettings: strict),
         .executableTarget(
             name: "tokenctl",
-            dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "VirtualCard", "KeychainHost", argumentParser],
+            dependencies: [
+                "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "VirtualCard", "KeychainHost", argumentParser,
+            ],
             swiftSettings: strict),
 
         .target(
@@ -124,6 +130,8 @@ let package = Package(
                 "PKCS11Bridge", "CCryptoki", "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport",
             ],
             swiftSettings: test),
+        .testTarget(
+            name: "PKCS11DriverTests", dependencies: ["PKCS11Driver", "TokenKit", "TestSupport"], swiftSettings: test),
         .testTarget(
             name: "TokenctlTests", dependencies: ["tokenctl", "TestSupport"], exclude: ["Scripts"], swiftSettings: test),
         .testTarget(
