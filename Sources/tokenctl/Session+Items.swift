@@ -12,15 +12,6 @@ extension PresentKeychains {
         local(of: item)?.path ?? item.keychain.rawValue
     }
 
-    /// The same with these cards alone.
-    func limited(to tokens: [TokenID]) -> Session {
-        var session = self
-        session.tokens = self.tokens.filter { token in
-            ((try? token.identity()) ?? nil).map { tokens.contains($0.id) } ?? false
-        }
-        return session
-    }
-
     /// What `body` makes of each card that is inserted; one that cannot be read hides no other.
     func eachCard<Element>(
         _ body: (TokenKeychain, TokenIdentity) -> Element

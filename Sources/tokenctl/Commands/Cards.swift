@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import TokenKit
 
 struct ListSmartcards: ParsableCommand {
@@ -17,6 +18,7 @@ struct ListSmartcards: ParsableCommand {
         let serialNumber: String?
         let version: String?
         let reader: String
+        let uri: String
         var cells: [String] { [token, label, [model, version].compactMap { $0 }.joined(separator: " "), reader] }
     }
 
@@ -26,7 +28,13 @@ struct ListSmartcards: ParsableCommand {
         let rows = session.reporting(result)
         let isBroken = rows.isEmpty && !(session.failures + result.failures).isEmpty
         if rows.isEmpty, !isBroken, !output.json { printError("no card that can be used is inserted") }
-        if output.isListing { try Listing.show(rows, json: output.json) } else { rows.forEach { print($0.token) } }
+        if output.uris {
+            rows.forEach { print($0.uri) }
+        } else if output.isListing {
+            try Listing.show(rows, json: output.json)
+        } else {
+            rows.forEach { print($0.token) }
+        }
         if isBroken { throw ExitCode(1) }
     }
 }
@@ -35,7 +43,8 @@ extension ListSmartcards.CardRow {
     init(_ identity: TokenIdentity, reader: String) {
         self.init(
             token: identity.id.description, label: identity.label, model: identity.model,
-            serialNumber: identity.serialNumber, version: identity.version, reader: reader)
+            serialNumber: identity.serialNumber, version: identity.version, reader: reader,
+            uri: PKCS11URI(of: CryptokiTokenName(identity)).description)
     }
 }
 
