@@ -139,7 +139,8 @@ let package = Package(
             dependencies: ["TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport"],
             exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(
-            name: "FuzzTargets", dependencies: ["TokenKit", "SystemCrypto", "PIVDriver"], path: "Tests/Fuzz/Targets",
+            name: "FuzzTargets", dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver"],
+            path: "Tests/Fuzz/Targets",
             swiftSettings: strict),
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], path: "Tests/Fuzz/Tests",
