@@ -56,12 +56,14 @@ let package = Package(
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CLinux"),
         .target(name: "CCryptoki"),
+        .target(
+            name: "CP11Kit", cSettings: [.headerSearchPath("forward")], linkerSettings: [.linkedLibrary("p11-kit")]),
 
         .target(name: "TokenKit", dependencies: ["CPCSC"], swiftSettings: strict),
         .target(name: "SystemCrypto", dependencies: ["TokenKit", "COpenSSL"], swiftSettings: strict),
         .target(name: "PIVDriver", dependencies: ["TokenKit", "SystemCrypto", "CZlib"], swiftSettings: strict),
         .target(
-            name: "PKCS11Driver", dependencies: ["TokenKit", "SystemCrypto", "CCryptoki", "CLinux"],
+            name: "PKCS11Driver", dependencies: ["TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit"],
             swiftSettings: strict),
         .target(name: "VirtualCard", dependencies: ["TokenKit", "SystemCrypto"], swiftSettings: strict),
         .target(
@@ -140,7 +142,8 @@ let package = Package(
             dependencies: ["TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport"],
             exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(
-            name: "FuzzTargets", dependencies: ["TokenKit", "SystemCrypto", "PIVDriver"], path: "Tests/Fuzz/Targets",
+            name: "FuzzTargets", dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver"],
+            path: "Tests/Fuzz/Targets",
             swiftSettings: strict),
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], path: "Tests/Fuzz/Tests",

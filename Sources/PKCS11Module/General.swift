@@ -1,5 +1,6 @@
 public import CCryptoki
 internal import PKCS11Bridge
+internal import TokenKit
 
 // PKCS #11 §5.4, general purpose functions.
 
@@ -37,9 +38,10 @@ public func C_GetInfo(_ information: UnsafeMutablePointer<CK_INFO>?) -> CK_RV {
     call { _ throws(CryptokiError) in
         var filled = CK_INFO()
         filled.cryptokiVersion = CK_VERSION(major: 2, minor: 40)
-        filled.libraryVersion = CK_VERSION(major: 0, minor: 1)
-        fill(&filled.manufacturerID, with: "tokenkit")
-        fill(&filled.libraryDescription, with: "Cards and keychains")
+        let version = CryptokiLibrary.version
+        filled.libraryVersion = CK_VERSION(major: version.major, minor: version.minor)
+        fill(&filled.manufacturerID, with: CryptokiLibrary.manufacturer)
+        fill(&filled.libraryDescription, with: CryptokiLibrary.description)
         unsafe try required(information).pointee = filled
     }
 }
@@ -62,8 +64,8 @@ public func C_GetSlotInfo(_ slot: CK_SLOT_ID, _ information: UnsafeMutablePointe
         let information = try unsafe required(information)
         let slot = try cryptoki.slotInfo(slot)
         var filled = CK_SLOT_INFO()
-        fill(&filled.slotDescription, with: slot.description)
-        fill(&filled.manufacturerID, with: slot.manufacturer)
+        fill(&filled.slotDescription, with: slot.name.description)
+        fill(&filled.manufacturerID, with: slot.name.manufacturer)
         filled.flags = slot.flags
         unsafe information.pointee = filled
     }
@@ -76,10 +78,10 @@ public func C_GetTokenInfo(_ slot: CK_SLOT_ID, _ information: UnsafeMutablePoint
         let token = try cryptoki.tokenInfo(slot)
         let sessions = cryptoki.sessionCounts(slot)
         var filled = CK_TOKEN_INFO()
-        fill(&filled.label, with: token.label)
-        fill(&filled.manufacturerID, with: token.manufacturer)
-        fill(&filled.model, with: token.model)
-        fill(&filled.serialNumber, with: token.serialNumber)
+        fill(&filled.label, with: token.name.label)
+        fill(&filled.manufacturerID, with: token.name.manufacturer)
+        fill(&filled.model, with: token.name.model)
+        fill(&filled.serialNumber, with: token.name.serialNumber)
         fill(&filled.utcTime, with: "")
         filled.flags = token.flags
         filled.ulMaxSessionCount = CK_EFFECTIVELY_INFINITE

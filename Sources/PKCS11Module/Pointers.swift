@@ -84,16 +84,10 @@ func give(
 /// Fills a field of a structure with text, cut between characters, and with blanks behind it. PKCS #11 §3.1.
 func fill<Field>(_ field: inout Field, with text: String) {
     unsafe withUnsafeMutableBytes(of: &field) { field in
-        var used = 0
-        for character in text {
-            let bytes = Array(String(character).utf8)
-            guard used + bytes.count <= field.count else { break }
-            for byte in bytes {
-                unsafe field[used] = byte
-                used += 1
-            }
+        let bytes = Array(CryptokiText.cut(text, to: field.count).utf8)
+        for index in field.indices {
+            unsafe field[index] = index < bytes.count ? bytes[index] : UInt8(ascii: " ")
         }
-        for index in used..<field.count { unsafe field[index] = UInt8(ascii: " ") }
     }
 }
 

@@ -2,13 +2,19 @@ internal import KeychainHost
 internal import PKCS11Driver
 internal import TokenKit
 
-/// The keychain that a command is about: a file, or a card by its id.
+/// The keychain that a command is about: a file, a card by its id, or either by its URI.
 enum NamedKeychain {
     case local(LocalKeychain)
     case card(TokenKeychain)
 
-    /// - Parameter name: a name or path of a file, or a card's id; the default keychain if nil.
+    /// - Parameter name: a name or path of a file, a card's id, or a URI; the default keychain if nil.
     init(_ name: String?, _ cards: CardOptions) throws {
+        if let name, let uri = try PKCS11URI(keychain: name) {
+            let session = try Session(cards, keychains: [name])
+            self = try NamedKeychain.only(
+                session.locals.map { .local($0) } + session.tokens.map { .card($0) }, namedBy: uri)
+            return
+        }
         guard let name, let id = NamedKeychain.tokenID(name) else {
             self = .local(try LocalKeychain.named(name))
             return
@@ -21,23 +27,49 @@ enum NamedKeychain {
         self = .card(match.0)
     }
 
-    /// The card that an argument names, if it does not name a file.
-    static func tokenID(_ name: String) -> TokenID? {
-        guard let id = TokenID(name), (CardDrivers.names + [PKCS11Module.driver]).contains(id.driver) else {
-            return nil
+    fileprivate static func only(_ found: [NamedKeychain], namedBy uri: PKCS11URI) throws -> NamedKeychain {
+        guard let first = found.first, found.count == 1 else {
+            throw CommandError(
+                "'\(uri)' names more than one keychain", advice: "'tokenctl list-keychains --uri' lists them")
         }
+        return first
+    }
+
+    /// The card whose id an argument is.
+    static func tokenID(_ name: String) -> TokenID? {
+        guard !PKCS11URI.isURI(name), let id = TokenID(name), CardDrivers.names.contains(id.driver) else { return nil }
         return id
     }
 }
 
 extension LocalKeychain {
     /// The keychain of that name or path, or the default one.
-    static func named(_ name: String?) throws(KeychainError) -> LocalKeychain {
+    static func named(_ name: String?) throws -> LocalKeychain {
         guard let name else { return try KeychainPreferences.own.openDefault() }
+        if let uri = try PKCS11URI(keychain: name) {
+            let found = try Session(keychains: [name], cards: false).locals
+            guard case .local(let keychain) = try NamedKeychain.only(found.map { .local($0) }, namedBy: uri) else {
+                throw KeychainError(.noSuchKeychain)
+            }
+            return keychain
+        }
         guard NamedKeychain.tokenID(name) == nil else {
             throw KeychainError(.readOnly, "\(name) is a card, and only read", remedy: "name the file of a keychain")
         }
         return try open(Directories.own.path(ofKeychain: KeychainName.normalized(name)))
+    }
+}
+
+extension PKCS11URI {
+    /// The URI of a keychain that an argument is; nil for an argument that is something else.
+    ///
+    /// - Throws: for a URI of what is in a keychain, since more than that would be changed.
+    fileprivate init?(keychain name: String) throws {
+        try self.init(argument: name)
+        guard !namesObject else {
+            throw CommandError(
+                "'\(self)' names what is in a keychain, not a keychain", advice: "leave id, object and type out")
+        }
     }
 }
 
@@ -46,5 +78,18 @@ enum KeychainName {
     /// The name without what macOS adds to the files of newer keychains, as in `login.keychain-db`.
     static func normalized(_ name: String) -> String {
         name.hasSuffix(Directories.keychainSuffix + "-db") ? String(name.dropLast(3)) : name
+    }
+
+    /// The name for a keychain that is to be made.
+    static func new(_ name: String) throws -> String {
+        guard !PKCS11URI.isURI(name) else {
+            throw CommandError("a keychain cannot be called '\(name)'", "all commands would take that for a URI")
+        }
+        return normalized(name)
+    }
+
+    /// The same, or the file of the keychain that a URI names.
+    static func file(_ name: String) throws -> String {
+        PKCS11URI.isURI(name) ? try LocalKeychain.named(name).path : normalized(name)
     }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import TokenKit
 
 /// How the output is to look.
@@ -16,17 +17,29 @@ struct ListingOptions: ParsableArguments {
     @Flag(help: "Print a table, as on a terminal, instead of what macOS's security prints.")
     var table = false
 
+    @Flag(name: .customLong("uri"), help: "Print the PKCS#11 URIs alone, by which other programs know them.")
+    var uris = false
+
     /// Whether it is a table or JSON.
     var isListing: Bool { json || table || Terminal.isInteractive }
 
     func validate() throws {
-        guard !(json && table) else { throw ValidationError("choose either --json or --table") }
+        guard [json, table, uris].filter({ $0 }).count < 2 else {
+            throw ValidationError("choose one of --json, --table and --uri")
+        }
+    }
+
+    /// Prints URIs, a line each; what the PKCS#11 module does not show has none.
+    func show(_ uris: [PKCS11URI?]) {
+        for uri in uris { if let uri { print(uri.description) } }
     }
 }
 
 /// Which cards are used, and how their traffic is seen.
 struct CardOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Use only the reader whose name contains this.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Use only the reader whose name contains this, or whose card a pkcs11: URI names.", valueName: "name"))
     var reader: String?
 
     @Option(
@@ -56,30 +69,49 @@ struct AuthenticationOptions: ParsableArguments {
     @Flag(help: "Allow the last try of a PIN to be spent.")
     var lastTry = false
 
-    /// - Parameter process: whose cards may open a keychain that is bound to one of them; nil for one of its own.
-    func context(_ process: ProcessKeychains? = nil) throws -> AuthenticationContext {
-        try (process ?? ProcessKeychains()).authentication(prompter(), lastTry: lastTry ? .spend : .keep)
+    /// - Parameters:
+    ///   - process: whose cards may open a keychain that is bound to one of them; nil for one of its own.
+    ///   - names: what the command was told to use; a URI among them may say where the PIN is.
+    func context(_ process: ProcessKeychains? = nil, for names: String?...) throws -> AuthenticationContext {
+        try context(process, for: names.compactMap { $0 })
     }
 
-    private func prompter() throws(KeychainError) -> any Prompter {
+    func context(_ process: ProcessKeychains? = nil, for names: [String]) throws -> AuthenticationContext {
+        let process = try process ?? ProcessKeychains()
+        return try process.authentication(prompter(names, process), lastTry: lastTry ? .spend : .keep)
+    }
+
+    private func prompter(_ names: [String], _ process: ProcessKeychains) throws -> any Prompter {
         if let pinSource { return try SecretSource(pinSource) }
-        return noPrompt ? NoPrompter() : FirstAvailablePrompter.standard()
+        let standard: any Prompter = noPrompt ? NoPrompter() : FirstAvailablePrompter.standard()
+        for name in names {
+            guard let uri = try PKCS11URI(argument: name) else { continue }
+            if let path = try uri.pinFile() { return try SecretSource("file:\(path)") }
+            if let pin = try PKCS11URI.pinValue(of: name) {
+                SecretArgument.warn()
+                return GivenPIN(pin, for: try GivenPIN.purposes(of: uri, process), others: standard)
+            }
+        }
+        return standard
     }
 }
 
 /// Where a search looks.
 struct SearchOptions: ParsableArguments {
-    @Argument(help: "The keychains to search, and cards by their ids, instead of all.")
+    @Argument(
+        help: """
+            The keychains to search, and cards by their ids, instead of all; or pkcs11: URIs of keychains, cards, and what \
+            is in them.
+            """)
     var keychains: [String] = []
 
     @OptionGroup var cards: CardOptions
 
-    func session() throws -> Session {
-        let ids = keychains.compactMap(NamedKeychain.tokenID)
-        let files = keychains.filter { NamedKeychain.tokenID($0) == nil }
-        let session = try Session(
-            cards, keychains: files, cards: files.isEmpty || !ids.isEmpty, locals: ids.isEmpty || !files.isEmpty)
-        return ids.isEmpty ? session : session.limited(to: ids)
+    func session() throws -> Session { try Session(cards, keychains: keychains) }
+
+    /// The URIs among the keychains; what they name is to be found, and nothing else in the same places.
+    var uris: [PKCS11URI] {
+        get throws { try PKCS11URI.all(in: keychains) }
     }
 }
 

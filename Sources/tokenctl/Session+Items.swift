@@ -12,21 +12,14 @@ extension PresentKeychains {
         local(of: item)?.path ?? item.keychain.rawValue
     }
 
-    /// The same with these cards alone.
-    func limited(to tokens: [TokenID]) -> Session {
-        var session = self
-        session.tokens = eachToken { token, identity in (token, identity.id) }.found
-            .compactMap { tokens.contains($0.1) ? $0.0 : nil }
-        session.modules = []
-        return session
-    }
-
-    /// What `body` makes of each card that is inserted; one that cannot be read hides no other.
-    func eachCard<Element>(
+    /// What `body` makes of each card, and then of each token of a module; one that cannot be read hides no other.
+    func eachToken<Element>(
         _ body: (TokenKeychain, TokenIdentity) -> Element
     ) -> SearchList.Result<Element> {
+        let modules = tokensOfModules()
         var result = SearchList.Result<Element>()
-        for token in tokens {
+        result.failures = modules.failures
+        for token in tokens + modules.found {
             do throws(KeychainError) {
                 if let identity = try token.identity() { result.found.append(body(token, identity)) }
             } catch {
@@ -36,17 +29,11 @@ extension PresentKeychains {
         return result
     }
 
-    /// What `body` makes of each card, and then of each token of a module.
-    func eachToken<Element>(
-        _ body: (TokenKeychain, TokenIdentity) -> Element
-    ) -> SearchList.Result<Element> {
-        var result = eachCard(body)
+    /// The tokens of all modules.
+    func tokensOfModules() -> SearchList.Result<TokenKeychain> {
+        var result = SearchList.Result<TokenKeychain>()
         for module in modules {
-            do throws(KeychainError) {
-                for token in try module.tokens() {
-                    if let identity = try token.identity() { result.found.append(body(token, identity)) }
-                }
-            } catch {
+            do throws(KeychainError) { result.found += try module.tokens() } catch {
                 result.failures.append(SearchList.Failure(keychain: module.name, error: error))
             }
         }

@@ -8,15 +8,27 @@ typealias Session = PresentKeychains
 
 extension PresentKeychains {
     /// - Parameters:
-    ///   - names: files or names of local keychains to use instead of all.
+    ///   - names: files or names of local keychains, ids of cards, and URIs of either, to use instead of all.
     ///   - cards: whether cards are used.
     ///   - locals: whether local keychains are used.
     init(
         _ options: CardOptions? = nil, keychains names: [String] = [], cards: Bool = true, locals: Bool = true
     ) throws {
         let process = try ProcessKeychains(options)
-        let paths = names.map { Directories.own.path(ofKeychain: KeychainName.normalized($0)) }
-        self = try process.present(paths, cards: cards, locals: locals)
+        let uris = try PKCS11URI.all(in: names)
+        let ids = cards ? names.compactMap(NamedKeychain.tokenID) : []
+        let files = names.filter { !PKCS11URI.isURI($0) && !(cards && NamedKeychain.tokenID($0) != nil) }
+        let isAll = names.isEmpty
+        let paths = files.map { Directories.own.path(ofKeychain: KeychainName.normalized($0)) }
+        self = try process.present(
+            paths, cards: cards && (isAll || files.count < names.count), locals: locals && (isAll || !files.isEmpty))
+        guard files.count < names.count else { return }
+        var others = self
+        others.locals = locals && !uris.isEmpty ? try process.present(cards: false).locals : []
+        let named = try others.limited(to: uris) { ids.contains($0.id) }
+        let own = self.locals
+        self.locals += named.locals.filter { keychain in !own.contains { $0.identifier == keychain.identifier } }
+        (tokens, modules, failures) = (named.tokens, named.modules, named.failures)
     }
 
     /// The items or keys of a search, its failures reported on standard error.
@@ -30,11 +42,16 @@ extension PresentKeychains {
 extension ProcessKeychains {
     /// Those of whoever runs the command, without the cards that the options leave out.
     convenience init(_ options: CardOptions? = nil) throws {
+        let uri = try options?.reader.flatMap { try PKCS11URI(argument: $0) }
+        let part = uri == nil ? options?.reader : nil
         self.init(
             .own, recalls: options?.rescan != true, trace: try options?.trace.map { try TraceFile(path: $0) },
             drivers: CardDrivers.all, modules: try Modules.inUse(options),
-            readers: { [part = options?.reader] () throws(CardError) in
-                try PCSCReader.all().filter { reader in part.map { reader.name.contains($0) } ?? true }
+            readers: { () throws(CardError) in
+                try PCSCReader.all().filter { reader in
+                    part.map { reader.name.contains($0) } ?? true
+                        && uri.map { CardDrivers.card(in: reader, is: $0) } ?? true
+                }
             })
     }
 }
@@ -43,6 +60,14 @@ extension ProcessKeychains {
 enum CardDrivers {
     static func all(_ caches: TokenCaches) -> [any TokenDriver] {
         [PIVDriver(memory: caches.tokens, certificates: caches.certificates, rejectedPINs: caches.rejectedPINs)]
+    }
+
+    /// Whether the card in a reader is one that a URI names. It is let go again.
+    static func card(in reader: PCSCReader, is uri: PKCS11URI) -> Bool {
+        let slot = TokenSlot(reader: reader, drivers: all(TokenCaches(in: .own)))
+        defer { slot.disconnect(resetting: false) }
+        guard let identity = (try? TokenKeychain(slot).identity()) ?? nil else { return false }
+        return uri.matches(PKCS11URI.Place(identity, in: reader.name))
     }
 
     static let names = all(TokenCaches(in: .own)).map(\.name)

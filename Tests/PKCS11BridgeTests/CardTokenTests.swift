@@ -13,7 +13,7 @@ import VirtualCard
             VirtualReader(name: "One", card: try Cards.plain()), VirtualReader(name: "Two"))
         #expect(module.cryptoki.slotList(withToken: false, refreshing: true).count == 2)
         #expect(module.slots.count == 1)
-        #expect(try module.cryptoki.slotInfo(module.slots[0]).description == "One")
+        #expect(try module.cryptoki.slotInfo(module.slots[0]).name.description == "One")
         #expect(module.readers.allSatisfy { $0.log.isEmpty })
     }
 
@@ -26,9 +26,9 @@ import VirtualCard
     @Test func theTokensInformationIsTheCards() throws {
         let module = try TestModule(VirtualReader(card: try Cards.mixed()))
         let token = try module.cryptoki.tokenInfo(module.slots[0])
-        #expect(token.label == "YubiKey 5 7654321")
-        #expect(token.manufacturer == "Yubico")
-        #expect(token.serialNumber == "7654321")
+        #expect(token.name.label == "YubiKey 5 7654321")
+        #expect(token.name.manufacturer == "Yubico")
+        #expect(token.name.serialNumber == "7654321")
         #expect(token.pinLengths == 6...8)
         let expected = CKF_TOKEN_INITIALIZED | CKF_LOGIN_REQUIRED | CKF_USER_PIN_INITIALIZED | CKF_WRITE_PROTECTED
         #expect(token.flags & expected == expected)
@@ -39,7 +39,7 @@ import VirtualCard
         var builder = VirtualCardBuilder(profile: .generic, fourKeys: .p256)
         builder.guid = Array(0..<16)
         let module = try TestModule(VirtualReader(card: try builder.build()))
-        #expect(try module.cryptoki.tokenInfo(module.slots[0]).serialNumber == "08090a0b0c0d0e0f")
+        #expect(try module.cryptoki.tokenInfo(module.slots[0]).name.serialNumber == "08090a0b0c0d0e0f")
     }
 
     @Test func certificatesAndPublicKeysAreFoundWithoutALoginInTheOrderOfTheSlots() throws {
@@ -138,7 +138,7 @@ import VirtualCard
         let login = try TestModule(filter: TokenFilter(path: "/usr/lib/libtokenkit-pkcs11-login.so", variable: nil))
         _ = try login.keychain()
         _ = try login.keychain("work")
-        #expect(try login.slots.map { try login.cryptoki.tokenInfo($0).label } == ["login"])
+        #expect(try login.slots.map { try login.cryptoki.tokenInfo($0).name.label } == ["login"])
         let cards = try TestModule(
             VirtualReader(card: try Cards.mixed()),
             filter: TokenFilter(path: "libtokenkit-pkcs11-cards.so", variable: nil))

@@ -34,8 +34,8 @@ import TokenKit
 
     @Test func theTokenIsTheKeychain() throws {
         let token = try cryptoki.tokenInfo(module.slots[0])
-        #expect(token.label == "login")
-        #expect(token.serialNumber.count == 16)
+        #expect(token.name.label == "login")
+        #expect(token.name.serialNumber.count == 16)
         #expect(token.flags & CKF_WRITE_PROTECTED == 0)
         #expect(
             token.flags & (CKF_LOGIN_REQUIRED | CKF_TOKEN_INITIALIZED) == CKF_LOGIN_REQUIRED | CKF_TOKEN_INITIALIZED)

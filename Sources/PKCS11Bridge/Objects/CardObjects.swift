@@ -10,6 +10,9 @@ struct CardObjects: Sendable {
     /// What the objects' unique ids begin with.
     let identity: String
 
+    /// Which token it is, once that is known.
+    let token: TokenID?
+
     /// In the order that programs are to find them: of several that would do, they take the first.
     func all(of inventory: TokenInventory) -> [CryptokiObject] {
         // A key that only attests is of no use to a program, and ssh would offer it to servers.
@@ -56,23 +59,7 @@ struct CardObjects: Sendable {
             sensitive: sensitive, publicKey: publicKey, mechanisms: mechanisms)
     }
 
-    private func id(of object: TokenObject) -> [UInt8] { CardObjects.keyID(of: object.id).map { [$0] } ?? [] }
-
-    // MARK: Ids
-
-    /// The `CKA_ID` of a PIV slot. OpenSC and ykcs11 number them so as well, and people have the numbers in their files.
-    static func keyID(of object: TokenObjectID) -> UInt8? {
-        names.firstIndex(of: object.rawValue).map { UInt8($0 + 1) }
-    }
-
-    /// The object of an id; nil for none.
-    static func object(withKeyID id: [UInt8]) -> TokenObjectID? {
-        guard id.count == 1, let index = id.first, 1...names.count ~= Int(index) else { return nil }
-        return TokenObjectID(names[Int(index) - 1])
-    }
-
-    private static let names: [String] =
-        ["9A", "9C", "9D", "9E"] + (0x82...0x95).map { String($0, radix: 16, uppercase: true) } + ["F9"]
+    private func id(of object: TokenObject) -> [UInt8] { CryptokiID.bytes(of: object.id, on: token) ?? [] }
 
     /// What conforming to profiles promises: certificates are read without a login. PKCS #11 Profiles 3.0 §3.4.
     static let profile = CryptokiObject(

@@ -27,12 +27,12 @@ struct KeychainObjects {
 
     var certificateObjects: [CryptokiObject] {
         let hashes = Set(keys.filter(\.isPrivateKey).compactMap(\.publicKeyHash))
-        var labels = UniqueLabels()
+        let labels = CryptokiItemNames.labels(of: certificates)
         return certificates.compactMap { item in
             guard let certificate = item.der.flatMap({ try? Certificate(der: $0) }) else { return nil }
             let hasKey = hashes.contains(certificate.keyHash)
             let attributes = ObjectAttributes.certificate(certificate, id: certificate.keyHash, hasKey: hasKey)
-            return object(CKO_CERTIFICATE, item, attributes, label: labels.take(item.label ?? "certificate"))
+            return object(CKO_CERTIFICATE, item, attributes, label: labels[item.reference])
         }
     }
 
@@ -73,8 +73,7 @@ struct KeychainObjects {
         let attributes: ObjectAttributes.Attributes = [
             CKA_APPLICATION: place?.bytes ?? [], CKA_OBJECT_ID: [],
         ]
-        let label = item.label ?? item[.account]?.string ?? ""
-        return object(CKO_DATA, item, attributes, label: label, isPrivate: !hidesLogin, secret: [CKA_VALUE])
+        return object(CKO_DATA, item, attributes, isPrivate: !hidesLogin, secret: [CKA_VALUE])
     }
 
     private func isLocal(_ item: Item) -> Bool { item[.wasNeverExtractable]?.isTrue ?? false }
@@ -85,22 +84,11 @@ struct KeychainObjects {
         publicKey: PublicKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms()
     ) -> CryptokiObject {
         let common = ObjectAttributes.storage(
-            objectClass, label: label ?? item.label ?? "key",
+            objectClass, label: label ?? CryptokiItemNames.label(of: item),
             uniqueID: "\(Hex.encode(item.reference.encoded()))/\(objectClass)", isPrivate: isPrivate,
             isModifiable: true)
         return CryptokiObject(
             .item(objectClass, item.reference), common.merging(attributes) { $1 }, isPrivate: isPrivate,
             sensitive: sensitive, secret: secret, publicKey: publicKey, mechanisms: mechanisms)
-    }
-}
-
-/// Programs tell certificates apart by their labels: of equal ones, the later have a number.
-private struct UniqueLabels {
-    private var counts: [String: Int] = [:]
-
-    mutating func take(_ label: String) -> String {
-        counts[label, default: 0] += 1
-        guard let count = counts[label], count > 1 else { return label }
-        return "\(label) (\(count))"
     }
 }

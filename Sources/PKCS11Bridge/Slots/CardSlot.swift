@@ -59,14 +59,14 @@ final class CardSlot: Slot {
 
     var info: SlotInfo {
         SlotInfo(
-            description: slot.name, manufacturer: "",
+            CryptokiSlotName(reader: slot.name),
             flags: CKF_REMOVABLE_DEVICE | CKF_HW_SLOT | (hasToken ? CKF_TOKEN_PRESENT : 0))
     }
 
     var hasToken: Bool {
         guard slot.hasCard else { return false }
         guard !filter.wants(card: "") else { return true }
-        return (try? tokenInfo()).map { filter.wants(card: $0.serialNumber) } ?? false
+        return (try? tokenInfo()).map { filter.wants(card: $0.name.serialNumber) } ?? false
     }
 
     let mechanisms = MechanismTable.mechanisms(rsa: 1024...4096, curves: 256...384, hardware: CKF_HW, generates: false)
@@ -121,8 +121,7 @@ final class CardSlot: Slot {
             let identity = try identity(&state)
             let status = try? pinStatus(&state)
             return TokenInfo(
-                label: identity.label, manufacturer: identity.manufacturer ?? "", model: identity.model ?? "PIV card",
-                serialNumber: CardSlot.serialNumber(of: identity), flags: flags(status), pinLengths: 6...8,
+                name: CryptokiTokenName(identity), flags: flags(status), pinLengths: 6...8,
                 firmware: CardSlot.version(identity.version))
         }
     }
@@ -145,12 +144,6 @@ final class CardSlot: Slot {
         // Where the card does not tell how many tries there are, three is what most have.
         if left > 0, left < status?.maximumTries ?? 3 { flags |= CKF_USER_PIN_COUNT_LOW }
         return flags
-    }
-
-    /// Sixteen characters that tell the card from others, and stay the same.
-    static func serialNumber(of identity: TokenIdentity) -> String {
-        if let number = identity.serialNumber, number.utf8.count <= 16 { return number }
-        return String(identity.id.instance.filter { $0 != "-" }.suffix(16))
     }
 
     private static func version(_ text: String?) -> (major: UInt8, minor: UInt8) {
@@ -194,7 +187,7 @@ final class CardSlot: Slot {
         case .all: part = .all
         case .object(let object): part = .object(object)
         case .id(let id, let keysOnly):
-            guard let object = CardObjects.object(withKeyID: id) else { return [] }
+            guard let object = CryptokiID.object(withID: id, on: state.card?.identity?.id) else { return [] }
             part = keysOnly ? .key(object) : .object(object)
         }
         let isComplete = part == .all
@@ -203,8 +196,8 @@ final class CardSlot: Slot {
             if isComplete { _ = try token.identity(&card) }
             return try token.inventory(part, &card)
         }
-        let identity = state.card?.identity?.id.description
-        let maker = CardObjects(hidesLogin: behaviour.asksItself, identity: identity ?? name)
+        let token = state.card?.identity?.id
+        let maker = CardObjects(hidesLogin: behaviour.asksItself, identity: token?.description ?? name, token: token)
         let objects = maker.all(of: inventory)
         if isComplete, inventory.failures.isEmpty { state.card?.objects = objects }
         return objects

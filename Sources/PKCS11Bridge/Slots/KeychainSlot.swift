@@ -23,7 +23,7 @@ final class KeychainSlot: Slot {
     var info: SlotInfo {
         // Programs for cards pass over slots whose token cannot be taken out.
         SlotInfo(
-            description: "Keychain \(keychain.name)", manufacturer: KeychainSlot.manufacturer,
+            keychain.cryptokiSlotName,
             flags: CKF_REMOVABLE_DEVICE | (hasToken ? CKF_TOKEN_PRESENT : 0))
     }
 
@@ -44,12 +44,8 @@ final class KeychainSlot: Slot {
             flags |= CKF_LOGIN_REQUIRED | (behaviour.hasProtectedPath ? CKF_PROTECTED_AUTHENTICATION_PATH : 0)
         }
         return TokenInfo(
-            label: keychain.name, manufacturer: KeychainSlot.manufacturer, model: "Keychain",
-            serialNumber: String(keychain.identifier.rawValue.filter { $0 != "-" }.suffix(16)), flags: flags,
-            pinLengths: 0...255, firmware: (0, 0))
+            name: keychain.cryptokiName, flags: flags, pinLengths: 0...255, firmware: (0, 0))
     }
-
-    private static let manufacturer = "tokenkit"
 
     // MARK: Objects
 

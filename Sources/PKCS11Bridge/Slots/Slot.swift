@@ -1,20 +1,21 @@
 package import CCryptoki
 internal import SystemCrypto
-internal import TokenKit
+package import TokenKit
 
 /// What a slot says of itself. PKCS #11 §3.2, `CK_SLOT_INFO`.
 package struct SlotInfo: Sendable {
-    package let description: String
-    package let manufacturer: String
+    package let name: CryptokiSlotName
     package let flags: CK_FLAGS
+
+    init(_ name: CryptokiSlotName, flags: CK_FLAGS) {
+        self.name = name
+        self.flags = flags
+    }
 }
 
 /// What a token says of itself. PKCS #11 §3.2, `CK_TOKEN_INFO`.
 package struct TokenInfo: Sendable {
-    package let label: String
-    package let manufacturer: String
-    package let model: String
-    package let serialNumber: String
+    package let name: CryptokiTokenName
     package let flags: CK_FLAGS
     package let pinLengths: ClosedRange<Int>
     /// The token's own version, major and minor.
@@ -92,12 +93,5 @@ protocol Slot: AnyObject, Sendable {
 extension Slot {
     func requireToken() throws(CryptokiError) {
         guard hasToken else { throw CryptokiError(CKR_TOKEN_NOT_PRESENT) }
-    }
-}
-
-extension UInt64 {
-    /// FNV-1a: a number from a name that is the same in every process.
-    static func stableHash(of text: String) -> UInt64 {
-        text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
     }
 }

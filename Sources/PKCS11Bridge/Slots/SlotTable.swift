@@ -61,12 +61,12 @@ final class SlotTable: Sendable {
         state.withLock { state in
             var present: [CK_SLOT_ID] = []
             for token in tokens {
-                let id = SlotTable.id(of: token.name, in: 1..<0x10000, among: state.slots)
+                let id = SlotTable.id(of: token.name, in: CryptokiSlotName.readers, among: state.slots)
                 present.append(id)
                 if state.slots[id] == nil { state.slots[id] = CardSlot(id, token, filter, behaviour) }
             }
             for keychain in keychains {
-                let id = SlotTable.id(of: keychain.path, in: 0x10000..<0x20000, among: state.slots)
+                let id = SlotTable.id(of: keychain.path, in: CryptokiSlotName.keychains, among: state.slots)
                 present.append(id)
                 if state.slots[id] == nil { state.slots[id] = KeychainSlot(id, keychain, behaviour) }
             }
@@ -74,12 +74,12 @@ final class SlotTable: Sendable {
         }
     }
 
-    /// The id of a name: its hash, or the next one that no other name has.
+    /// The id of a name: the one that it has everywhere, or the next that no other name has.
     private static func id(
         of name: String, in range: Range<CK_SLOT_ID>, among slots: [CK_SLOT_ID: any Slot]
     ) -> CK_SLOT_ID {
         let count = CK_SLOT_ID(range.count)
-        var offset = CK_SLOT_ID(UInt64.stableHash(of: name) % UInt64(count))
+        var offset = CryptokiSlotName.number(of: name, in: range) - range.lowerBound
         while let other = slots[range.lowerBound + offset], other.name != name { offset = (offset + 1) % count }
         return range.lowerBound + offset
     }

@@ -12,7 +12,7 @@ public final class PKCS11Module: TokenModule {
     public var driver: String { PKCS11Module.driver }
 
     /// The first part of the ids of all modules' tokens; what follows is the token's URI (RFC 7512).
-    public static let driver = "pkcs11"
+    public static let driver = CryptokiID.foreignDriver
 
     private let host: ModuleHost
     private let slots = Mutex<[UInt64: TokenSlot]>([:])

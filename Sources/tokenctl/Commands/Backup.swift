@@ -17,7 +17,7 @@ struct BackupKeychain: ParsableCommand {
     var keychain = "login"
 
     func run() throws {
-        let opened = try LocalKeychain.open(Directories.own.path(ofKeychain: keychain))
+        let opened = try LocalKeychain.named(keychain)
         let count = try opened.backUp(to: file)
         print("\(count.items) \(count.items == 1 ? "item" : "items") of '\(opened.name)' backed up.")
         if count.leftOut > 0 {

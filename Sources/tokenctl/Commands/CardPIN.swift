@@ -55,7 +55,8 @@ extension Card {
             @OptionGroup var authentication: AuthenticationOptions
 
             func run() throws {
-                try Session(cards, locals: false).onlyCard().verifyPIN(authentication: authentication.context())
+                try Session(cards, locals: false).onlyCard().verifyPIN(
+                    authentication: authentication.context(for: cards.reader))
                 print("The PIN is right.")
             }
         }
@@ -72,7 +73,8 @@ extension Card {
 
             func run() throws {
                 let kind: PINKind = puk ? .unblockingKey : .pin
-                try Session(cards, locals: false).onlyCard().change(kind, authentication: authentication.context())
+                try Session(cards, locals: false).onlyCard().change(
+                    kind, authentication: authentication.context(for: cards.reader))
                 print("The \(puk ? "PUK" : "PIN") has been changed.")
             }
         }
@@ -85,7 +87,8 @@ extension Card {
             @OptionGroup var authentication: AuthenticationOptions
 
             func run() throws {
-                try Session(cards, locals: false).onlyCard().unblock(authentication: authentication.context())
+                try Session(cards, locals: false).onlyCard().unblock(
+                    authentication: authentication.context(for: cards.reader))
                 print("The PIN has been unblocked and set.")
             }
         }

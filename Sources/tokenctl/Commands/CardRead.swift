@@ -82,7 +82,8 @@ extension Card {
             } catch {
                 throw KeychainError(error)
             }
-            try token.verifyPIN(use: "read the \(container.title)", authentication: authentication.context())
+            try token.verifyPIN(
+                use: "read the \(container.title)", authentication: authentication.context(for: cards.reader))
             do throws(TokenError) { return try token.read(container) } catch { throw KeychainError(error) }
         }
 

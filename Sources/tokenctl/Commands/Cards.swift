@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import TokenKit
 
 struct ListSmartcards: ParsableCommand {
@@ -19,6 +20,7 @@ struct ListSmartcards: ParsableCommand {
         let reader: String
         /// Modules that the card can be used through as well.
         let otherLocations: [String]?
+        let uri: String
         var cells: [String] {
             let places = ([reader] + (otherLocations ?? [])).joined(separator: ", ")
             return [token, label, [model, version].compactMap { $0 }.joined(separator: " "), places]
@@ -33,7 +35,13 @@ struct ListSmartcards: ParsableCommand {
         let rows = session.reporting(result)
         let isBroken = rows.isEmpty && !(session.failures + result.failures).isEmpty
         if rows.isEmpty, !isBroken, !output.json { printError("no card that can be used is inserted") }
-        if output.isListing { try Listing.show(rows, json: output.json) } else { rows.forEach { print($0.token) } }
+        if output.uris {
+            rows.forEach { print($0.uri) }
+        } else if output.isListing {
+            try Listing.show(rows, json: output.json)
+        } else {
+            rows.forEach { print($0.token) }
+        }
         if isBroken { throw ExitCode(1) }
     }
 }
@@ -43,7 +51,8 @@ extension ListSmartcards.CardRow {
         self.init(
             token: identity.id.description, label: identity.label, model: identity.model,
             serialNumber: identity.serialNumber, version: identity.version, reader: reader,
-            otherLocations: otherLocations.isEmpty ? nil : otherLocations)
+            otherLocations: otherLocations.isEmpty ? nil : otherLocations,
+            uri: PKCS11URI(of: CryptokiTokenName(identity)).description)
     }
 }
 

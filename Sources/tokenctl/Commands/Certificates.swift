@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
@@ -11,7 +12,7 @@ struct AddCertificates: ParsableCommand {
         name: .customShort("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
     var keychain: String?
 
-    @Argument(help: "Files with certificates in DER or PEM.")
+    @Argument(help: "Files with certificates in DER or PEM, or pkcs11: URIs of certificates.")
     var files: [String]
 
     func run() throws {
@@ -20,7 +21,9 @@ struct AddCertificates: ParsableCommand {
         var hasFailed = false
         for (file, certificates) in certificates {
             for certificate in certificates where try !add(certificate, to: opened) {
-                printError("\(file): the certificate '\(certificate.title)' is in '\(opened.name)' already")
+                printError(
+                    "\(CertificateFile.name(of: file)): the certificate '\(certificate.title)' is in '\(opened.name)' already"
+                )
                 hasFailed = true
             }
         }
@@ -54,20 +57,25 @@ struct CertificateSelection: ParsableArguments {
     @Flag(name: .customShort("t"), help: "Delete its trust settings as well; there are none here.")
     var trustSettings = false
 
-    @Argument(help: "The keychains to search instead of all.")
+    @Argument(help: "The keychains to search instead of all, or the certificate's pkcs11: URI.")
     var keychains: [String] = []
 
     func validate() throws {
-        guard name != nil || hash != nil else {
-            throw ValidationError("give the certificate's common name (-c) or hash (-Z)")
+        guard name != nil || hash != nil || keychains.contains(where: PKCS11URI.isURI) else {
+            throw ValidationError("give the certificate's common name (-c), hash (-Z) or pkcs11: URI")
         }
     }
 
     /// The one certificate in a local keychain that is meant; an exact name goes before one that contains it.
     func resolve(in session: Session) throws -> Item {
+        let uris = try PKCS11URI.all(in: keychains).map(\.forCertificates)
+        guard name != nil || hash != nil || uris.contains(where: \.namesObject) else {
+            throw CommandError("the URI names a whole keychain", advice: "give one of a certificate, or -c or -Z too")
+        }
         let items = session.reporting(
             try session.searchList.items(matching: Query.all(.certificate, commonName: hash == nil ? name : nil)))
-        let found = try items.filter(matcher())
+        let found = try ObjectURIs(session).items(items.filter(matcher()), namedBy: uris)
+        try session.require(!found.isEmpty, namedBy: uris, as: "certificate")
         let exact = found.filter { $0.commonName == name }
         let meant = exact.count == 1 ? exact : found
         guard let first = meant.first else {
@@ -77,7 +85,8 @@ struct CertificateSelection: ParsableArguments {
         }
         guard meant.count == 1 || meant.allSatisfy({ $0.der == first.der && $0.keychain == first.keychain }) else {
             throw CommandError(
-                "'\(hash ?? name ?? "")' matches more than one certificate", advice: "give its hash (-Z) and keychain")
+                "'\(hash ?? name ?? "the URI")' matches more than one certificate",
+                advice: "give its hash (-Z) and keychain")
         }
         return first
     }
@@ -129,8 +138,13 @@ struct DeleteIdentity: ParsableCommand {
 
 /// A file with certificates, in PEM or DER.
 enum CertificateFile {
+    /// What it is called in messages: a URI without its PIN.
+    static func name(of path: String) -> String { (try? PKCS11URI(argument: path))?.description ?? path }
+
+    /// - Parameter path: the file, or a URI of certificates on a card or in a keychain.
     /// - Throws: an error that names the file, for one without any.
     static func read(_ path: String, limit: Int = Input.maximumWhole) throws -> [Certificate] {
+        if let uri = try PKCS11URI(argument: path) { return try Session().certificates(namedBy: uri) }
         let input = try Input(path)
         let bytes = try input.whole(limit: limit)
         do throws(CryptoError) {

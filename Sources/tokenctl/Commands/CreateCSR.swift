@@ -37,7 +37,8 @@ struct CreateCSR: ParsableCommand {
         let message = request.toBeSigned
         let input = try scheme.signsMessage ? message : Digest.hash(message, using: .sha256)
         let signature = try key.perform(
-            scheme.action(input), use: "sign a request", authentication: authentication.context(session.process))
+            scheme.action(input), use: "sign a request",
+            authentication: authentication.context(session.process, for: self.key.key, cards.reader))
         let bytes = signature.bytes
         let der = try request.assemble(signature: bytes.indices.map { bytes[$0] }, algorithm: algorithm)
         try Output(path: output).write(Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8))

@@ -54,7 +54,7 @@ struct CreateKeypair: ParsableCommand {
         access.explain()
         let kind = try kind()
         let opened = try LocalKeychain.named(keychain)
-        try opened.unlock(use: "store a key", authentication: authentication.context())
+        try opened.unlock(use: "store a key", authentication: authentication.context(for: keychain))
         let key = try PrivateKey.generate(kind)
         var attributes: Attributes = [.label: .string(label)]
         attributes[.startDate] = startDate.map { .date($0.seconds) }

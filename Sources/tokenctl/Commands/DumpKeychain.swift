@@ -35,11 +35,15 @@ struct DumpKeychain: ParsableCommand {
 
     func run() throws {
         let session = try search.session()
-        let items = try items(in: session)
+        let uris = try ObjectURIs(session)
+        let items = try uris.items(items(in: session), namedBy: search.uris)
+        try session.require(!items.isEmpty, namedBy: search.uris)
         guard !output.json else {
-            return try Listing.showJSON(items.map { ItemText.JSONItem($0, keychain: session.location(of: $0)) })
+            return try Listing.showJSON(
+                items.map { ItemText.JSONItem($0, keychain: session.location(of: $0), uris.uri(of: $0)) })
         }
-        let context = try authentication.context(session.process)
+        let context = try authentication.context(
+            session.process, for: search.keychains + [search.cards.reader].compactMap { $0 })
         for item in items {
             try ItemText.show(item, in: session.location(of: item))
             if access { print(DumpKeychain.access(to: item)) }

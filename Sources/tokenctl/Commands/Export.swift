@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 internal import KeychainHost
+internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
@@ -51,7 +52,8 @@ struct Export: ParsableCommand {
 
     @Option(
         name: .customShort("k"),
-        help: ArgumentHelp("The local keychain, instead of all keychains and cards.", valueName: "keychain"))
+        help: ArgumentHelp(
+            "The keychain, or what a pkcs11: URI names, instead of all keychains and cards.", valueName: "keychain"))
     var keychain: String?
 
     @Option(name: .customShort("o"), help: ArgumentHelp("Where it goes.", valueName: "file"))
@@ -73,7 +75,7 @@ struct Export: ParsableCommand {
     }
 
     func run() throws {
-        let session = try Session(cards, keychains: keychain.map { [$0] } ?? [], cards: keychain == nil)
+        let session = try Session(cards, keychains: keychain.map { [$0] } ?? [])
         switch kind ?? standardKind {
         case .certs: try write(exportedCertificates(session))
         case .pubKeys: try write(publicKeys(session))
@@ -90,6 +92,11 @@ struct Export: ParsableCommand {
         case .openssl, .pkcs8, .openssh2: .privKeys
         case .pkcs12: .identities
         }
+    }
+
+    /// What -k names, if it is a URI.
+    private var uris: [PKCS11URI] {
+        get throws { try PKCS11URI.all(in: [keychain].compactMap { $0 }) }
     }
 
     private func write(_ bytes: [UInt8]) throws { try Output(path: output).write(bytes) }
@@ -114,7 +121,9 @@ struct Export: ParsableCommand {
     private func certificates(_ session: Session) throws -> [Certificate] {
         let items = session.reporting(
             try session.searchList.items(matching: Query.all(.certificate, commonName: name)))
-        let found = items.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
+        let named = try ObjectURIs(session).items(items, namedBy: uris.map(\.forCertificates))
+        let found = named.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
+        try session.require(!found.isEmpty, namedBy: uris, as: "certificate")
         guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
         return found
     }
@@ -132,7 +141,7 @@ struct Export: ParsableCommand {
     // MARK: What only goes out encrypted
 
     private func privateKeys(_ items: [Item], _ session: Session) throws -> [UInt8] {
-        let context = try authentication.context(session.process)
+        let context = try authentication.context(session.process, for: keychain, cards.reader)
         let keys = try items.map { (try privateKey($0, session, context), $0.label ?? "") }
         let passphrase = try passphrase(for: "the exported keys", context)
         var text: [UInt8] = []
@@ -150,15 +159,17 @@ struct Export: ParsableCommand {
     }
 
     private func identity(_ session: Session) throws -> [UInt8] {
-        let identities = session.reporting(
+        let all = session.reporting(
             try session.searchList.identities(matching: Query.all(.identity, commonName: name)))
+        let identities = try ObjectURIs(session).identities(all, namedBy: uris)
+        try session.require(!identities.isEmpty, namedBy: uris, as: "identity")
         guard let identity = identities.first, let der = identity.certificate.der else {
             throw KeychainError(.itemNotFound, "no identity matches")
         }
         guard identities.count == 1 else {
             throw CommandError("more than one identity matches", advice: "choose one with -c")
         }
-        let context = try authentication.context(session.process)
+        let context = try authentication.context(session.process, for: keychain, cards.reader)
         let key = try privateKey(identity.key, session, context)
         let bag = try PKCS12.create(
             key: key, certificate: Certificate(der: der), friendlyName: identity.certificate.label,
@@ -184,7 +195,9 @@ struct Export: ParsableCommand {
     }
 
     private func keys(_ session: Session) throws -> [Item] {
-        let items = session.reporting(try session.searchList.items(matching: Query(.key, limit: .all)))
+        let all = session.reporting(try session.searchList.items(matching: Query(.key, limit: .all)))
+        let items = try ObjectURIs(session).items(all, namedBy: uris)
+        try session.require(!items.isEmpty, namedBy: uris, as: "key")
         let found = items.filter { item in
             item.isPrivateKey && (name.map { item.label?.lowercased().contains($0.lowercased()) ?? false } ?? true)
         }

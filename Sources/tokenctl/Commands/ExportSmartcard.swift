@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import KeychainHost
+internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
@@ -16,7 +17,9 @@ struct ExportSmartcard: ParsableCommand {
 
     @Option(
         name: .customShort("i"),
-        help: ArgumentHelp("The card by its id, as list-smartcards prints it, instead of all.", valueName: "id"))
+        help: ArgumentHelp(
+            "The card by its id, as list-smartcards prints it, or by its pkcs11: URI, instead of all.", valueName: "id")
+    )
     var token: String?
 
     @Option(name: .customShort("t"), help: "What to print.")
@@ -39,7 +42,7 @@ struct ExportSmartcard: ParsableCommand {
     }
 
     func run() throws {
-        let session = try Session(cards, locals: false)
+        let session = try Session(cards, keychains: uris.isEmpty ? [] : [token].compactMap { $0 }, locals: false)
         guard let folder else { return try show(session) }
         try write(session, to: folder)
     }
@@ -47,17 +50,21 @@ struct ExportSmartcard: ParsableCommand {
     // MARK: Printing
 
     private func show(_ session: Session) throws {
+        let names = try ObjectURIs(session)
         var sections: [Section] = []
         func add(_ name: String, _ wanted: Kind, _ items: () throws -> [Item]) throws {
             guard kind ?? .all == .all || kind == wanted else { return }
-            let found = try items().map { ItemText.JSONItem($0, keychain: session.location(of: $0)) }
+            let found = try items().map {
+                ItemText.JSONItem($0, keychain: session.location(of: $0), names.uri(of: $0))
+            }
             sections.append(Section(name: name, items: found))
         }
         try add("certificate", .certs) { try items(.certificate, session) }
         try add("private key", .privKeys) { try items(.key, session) }
         try add("identity", .identities) {
             let query = try Query(.identity, attributes, limit: .all)
-            return session.reporting(try session.searchList.identities(matching: query)).map(\.certificate)
+            let identities = session.reporting(try session.searchList.identities(matching: query))
+            return try names.identities(identities, namedBy: uris).map(\.certificate)
         }
         guard !output.json else {
             let pairs = sections.map { ($0.name, $0.items) }
@@ -74,14 +81,20 @@ struct ExportSmartcard: ParsableCommand {
         }
     }
 
+    private var uris: [PKCS11URI] {
+        get throws { try PKCS11URI.all(in: [token].compactMap { $0 }) }
+    }
+
     private var attributes: Attributes {
         var attributes: Attributes = [.synchronizable: Query.anySynchronizable]
-        attributes[.tokenID] = token.map { .string($0) }
+        attributes[.tokenID] = token.flatMap { PKCS11URI.isURI($0) ? nil : .string($0) }
         return attributes
     }
 
     private func items(_ itemClass: ItemClass, _ session: Session) throws -> [Item] {
-        session.reporting(try session.searchList.items(matching: Query(itemClass, attributes, limit: .all)))
+        let found = session.reporting(
+            try session.searchList.items(matching: Query(itemClass, attributes, limit: .all)))
+        return try uris.isEmpty ? found : ObjectURIs(session).items(found, namedBy: uris)
     }
 
     // MARK: Writing

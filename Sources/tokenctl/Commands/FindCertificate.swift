@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
@@ -34,11 +35,14 @@ struct FindCertificate: ParsableCommand {
         let session = try search.session()
         let query = try Query.all(.certificate, commonName: name)
         let items = session.reporting(try session.searchList.items(matching: query))
-        let names = KeychainNames(session)
-        var found = items.compactMap { FoundCertificate($0, in: names[$0]) }
+        let (names, uris) = (KeychainNames(session), try ObjectURIs(session))
+        let named = try uris.items(items, namedBy: search.uris)
+        try session.require(!named.isEmpty, namedBy: search.uris, as: "certificate")
+        var found = named.compactMap { FoundCertificate($0, in: names[$0], uris.uri(of: $0)) }
         if let email { found = found.filter { $0.certificate.isFor(email: email) } }
         guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
         if !all { found = Array(found.prefix(1)) }
+        if output.uris { return output.show(found.map { uris.uri(of: $0.item) }) }
         let isText = hashes || pem || showEmail
         if output.json || (output.isListing && !isText) { return try Listing.show(found.map(\.row), json: output.json) }
         for one in found { try show(one, in: session) }
@@ -60,11 +64,11 @@ struct FoundCertificate {
     let certificate: Certificate
     let row: CertificateRow
 
-    init?(_ item: Item, in keychain: String) {
+    init?(_ item: Item, in keychain: String, _ uri: PKCS11URI?) {
         guard let der = item.der, let certificate = try? Certificate(der: der) else { return nil }
         self.item = item
         self.certificate = certificate
-        row = CertificateRow(certificate, item: item, keychain: keychain)
+        row = CertificateRow(certificate, item: item, keychain: keychain, uri)
     }
 }
 
@@ -83,8 +87,9 @@ struct CertificateRow: Row {
     let sha256: String
     let token: String?
     let reference: String
+    let uri: String?
 
-    init(_ certificate: Certificate, item: Item, keychain: String) {
+    init(_ certificate: Certificate, item: Item, keychain: String, _ uri: PKCS11URI?) {
         self.keychain = keychain
         object = item.objectName
         subject = certificate.subject.description
@@ -98,6 +103,7 @@ struct CertificateRow: Row {
         sha256 = (try? Hex.encode(certificate.fingerprint(.sha256))) ?? ""
         token = item.reference.tokenID
         reference = Hex.encode(item.reference.encoded())
+        self.uri = uri?.description
     }
 
     var cells: [String] {

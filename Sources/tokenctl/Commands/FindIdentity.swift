@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
@@ -93,6 +94,7 @@ struct FindIdentity: ParsableCommand {
         let notAfter: String
         let isValid: Bool
         let reference: String
+        let uri: String?
         /// What is wrong with it, in the words of CDSA, which scripts look for.
         let fault: String?
 
@@ -104,21 +106,24 @@ struct FindIdentity: ParsableCommand {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case sha1, commonName, subject, certificateKeychain, keyKeychain, key, notAfter, isValid, reference
+            case sha1, commonName, subject, certificateKeychain, keyKeychain, key, notAfter, isValid, reference, uri
         }
     }
 
     func run() throws {
         let session = try search.session()
         let query = try Query.all(.identity, commonName: nil)
-        let identities = session.reporting(try session.searchList.identities(matching: query))
-        let names = KeychainNames(session)
+        let all = session.reporting(try session.searchList.identities(matching: query))
+        let names = (keychains: KeychainNames(session), uris: try ObjectURIs(session))
+        let identities = try names.uris.identities(all, namedBy: search.uris)
+        try session.require(!identities.isEmpty, namedBy: search.uris, as: "identity")
         let policies = policies.isEmpty ? [.basic] : policies
-        if output.json {
-            let found = identities.compactMap { identity in
+        if output.json || output.uris {
+            var found = identities.compactMap { identity in
                 policies.lazy.compactMap { self.found(identity, names, fitFor: $0) }.first
             }
-            return try Listing.showJSON(validOnly ? found.filter(\.isValid) : found)
+            if validOnly { found = found.filter(\.isValid) }
+            return output.json ? try Listing.showJSON(found) : found.compactMap(\.uri).forEach { print($0) }
         }
         for policy in policies {
             show(identities.compactMap { found($0, names, fitFor: policy) }, of: policy)
@@ -140,7 +145,9 @@ struct FindIdentity: ParsableCommand {
         print("     \(found.count) \(noun) found")
     }
 
-    private func found(_ identity: Identity, _ names: KeychainNames, fitFor policy: Policy) -> Found? {
+    private func found(
+        _ identity: Identity, _ names: (keychains: KeychainNames, uris: ObjectURIs), fitFor policy: Policy
+    ) -> Found? {
         guard let der = identity.certificate.der, let certificate = try? Certificate(der: der),
             policy.accepts(certificate), name.map({ policy.isName($0, of: certificate) }) ?? true
         else { return nil }
@@ -149,9 +156,10 @@ struct FindIdentity: ParsableCommand {
         let isValid = certificate.isValid(at: now)
         return Found(
             sha1: (try? Hex.encode(certificate.fingerprint(.sha1))) ?? "", commonName: certificate.commonName,
-            subject: certificate.subject.description, certificateKeychain: names[identity.certificate],
-            keyKeychain: names[identity.key], key: identity.key.objectName,
+            subject: certificate.subject.description, certificateKeychain: names.keychains[identity.certificate],
+            keyKeychain: names.keychains[identity.key], key: identity.key.objectName,
             notAfter: certificate.notAfterText, isValid: isValid,
-            reference: Hex.encode(identity.reference.encoded()), fault: isValid ? nil : fault)
+            reference: Hex.encode(identity.reference.encoded()), uri: names.uris.uri(of: identity)?.description,
+            fault: isValid ? nil : fault)
     }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import TokenKit
 
 struct FindKey: ParsableCommand {
@@ -75,6 +76,7 @@ struct FindKey: ParsableCommand {
         let applicationLabel: String
         let token: String?
         let reference: String
+        let uri: String?
 
         var cells: [String] {
             [keychain, object, type, key, abilities.joined(separator: " "), String(applicationLabel.prefix(16))]
@@ -84,10 +86,16 @@ struct FindKey: ParsableCommand {
     func run() throws {
         let session = try search.session()
         let query = try Query(.key, attributes(), limit: .all)
-        let items = session.reporting(try session.searchList.items(matching: query))
-        guard !items.isEmpty else { throw KeychainError(.itemNotFound, "no key matches") }
-        let names = KeychainNames(session)
-        if output.isListing { return try Listing.show(items.map { FindKey.row($0, names[$0]) }, json: output.json) }
+        let all = session.reporting(try session.searchList.items(matching: query))
+        guard !all.isEmpty else { throw KeychainError(.itemNotFound, "no key matches") }
+        let (names, uris) = (KeychainNames(session), try ObjectURIs(session))
+        let items = try uris.items(all, namedBy: search.uris)
+        try session.require(!items.isEmpty, namedBy: search.uris, as: "key")
+        if output.uris { return output.show(items.map { uris.uri(of: $0) }) }
+        if output.isListing {
+            let rows = items.map { FindKey.row($0, names[$0], uris.uri(of: $0)) }
+            return try Listing.show(rows, json: output.json)
+        }
         for item in items { try ItemText.show(item, in: session.location(of: item)) }
     }
 
@@ -108,7 +116,7 @@ struct FindKey: ParsableCommand {
         return attributes
     }
 
-    private static func row(_ item: Item, _ keychain: String) -> KeyRow {
+    private static func row(_ item: Item, _ keychain: String, _ uri: PKCS11URI?) -> KeyRow {
         let abilities: [(Attribute, String)] = [
             (.canSign, "sign"), (.canDecrypt, "decrypt"), (.canDerive, "derive"), (.canUnwrap, "unwrap"),
             (.canVerify, "verify"), (.canEncrypt, "encrypt"), (.canWrap, "wrap"),
@@ -118,7 +126,7 @@ struct FindKey: ParsableCommand {
             type: Kind.allCases.first { $0.keyClass.rawValue == item[.keyClass]?.integer }?.rawValue ?? "unknown",
             key: item.keyDescription, abilities: abilities.filter { item[$0.0]?.isTrue == true }.map(\.1),
             applicationLabel: Hex.encode(item[.applicationLabel]?.bytes ?? []), token: item.reference.tokenID,
-            reference: Hex.encode(item.reference.encoded()))
+            reference: Hex.encode(item.reference.encoded()), uri: uri?.description)
     }
 }
 

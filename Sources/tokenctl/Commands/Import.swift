@@ -73,7 +73,7 @@ struct Import: ParsableCommand {
     func run() throws {
         access.explain()
         let given = try GivenAttributes(attributes)
-        let context = try authentication.context()
+        let context = try authentication.context(for: keychain)
         let input = try Input(file)
         let request = PromptRequest(.password, subject: input.name, use: "open it")
         var content = try ImportedFile(

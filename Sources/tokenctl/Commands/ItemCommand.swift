@@ -54,7 +54,7 @@ struct ItemCommand: ParsableCommand {
 
     func run() throws {
         let session = try Session(cards)
-        let keychains = session.session(authentication: try authentication.context(session.process))
+        let keychains = session.session(authentication: try authentication.context(session.process, for: cards.reader))
         var query = try ItemArguments.dictionary(pairs)
         if add {
             query["v_Data"] = try secret()

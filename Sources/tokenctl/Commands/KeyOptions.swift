@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
@@ -8,12 +9,16 @@ struct KeyOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The key: its slot on a card (9A), its label, or the SHA-1 of its certificate as find-identity prints it.",
+            """
+            The key: its slot on a card (9A), its label, the SHA-1 of its certificate as find-identity prints it, or its \
+            pkcs11: URI.
+            """,
             valueName: "key"))
     var key: String
 
     /// The one key that is meant.
     func resolve(in session: Session) throws -> any KeychainKey {
+        if let uri = try PKCS11URI(argument: key) { return try session.key(namedBy: uri) }
         let selector = try selector(in: session)
         let keys = session.reporting(try session.searchList.keys(selector))
         guard let key = keys.first else {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import TokenKit
 
 /// Whose settings are shown or set, by the names of macOS's `security`.
@@ -39,6 +40,7 @@ struct ListKeychains: ParsableCommand {
         let kind: String
         let state: String
         let location: String
+        var uri: String?
         var cells: [String] { [name, kind, state, Directories.own.abbreviated(location)] }
     }
 
@@ -51,10 +53,11 @@ struct ListKeychains: ParsableCommand {
     func run() throws {
         guard !set else {
             // What list-keychains prints of cards is not a file.
-            let files = keychains.filter { NamedKeychain.tokenID($0) == nil }.map(KeychainName.normalized)
+            let files = try keychains.filter { NamedKeychain.tokenID($0) == nil }.map(KeychainName.file)
             return try KeychainPreferences.own.setSearchList(files, in: domain.domain ?? .user)
         }
         let rows = try rows()
+        if output.uris { return rows.compactMap(\.uri).forEach { print($0) } }
         if output.isListing { return try Listing.show(rows, json: output.json) }
         for row in rows { print("    \"\(Listing.printable(row.location))\"") }
     }
@@ -81,13 +84,17 @@ struct ListKeychains: ParsableCommand {
     }
 
     private static func row(_ identity: TokenIdentity) -> KeychainRow {
-        KeychainRow(name: identity.label, kind: "card", state: "read-only", location: identity.id.description)
+        KeychainRow(
+            name: identity.label, kind: "card", state: "read-only", location: identity.id.description,
+            uri: PKCS11URI(of: CryptokiTokenName(identity)).description)
     }
 
     private static func row(_ keychain: LocalKeychain) -> KeychainRow {
         let isUnlocked = (try? keychain.unlockFromSession()) ?? false
         let state = (isUnlocked ? "unlocked" : "locked") + (keychain.isReadOnly ? ", read-only" : "")
-        return KeychainRow(name: keychain.name, kind: "file", state: state, location: keychain.path)
+        return KeychainRow(
+            name: keychain.name, kind: "file", state: state, location: keychain.path,
+            uri: PKCS11URI(of: keychain.cryptokiName).description)
     }
 }
 
@@ -110,7 +117,9 @@ struct KeychainSettingOptions: ParsableArguments {
     }
 
     /// What it is to be set to.
-    var path: String? { keychain.map(KeychainName.normalized) }
+    var path: String? {
+        get throws { try keychain.map(KeychainName.file) }
+    }
 
     func show(_ path: String) throws {
         guard !output.json else { return try Listing.showJSON(["keychain": path]) }
@@ -144,7 +153,7 @@ struct LoginKeychain: ParsableCommand {
         }
         guard !setting.set else {
             // New items go there where no other default is set.
-            if let path = setting.path { _ = try LocalKeychain.named(path) }
+            if let path = try setting.path { _ = try LocalKeychain.named(path) }
             return try KeychainPreferences.own.setLoginKeychain(setting.path)
         }
         try setting.show(KeychainPreferences.own.loginKeychain())

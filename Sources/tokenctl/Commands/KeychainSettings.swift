@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import TokenKit
 
 struct SetKeychainSettings: ParsableCommand {
@@ -29,7 +30,7 @@ struct SetKeychainSettings: ParsableCommand {
 
     func run() throws {
         let opened = try LocalKeychain.named(keychain)
-        try opened.unlock(use: "change its settings", authentication: authentication.context())
+        try opened.unlock(use: "change its settings", authentication: authentication.context(for: keychain))
         try opened.change(KeychainSettings(locksOnSleep: locksOnSleep, lockInterval: interval))
     }
 }
@@ -39,7 +40,8 @@ struct ShowKeychainInfo: ParsableCommand {
         commandName: "show-keychain-info", abstract: "Show the settings of a keychain, and what guards it.",
         discussion: "The settings go to standard error in the form of macOS's security. A card is named by its id.")
 
-    @Argument(help: "A name, a path with a slash in it, or a card's id; the default keychain if left out.")
+    @Argument(
+        help: "A name, a path with a slash in it, a card's id, or a pkcs11: URI; the default keychain if left out.")
     var keychain: String?
 
     @OptionGroup var cards: CardOptions
@@ -73,7 +75,8 @@ struct ShowKeychainInfo: ParsableCommand {
         guard !output.json else { return try Listing.showJSON(info) }
         let sleep = settings.locksOnSleep ? " lock-on-sleep" : ""
         let interval = settings.lockInterval.map { " use-lock-interval timeout=\($0)s" } ?? " no-timeout"
-        StandardError.write("Keychain \"\(Listing.printable(keychain ?? "<NULL>"))\"\(sleep)\(interval)\n")
+        let name = keychain.map { PKCS11URI.isURI($0) ? opened.path : $0 } ?? "<NULL>"
+        StandardError.write("Keychain \"\(Listing.printable(name))\"\(sleep)\(interval)\n")
         Listing.show([
             TokenFact("File", opened.path), TokenFact("State", info.isUnlocked == true ? "unlocked" : "locked"),
             TokenFact("Password", info.hasPassword == true ? "set" : "empty"),
@@ -91,7 +94,7 @@ struct ShowKeychainInfo: ParsableCommand {
     private func show(_ card: TokenKeychain) throws {
         let status = try card.status(of: .pin)
         let info = Info(
-            keychain: keychain ?? card.name, isUnlocked: status.isVerified, isReadOnly: true,
+            keychain: try card.identity()?.id.description ?? card.name, isUnlocked: status.isVerified, isReadOnly: true,
             triesLeft: status.triesLeft)
         guard !output.json else { return try Listing.showJSON(info) }
         StandardError.write("Keychain \"\(Listing.printable(info.keychain))\" no-timeout\n")

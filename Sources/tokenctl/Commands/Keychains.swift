@@ -24,9 +24,9 @@ struct CreateKeychain: ParsableCommand {
     func run() throws {
         let context = try authentication.context()
         for keychain in keychains {
+            let name = try KeychainName.new(keychain)
             let password = Passphrase(
                 argument: password, request: PromptRequest(.newPassword, subject: keychain), context: context)
-            let name = KeychainName.normalized(keychain)
             let created = try KeychainPreferences.own.create(name, password: password.ask())
             if self.password != nil { try? created.shareKeyWithSession(seconds: UnlockKeychain.standardTimeout) }
             print(created.path)
@@ -42,7 +42,7 @@ struct DeleteKeychain: ParsableCommand {
     var keychains: [String]
 
     func run() throws {
-        for keychain in keychains { try KeychainPreferences.own.delete(KeychainName.normalized(keychain)) }
+        for keychain in keychains { try KeychainPreferences.own.delete(KeychainName.file(keychain)) }
     }
 }
 
@@ -56,7 +56,8 @@ struct UnlockKeychain: ParsableCommand {
             Where a card is in that the keychain is bound to (see bind-keychain), its PIN is asked for, not the password.
             """)
 
-    @Argument(help: "A name, a path with a slash in it, or a card's id; the default keychain if left out.")
+    @Argument(
+        help: "A name, a path with a slash in it, a card's id, or a pkcs11: URI; the default keychain if left out.")
     var keychain: String?
 
     @Option(name: .customShort("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
@@ -77,7 +78,7 @@ struct UnlockKeychain: ParsableCommand {
 
     func run() throws {
         switch try NamedKeychain(keychain, cards) {
-        case .card(let card): try card.verifyPIN(authentication: authentication.context())
+        case .card(let card): try card.verifyPIN(authentication: authentication.context(for: keychain, cards.reader))
         case .local(let opened):
             try unlock(opened)
             try opened.shareKeyWithSession(seconds: timeout)
@@ -88,7 +89,8 @@ struct UnlockKeychain: ParsableCommand {
         if let password { return try opened.unlock(password: SecretArgument.secret(password)) }
         guard withoutPassword else {
             return try opened.unlock(
-                use: "unlock it", authentication: authentication.context(ProcessKeychains(cards)))
+                use: "unlock it",
+                authentication: authentication.context(ProcessKeychains(cards), for: keychain, cards.reader))
         }
         guard try opened.unlockFromSession() else {
             throw KeychainError(
@@ -106,7 +108,8 @@ struct LockKeychain: ParsableCommand {
     @Flag(name: [.customShort("a"), .customLong("all")], help: "Lock every keychain and card.")
     var all = false
 
-    @Argument(help: "A name, a path with a slash in it, or a card's id; the default keychain if left out.")
+    @Argument(
+        help: "A name, a path with a slash in it, a card's id, or a pkcs11: URI; the default keychain if left out.")
     var keychain: String?
 
     @OptionGroup var cards: CardOptions
@@ -151,7 +154,7 @@ struct SetKeychainPassword: ParsableCommand {
             throw KeychainError(
                 .readOnly, "a card has a PIN, not a password", remedy: "use 'tokenctl card pin change'")
         }
-        let context = try authentication.context()
+        let context = try authentication.context(for: keychain)
         let old = Passphrase(
             argument: oldPassword, request: PromptRequest(.password, subject: opened.name, use: "change it"),
             context: context)

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import KeychainHost
+internal import PKCS11Driver
 internal import TokenKit
 
 typealias AddGenericPassword = AddPassword<GenericPasswordOptions>
@@ -49,7 +50,7 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
     func run() throws {
         access.explain()
         let opened = try LocalKeychain.named(keychain)
-        let context = try authentication.context()
+        let context = try authentication.context(for: keychain)
         try opened.unlock(use: "store a password", authentication: context)
         let secret = try readSecret(context)
         var attributes = item.attributes
@@ -101,7 +102,7 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
     @Flag(name: .customShort("w"), help: "Print only the password.")
     var passwordOnly = false
 
-    @Argument(help: "The keychains to search instead of all.")
+    @Argument(help: "The keychains to search instead of all, or pkcs11: URIs of them or of passwords.")
     var keychains: [String] = []
 
     @OptionGroup var output: OutputOptions
@@ -110,7 +111,7 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
     func run() throws {
         let (item, keychain) = try item.first(in: keychains)
         guard passwordOnly || showPassword else { return try ItemText.show(item, in: keychain.path, json: output.json) }
-        let context = try authentication.context()
+        let context = try authentication.context(for: keychains)
         let secret =
             try keychain.secret(of: item.reference, use: "read a password", authentication: context)
             ?? Secret(copying: [UInt8]().span)
@@ -129,7 +130,7 @@ struct DeletePassword<Item: PasswordOptions>: ParsableCommand {
 
     @OptionGroup var item: Item
 
-    @Argument(help: "The keychains to search instead of all.")
+    @Argument(help: "The keychains to search instead of all, or pkcs11: URIs of them or of passwords.")
     var keychains: [String] = []
 
     @OptionGroup var output: OutputOptions
@@ -146,8 +147,10 @@ extension PasswordOptions {
     /// The first password that has these attributes, and where it is.
     func first(in keychains: [String]) throws -> (KeychainHost.Item, LocalKeychain) {
         let session = try Session(keychains: keychains, cards: false)
-        let query = try Query(Self.itemClass, attributes)
-        let found = session.reporting(try session.searchList.items(matching: query))
+        let uris = try PKCS11URI.all(in: keychains)
+        let query = try Query(Self.itemClass, attributes, limit: uris.isEmpty ? .one : .all)
+        var found = session.reporting(try session.searchList.items(matching: query))
+        if !uris.isEmpty { found = try ObjectURIs(session).items(found, namedBy: uris) }
         guard let item = found.first, let keychain = session.local(of: item) else {
             throw KeychainError(.itemNotFound, "no \(Self.itemClass.noun) matches")
         }

@@ -46,7 +46,8 @@ struct Sign: ParsableCommand {
         let scheme = signature.scheme(for: try PublicKey(spki: key.publicKey).kind)
         let bytes = scheme.signsMessage ? try input.whole() : try input.digest(signature.digest.algorithm)
         let result = try key.perform(
-            scheme.action(bytes), use: "sign \(input.name)", authentication: authentication.context(session.process))
+            scheme.action(bytes), use: "sign \(input.name)",
+            authentication: authentication.context(session.process, for: self.key.key, cards.reader))
         try Output(path: output).write(result)
     }
 }
@@ -61,7 +62,9 @@ struct Verify: ParsableCommand {
         help: ArgumentHelp("The key that should have made it, as for sign.", valueName: "key"))
     var key: String?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The certificate of the key, PEM or DER.", valueName: "file"))
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The certificate of the key, PEM or DER, or its pkcs11: URI.", valueName: "file"))
     var certificate: String?
 
     @Option(name: .shortAndLong, help: ArgumentHelp("The file with the signature.", valueName: "file"))
@@ -100,7 +103,8 @@ struct Verify: ParsableCommand {
         if let certificate {
             guard let first = try CertificateFile.read(certificate).first, let key = first.publicKey
             else {
-                throw CommandError("'\(certificate)' holds no certificate with a key that can be used")
+                throw CommandError(
+                    "'\(CertificateFile.name(of: certificate))' holds no certificate with a key that can be used")
             }
             return key
         }
@@ -146,7 +150,7 @@ struct Decrypt: ParsableCommand {
         let algorithm: TokenOperation.DecryptionAlgorithm = padding == .oaep ? .rsaOAEP(digest.algorithm) : .rsaPKCS1
         let plaintext = try key.perform(
             .decrypt(algorithm, message), use: "decrypt \(input.name)",
-            authentication: authentication.context(session.process))
+            authentication: authentication.context(session.process, for: self.key.key, cards.reader))
         try Output(path: output).write(plaintext, mode: 0o600)
     }
 }

@@ -34,7 +34,8 @@ struct VerifyCert: ParsableCommand {
     @Option(
         name: .customShort("c"),
         help: ArgumentHelp(
-            "Files with the certificate and then others of its chain; for each file.", valueName: "file")
+            "Files with the certificate and then others of its chain, or their pkcs11: URIs; for each file.",
+            valueName: "file")
     )
     var certificates: [String] = []
 

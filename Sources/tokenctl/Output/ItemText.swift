@@ -1,4 +1,5 @@
 internal import KeychainHost
+internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
@@ -22,17 +23,19 @@ enum ItemText {
         let itemClass: String
         let attributes: [String: String]
         let reference: String
+        let uri: String?
 
-        init(_ item: Item, keychain: String) {
+        init(_ item: Item, keychain: String, _ uri: PKCS11URI? = nil) {
             self.keychain = keychain
             itemClass = item.itemClass.rawValue
             attributes = Dictionary(
                 uniqueKeysWithValues: item.attributes.map { ($0.key.rawValue, ItemText.plain($0.value)) })
             reference = Hex.encode(item.reference.encoded())
+            self.uri = uri?.description
         }
 
         private enum CodingKeys: String, CodingKey {
-            case keychain, itemClass = "class", attributes, reference
+            case keychain, itemClass = "class", attributes, reference, uri
         }
     }
 

@@ -1,4 +1,5 @@
 internal import PIVDriver
+internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
@@ -11,6 +12,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case applicationTemplate, cardCapability, chuid, discovery, keyHistory, printedInformation, securityObject
     case certificateObject, gzip, certificate
     case authenticationResponse, keyMetadata, pinMetadata, attestation
+    case uri
 
     /// What an input did that it should not.
     public struct Finding: Error, CustomStringConvertible {
@@ -41,12 +43,22 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .keyMetadata: _ = (try? KeyMetadata(parsing: input))?.subjectPublicKeyInfo
         case .pinMetadata: _ = try? PINMetadata(parsing: input)
         case .attestation: _ = try? Attestation(parsing: input)
+        case .uri: try rewrite(input)
         }
     }
 
     private func expect(_ output: [UInt8]?, ifAny input: [UInt8]) throws(Finding) {
         guard let output, output != input else { return }
         throw Finding(description: "\(self): \(Hex.encode(input)) came out as \(Hex.encode(output))")
+    }
+
+    /// What was read of a URI is written, and that has to come out as it went in.
+    private func rewrite(_ input: [UInt8]) throws(Finding) {
+        guard let text = String(validating: input, as: UTF8.self), let uri = try? PKCS11URI(text) else { return }
+        _ = try? uri.pinFile()
+        let (written, again) = (uri.description, (try? PKCS11URI(uri.description))?.description)
+        guard again != written else { return }
+        throw Finding(description: "\(self): \(written) came out as \(again ?? "nothing")")
     }
 
     private func read(_ input: [UInt8], _ container: PIVContainer, _ parse: ([UInt8]) -> Void) {

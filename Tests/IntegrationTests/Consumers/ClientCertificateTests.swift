@@ -34,6 +34,25 @@ import Testing
         server.expect(page, version: version)
     }
 
+    @Test func curlConnectsByTheURIsThatArePrinted() throws {
+        let server = try DemandingServer(.ecP256)
+        let card = server.engine.card
+        let identity = [
+            "--cert", try #require(card.uris("find-certificate", "-a").first), "--key",
+            try #require(card.uris("find-key").first) + "?pin-source=\(card.path("pin"))",
+        ]
+        let command = [
+            "curl", "--silent", "--show-error", "--noproxy", "*", "--cacert", server.certificate, "--resolve",
+            "localhost:\(server.port):127.0.0.1", "--engine", "pkcs11", "--cert-type", "ENG", "--key-type", "ENG",
+        ]
+        for _ in 1...2 {
+            let url = "https://localhost:\(server.port)/"
+            let page = try card.succeed(command + identity + ["--tls-max", "1.3", url], EngineCard.variables)
+            server.expect(page, version: "1.3")
+            try card.replug()
+        }
+    }
+
     /// GnuTLS presents its PIN again to a key that wants it each time.
     @Test(arguments: OpenSSHTests.kinds, versions) func gnuTLSConnects(kind: KeyKind, version: String) throws {
         let server = try DemandingServer(kind)

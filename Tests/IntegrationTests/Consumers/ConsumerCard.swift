@@ -69,6 +69,22 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     /// The text of a file.
     func text(_ name: String) throws -> String { String(decoding: try folder.read(name), as: UTF8.self) }
 
+    /// Takes the card out and puts it back.
+    func replug() throws {
+        holder.link.remove()
+        for _ in 0..<1000 where try run(["opensc-tool", "--reader", "0", "--atr"]).status == 0 { usleep(10_000) }
+        holder.link.insert()
+        try holder.waitForCard()
+    }
+
+    /// The URIs that a listing of tokenctl prints.
+    func uris(
+        _ command: String..., variables: [String: String] = [:], at location: SourceLocation = #_sourceLocation
+    ) throws -> [String] {
+        try output(of: [Program.products + "/tokenctl"] + command + ["--uri"], variables, at: location)
+            .split(separator: "\n").map(String.init)
+    }
+
     // MARK: - Programs
 
     /// Runs a program that has to succeed, and returns what it put out, errors not among it.

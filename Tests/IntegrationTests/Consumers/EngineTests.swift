@@ -153,7 +153,11 @@ struct EngineCard {
     static let form = ["-engine", "pkcs11", "-keyform", "engine"]
 
     init(_ keys: KeyValuePairs<String, KeyKind>) throws {
-        card = try ConsumerCard(keys)
+        self.init(try ConsumerCard(keys))
+    }
+
+    init(_ card: ConsumerCard) {
+        self.card = card
     }
 
     /// The URI of a private key, and of the PIN.

@@ -1,0 +1,56 @@
+package import TokenKit
+
+extension PKCS11URI {
+    /// What a module shows around an object: the token, the slot and itself, as far as that is known.
+    package struct Place: Hashable, Sendable {
+        package var token: CryptokiTokenName
+        package var slot: Slot?
+        package var library: Library?
+
+        package init(_ token: CryptokiTokenName, slot: Slot? = nil, library: Library? = nil) {
+            self.token = token
+            self.slot = slot
+            self.library = library
+        }
+    }
+
+    /// The URI of a token, or of an object on it. What a token leaves empty is left out.
+    package init(of token: CryptokiTokenName, object: Object = Object()) {
+        func said(_ text: String) -> String? { text.isEmpty ? nil : text }
+        let named = Token(
+            label: said(token.label), manufacturer: said(token.manufacturer), serialNumber: said(token.serialNumber),
+            model: said(token.model))
+        self.init(token: named, object: object)
+    }
+
+    /// Whether a token is one of those that the URI names. What is not known of it matches nothing.
+    package func matches(_ place: Place) -> Bool {
+        let pairs: [(String?, String?)] = [
+            (token.label, place.token.label), (token.manufacturer, place.token.manufacturer),
+            (token.serialNumber, place.token.serialNumber), (token.model, place.token.model),
+            (slot.description, place.slot?.description), (slot.manufacturer, place.slot?.manufacturer),
+            (library.description, place.library?.description), (library.manufacturer, place.library?.manufacturer),
+        ]
+        return pairs.allSatisfy { wanted, found in wanted == nil || wanted == found }
+            && (slot.number == nil || slot.number == place.slot?.number)
+            && (library.version == nil || library.version == place.library?.version)
+    }
+
+    /// Whether an object is one of those that the URI names, on whatever token.
+    ///
+    /// - Parameter other: what the object is, with all that is known of it.
+    package func matches(_ other: Object) -> Bool {
+        (object.id == nil || object.id == other.id) && (object.label == nil || object.label == other.label)
+            && (object.kind == nil || object.kind == other.kind)
+    }
+
+    /// The part that names tokens, for people.
+    package var tokenPart: String {
+        var uri = PKCS11URI(token: token)
+        (uri.slot, uri.library) = (slot, library)
+        return uri.description
+    }
+
+    /// The part that names objects, for people.
+    package var objectPart: String { PKCS11URI(object: object).description }
+}

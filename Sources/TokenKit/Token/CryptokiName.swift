@@ -1,0 +1,123 @@
+/// What a token is called in PKCS #11: the fields of `CK_TOKEN_INFO` (§3.2) that tell tokens apart.
+///
+/// It is said here alone, for the module that shows tokens and the URIs (RFC 7512) that name them.
+package struct CryptokiTokenName: Hashable, Sendable {
+    package let label: String
+    package let manufacturer: String
+    package let model: String
+    package let serialNumber: String
+
+    /// A name whose parts are cut to what their fields hold.
+    package init(label: String, manufacturer: String, model: String, serialNumber: String) {
+        self.label = CryptokiText.cut(label, to: 32)
+        self.manufacturer = CryptokiText.cut(manufacturer, to: 32)
+        self.model = CryptokiText.cut(model, to: 16)
+        self.serialNumber = CryptokiText.cut(serialNumber, to: 16)
+    }
+
+    /// The name of a card, and as it is that of a token which another module shows.
+    package init(_ identity: TokenIdentity) {
+        guard identity.id.driver != CryptokiID.foreignDriver else {
+            self.init(
+                label: identity.label, manufacturer: identity.manufacturer ?? "", model: identity.model ?? "",
+                serialNumber: identity.serialNumber ?? "")
+            return
+        }
+        self.init(
+            label: identity.label, manufacturer: identity.manufacturer ?? "", model: identity.model ?? "PIV card",
+            serialNumber: CryptokiTokenName.serialNumber(of: identity))
+    }
+
+    /// Sixteen characters that tell the card from others, and stay the same.
+    private static func serialNumber(of identity: TokenIdentity) -> String {
+        if let number = identity.serialNumber, number.utf8.count <= 16 { return number }
+        return String(identity.id.instance.filter { $0 != "-" }.suffix(16))
+    }
+}
+
+/// What a slot is called in PKCS #11: fields of `CK_SLOT_INFO` (§3.2), and its number.
+package struct CryptokiSlotName: Hashable, Sendable {
+    package let description: String
+    package let manufacturer: String
+    /// The number that it has unless another slot was there first that has it.
+    package let number: UInt
+
+    /// The slot of a reader.
+    package init(reader name: String) {
+        self.init(description: name, manufacturer: "", number: CryptokiSlotName.number(of: name, in: Self.readers))
+    }
+
+    package init(description: String, manufacturer: String, number: UInt) {
+        self.description = CryptokiText.cut(description, to: 64)
+        self.manufacturer = CryptokiText.cut(manufacturer, to: 32)
+        self.number = number
+    }
+
+    /// The numbers that slots of readers have, and those of keychains.
+    package static let readers: Range<UInt> = 1..<0x10000
+    package static let keychains: Range<UInt> = 0x10000..<0x20000
+
+    /// A number from a name that is the same in every process, so that configuration files may have it.
+    package static func number(of name: String, in range: Range<UInt>) -> UInt {
+        range.lowerBound + UInt(stableHash(of: name) % UInt64(range.count))
+    }
+
+    /// FNV-1a.
+    private static func stableHash(of text: String) -> UInt64 {
+        text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+    }
+}
+
+/// What the module of this package says of itself in PKCS #11: fields of `CK_INFO` (§3.2), and its file.
+package enum CryptokiLibrary {
+    package static let manufacturer = "tokenkit"
+    package static let description = "Cards and keychains"
+    package static let version: (major: UInt8, minor: UInt8) = (0, 1)
+
+    /// The beginning of the file's name; copies that show some tokens have more behind it.
+    package static let file = "libtokenkit-pkcs11"
+
+    /// What p11-kit knows it as.
+    package static let configuration = "tokenkit"
+}
+
+/// The ids of objects in PKCS #11, `CKA_ID` (§4.4), which a certificate and the halves of its key share.
+package enum CryptokiID {
+    /// The driver of tokens that other modules show; an object's name there is its id in hexadecimal digits, behind which a
+    /// further certificate of the same id has a slash and a number.
+    package static let foreignDriver = "pkcs11"
+
+    /// The id of a token's object; nil for one that programs are not shown.
+    ///
+    /// - Parameter token: nil for a card, whichever it is.
+    package static func bytes(of object: TokenObjectID, on token: TokenID?) -> [UInt8]? {
+        if token?.driver == foreignDriver { return Hex.decode(object.rawValue.prefix { $0 != "/" }) }
+        return cardObjects.firstIndex(of: object.rawValue).map { [UInt8($0 + 1)] }
+    }
+
+    /// The object of an id, the first where there are more; nil for none.
+    package static func object(withID id: [UInt8], on token: TokenID?) -> TokenObjectID? {
+        if token?.driver == foreignDriver { return TokenObjectID(Hex.encode(id).lowercased()) }
+        guard id.count == 1, let index = id.first, 1...cardObjects.count ~= Int(index) else { return nil }
+        return TokenObjectID(cardObjects[Int(index) - 1])
+    }
+
+    /// The objects of a card in the order of their ids. OpenSC and ykcs11 number the slots of PIV so as well, and people have
+    /// the numbers in their files. The key that only attests has none: no program is shown it.
+    private static let cardObjects: [String] =
+        ["9A", "9C", "9D", "9E"] + (0x82...0x95).map { String($0, radix: 16, uppercase: true) }
+}
+
+/// Text in structures of PKCS #11.
+package enum CryptokiText {
+    /// As much of a text as a field of `count` bytes holds, cut between characters. PKCS #11 §3.1.
+    package static func cut(_ text: String, to count: Int) -> String {
+        var (cut, used) = ("", 0)
+        for character in text {
+            used += character.utf8.count
+            guard used <= count else { break }
+            cut.append(character)
+        }
+        return cut
+    }
+}

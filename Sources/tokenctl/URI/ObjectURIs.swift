@@ -1,0 +1,138 @@
+internal import KeychainHost
+internal import PKCS11Driver
+internal import TokenKit
+
+/// The URIs of what is found: the names that the PKCS#11 module shows it under.
+struct ObjectURIs {
+    private var places: [String: PKCS11URI.Place] = [:]
+    private var labels: [PersistentReference: String] = [:]
+    /// Ids in files that several certificates have, as one and its successor do.
+    private var sharedIDs: Set<SharedID> = []
+
+    private struct SharedID: Hashable {
+        let keychain: String
+        let id: [UInt8]
+    }
+
+    init(_ session: Session) throws {
+        for (token, identity) in session.eachToken({ ($0, $1) }).found {
+            places[identity.id.description] = PKCS11URI.Place(identity, in: token.name)
+        }
+        for keychain in session.locals {
+            let name = keychain.identifier.rawValue
+            places[name] = PKCS11URI.Place(keychain)
+            let certificates = try? keychain.items(
+                matching: Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)
+            ).items
+            labels.merge(CryptokiItemNames.labels(of: certificates ?? [])) { first, _ in first }
+            var seen: Set<[UInt8]> = []
+            for id in (certificates ?? []).compactMap(CryptokiItemNames.id) where !seen.insert(id).inserted {
+                sharedIDs.insert(SharedID(keychain: name, id: id))
+            }
+        }
+    }
+
+    // MARK: Out
+
+    /// Nil for what the module does not show.
+    func uri(of item: Item) -> PKCS11URI? {
+        guard let place = places[item.keychain.rawValue], var object = objects(of: item).first else { return nil }
+        if !needsLabel(item, object) { object.label = nil }
+        return PKCS11URI(of: place.token, object: object)
+    }
+
+    /// A URI of both halves where they are on one token, else that of the key.
+    func uri(of identity: Identity) -> PKCS11URI? {
+        guard var uri = uri(of: identity.key) else { return nil }
+        if identity.certificate.keychain == identity.key.keychain,
+            objects(of: identity.certificate).first?.id == uri.object.id
+        {
+            uri.object.kind = nil
+        }
+        return uri
+    }
+
+    /// Whether the id does not tell it from others of its kind.
+    private func needsLabel(_ item: Item, _ object: PKCS11URI.Object) -> Bool {
+        guard let id = object.id, !id.isEmpty else { return true }
+        guard item.itemClass == .certificate else { return false }
+        return item.reference.object?.rawValue.contains("/") ?? false
+            || sharedIDs.contains(SharedID(keychain: item.keychain.rawValue, id: id))
+    }
+
+    // MARK: In
+
+    /// Whether the item is one of those that a URI names.
+    func matches(_ uri: PKCS11URI, _ item: Item) -> Bool {
+        isOnToken(of: uri, item) && objects(of: item).contains(where: uri.matches)
+    }
+
+    /// The items that URIs name, among those of the tokens that they name; the others stay.
+    func items(_ items: [Item], namedBy uris: [PKCS11URI]) -> [Item] {
+        items.filter { item in
+            accepts(uris) {
+                matches($0, item)
+            } onToken: {
+                isOnToken(of: $0, item)
+            }
+        }
+    }
+
+    /// The same with identities, either half of which may be named.
+    func identities(_ identities: [Identity], namedBy uris: [PKCS11URI]) -> [Identity] {
+        identities.filter { identity in
+            let halves = [identity.certificate, identity.key]
+            return accepts(uris) { uri in
+                halves.contains { matches(uri, $0) }
+            } onToken: { uri in
+                halves.contains { isOnToken(of: uri, $0) }
+            }
+        }
+    }
+
+    private func accepts(
+        _ uris: [PKCS11URI], matching: (PKCS11URI) -> Bool, onToken: (PKCS11URI) -> Bool
+    ) -> Bool {
+        let concerned = uris.filter(onToken)
+        return concerned.isEmpty || concerned.contains(where: matching)
+    }
+
+    private func isOnToken(of uri: PKCS11URI, _ item: Item) -> Bool {
+        places[item.keychain.rawValue].map(uri.matches) ?? false
+    }
+
+    // MARK: What an item is
+
+    /// The objects that the module makes of an item, the one that is meant by it first: with each private key, the public half.
+    private func objects(of item: Item) -> [PKCS11URI.Object] {
+        guard let id = id(of: item) else { return [] }
+        let label = labels[item.reference] ?? (item.isOnToken ? item.label : CryptokiItemNames.label(of: item))
+        return ObjectURIs.kinds(of: item).map { kind in
+            // A password has no id, not even an empty one.
+            PKCS11URI.Object(id: kind == .data ? nil : id, label: label, kind: kind)
+        }
+    }
+
+    private func id(of item: Item) -> [UInt8]? {
+        guard let object = item.reference.object else { return CryptokiItemNames.id(of: item) }
+        return CryptokiID.bytes(of: object, on: item.reference.tokenID.flatMap { TokenID($0) })
+    }
+
+    private static func kinds(of item: Item) -> [PKCS11URI.Kind] {
+        switch item.itemClass {
+        case .certificate: [.certificate]
+        case .key where item.isPrivateKey: [.privateKey, .publicKey]
+        case .key: [.publicKey]
+        case .genericPassword, .internetPassword: [.data]
+        case .identity: []
+        }
+    }
+}
+
+extension PersistentReference {
+    /// The object on a token.
+    fileprivate var object: TokenObjectID? {
+        guard case .token(_, let name) = target else { return nil }
+        return TokenObjectID(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
+    }
+}

@@ -1,0 +1,154 @@
+internal import KeychainHost
+internal import PKCS11Driver
+internal import SystemCrypto
+internal import TokenKit
+
+extension PresentKeychains {
+    /// The same with the cards and files alone that one of the URIs names or that `isNamed` does otherwise.
+    ///
+    /// - Throws: `errSecItemNotFound` for a URI that names none of them.
+    func limited(
+        to uris: [PKCS11URI], orCards isNamed: (TokenIdentity) -> Bool = { _ in false }
+    ) throws(KeychainError) -> Session {
+        var session = self
+        var unmatched = Set(uris)
+        func isMatch(_ place: PKCS11URI.Place) -> Bool {
+            let matching = uris.filter { $0.matches(place) }
+            unmatched.subtract(matching)
+            return !matching.isEmpty
+        }
+        session.locals = locals.filter { isMatch(PKCS11URI.Place($0)) }
+        (session.tokens, session.modules) = ([], [])
+        let all = eachToken { token, identity in (token, identity) }
+        session.failures += all.failures
+        for (token, identity) in all.found {
+            let isMeant = isMatch(PKCS11URI.Place(identity, in: token.name))
+            if isMeant || isNamed(identity) { session.tokens.append(token) }
+        }
+        guard let uri = uris.first(where: unmatched.contains) else { return session }
+        // It may be one of those that cannot be read.
+        _ = session.reporting(SearchList.Result<Item>())
+        throw KeychainError(
+            .itemNotFound, "no token matches '\(uri.tokenPart)'",
+            remedy: "'tokenctl list-keychains --uri' lists those there are")
+    }
+
+    /// Says of URIs that name objects that there is none.
+    func require(_ isFound: Bool, namedBy uris: [PKCS11URI], as noun: String = "object") throws(KeychainError) {
+        guard !isFound, let uri = uris.first(where: \.namesObject) else { return }
+        let session = try limited(to: [uri])
+        let names = session.locals.map(\.name) + session.eachToken { $1.label }.found
+        let places = names.map { "'\($0)'" }.joined(separator: " and ")
+        throw KeychainError(
+            .itemNotFound, "no \(noun) on \(places) matches '\(uri.objectPart)'",
+            remedy: "'tokenctl find-key --uri' and 'tokenctl find-certificate -a --uri' list what there is")
+    }
+
+    // MARK: Keys
+
+    /// The one private key that a URI names; that of a certificate names the key that belongs to it.
+    func key(namedBy uri: PKCS11URI) throws -> any KeychainKey {
+        let session = try limited(to: [uri])
+        let found = try session.keyOfObject(uri) ?? keys(namedBy: uri, in: session)
+        guard let first = found.first else {
+            try require(false, namedBy: [uri], as: "private key")
+            throw KeychainError(.itemNotFound, "there is no private key on what '\(uri)' names")
+        }
+        guard found.allSatisfy({ $0.key.publicKey == first.key.publicKey }) else {
+            let choices = found.map { "'\($0.uri)'" }.joined(separator: ", ")
+            throw CommandError("'\(uri)' names more than one key", choices, advice: "choose one of them")
+        }
+        return first.key
+    }
+
+    private typealias NamedKey = (uri: PKCS11URI, key: any KeychainKey)
+
+    /// The keys on cards that a URI names by their id, of which only those are read.
+    ///
+    /// - Returns: nil where that takes more.
+    private func keyOfObject(_ uri: PKCS11URI) throws -> [NamedKey]? {
+        guard let id = uri.object.id, locals.isEmpty else { return nil }
+        var found: [NamedKey] = []
+        for token in tokens {
+            guard let identity = try token.identity(), let name = CryptokiID.object(withID: id, on: identity.id),
+                let object = try token.object(name)
+            else { continue }
+            let kinds = object.kinds.filter { kind in
+                uri.matches(PKCS11URI.Object(id: id, label: object.label, kind: kind))
+            }
+            guard !kinds.isEmpty else { continue }
+            // The key of a certificate may be elsewhere.
+            guard kinds != [.certificate] || object.isOfOneKey else { return nil }
+            let named = PKCS11URI(of: CryptokiTokenName(identity), object: .init(id: id, kind: .privateKey))
+            found += try token.keys(.name(name.rawValue)).map { (named, $0) }
+        }
+        return found
+    }
+
+    /// The keys that a URI names by themselves or by their certificates, which may be elsewhere.
+    private func keys(namedBy uri: PKCS11URI, in session: Session) throws -> [NamedKey] {
+        let names = try ObjectURIs(session)
+        let everything = [uri.object.kind == .certificate ? nil : ItemClass.key, .certificate].compactMap { $0 }
+        var found: [NamedKey] = []
+        for itemClass in everything where found.isEmpty {
+            let items = try session.searchList.items(
+                matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all))
+            // What fails for keys mostly fails for certificates as well; it is told once.
+            let reported = itemClass == everything.first ? session.reporting(items) : items.found
+            for item in reported where names.matches(uri, item) {
+                // The public half of a pair says nothing that the private one does not.
+                let isMeant = itemClass == .certificate || item.isPrivateKey || uri.object.kind == .publicKey
+                guard isMeant, let name = names.uri(of: item) else { continue }
+                found += try searchList.keys(selector(for: item)).found.map { (name, $0) }
+            }
+        }
+        return found
+    }
+
+    private func selector(for item: Item) -> KeySelector {
+        guard item.itemClass == .key, !item.isPrivateKey, let hash = item.publicKeyHash else {
+            return .reference(item.reference)
+        }
+        return .publicKeyHash(hash)
+    }
+
+    // MARK: Certificates
+
+    /// The certificates that a URI names, be it by their keys.
+    func certificates(namedBy uri: PKCS11URI) throws -> [Certificate] {
+        let session = try limited(to: [uri])
+        let items = session.reporting(
+            try session.searchList.items(
+                matching: Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)))
+        let named = try ObjectURIs(session).items(items, namedBy: [uri.forCertificates])
+        try require(!named.isEmpty, namedBy: [uri], as: "certificate")
+        return named.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
+    }
+}
+
+extension TokenKeychain {
+    /// One object of the token, of which only that is read; nil where there is none.
+    fileprivate func object(_ name: TokenObjectID) throws(KeychainError) -> TokenObject? {
+        do throws(TokenError) {
+            return try slot.read { (token, card, _) throws(TokenError) in
+                try token.inventory(.object(name), &card).objects.first
+            }
+        } catch {
+            guard error.code == .notFound else { throw KeychainError(error) }
+            return nil
+        }
+    }
+}
+
+extension TokenObject {
+    /// What the module makes of it.
+    fileprivate var kinds: [PKCS11URI.Kind] {
+        (certificate == nil ? [] : [.certificate]) + (key == nil ? [] : [.publicKey, .privateKey])
+    }
+
+    /// Whether the certificate is that of the key beside it.
+    fileprivate var isOfOneKey: Bool {
+        guard let key, let certificate = certificate.flatMap({ try? Certificate(der: $0) }) else { return false }
+        return certificate.spki == key.publicKey
+    }
+}

@@ -1,0 +1,81 @@
+internal import Glibc
+internal import KeychainHost
+internal import PKCS11Driver
+internal import TokenKit
+
+extension PKCS11URI {
+    /// The URI that an argument is; nil for an argument that is something else.
+    ///
+    /// - Throws: what is wrong with it, another module's name among that.
+    init?(argument text: String) throws {
+        guard PKCS11URI.isURI(text) else { return nil }
+        try self.init(text)
+        if let moduleName, !PKCS11URI.isOwn(moduleName) { throw PKCS11URI.foreign(moduleName) }
+        if let modulePath, !PKCS11URI.isOwn(path: modulePath) { throw PKCS11URI.foreign(modulePath) }
+    }
+
+    /// Those of the arguments that are URIs.
+    static func all(in arguments: [String]) throws -> [PKCS11URI] {
+        try arguments.compactMap { try PKCS11URI(argument: $0) }
+    }
+
+    /// The same URI for certificates, where it names keys: people paste what they have.
+    var forCertificates: PKCS11URI {
+        guard object.kind == .privateKey || object.kind == .publicKey else { return self }
+        var uri = self
+        uri.object.kind = .certificate
+        // It is the label of the key.
+        if uri.object.id != nil { uri.object.label = nil }
+        return uri
+    }
+
+    // MARK: Modules
+
+    /// Whether it is what p11-kit calls the module of this package, or the name of its file or of a copy.
+    private static func isOwn(_ name: String) -> Bool {
+        let file = name.hasPrefix("lib") ? name : "lib" + name
+        return name == CryptokiLibrary.configuration || file == CryptokiLibrary.file
+            || file.hasPrefix(CryptokiLibrary.file + ".") || file.hasPrefix(CryptokiLibrary.file + "-")
+    }
+
+    /// Whether it is the module's file, or a folder that has it.
+    private static func isOwn(path: String) -> Bool {
+        let file = path.split(separator: "/").last.map(String.init) ?? ""
+        if file.hasPrefix("lib"), isOwn(file) { return true }
+        return unsafe access("\(path)/\(CryptokiLibrary.file).so", F_OK) == 0
+    }
+
+    private static func foreign(_ module: String) -> CommandError {
+        CommandError(
+            "the module '\(module)' of the URI is not known here",
+            "what is listed here is in \(CryptokiLibrary.file).so", advice: "leave module-name and module-path out")
+    }
+}
+
+extension PKCS11URI.Place {
+    /// A card, as the module of this package shows it.
+    ///
+    /// - Parameter reader: nil for a card that is not in one.
+    init(_ identity: TokenIdentity, in reader: String?) {
+        let isForeign = identity.id.driver == CryptokiID.foreignDriver
+        let slot = isForeign ? nil : reader.map { PKCS11URI.Slot(CryptokiSlotName(reader: $0)) }
+        self.init(CryptokiTokenName(identity), slot: slot, library: isForeign ? nil : .own)
+    }
+
+    /// A keychain in a file.
+    init(_ keychain: LocalKeychain) {
+        self.init(keychain.cryptokiName, slot: PKCS11URI.Slot(keychain.cryptokiSlotName), library: .own)
+    }
+}
+
+extension PKCS11URI.Slot {
+    fileprivate init(_ name: CryptokiSlotName) {
+        self.init(description: name.description, manufacturer: name.manufacturer, number: Int(exactly: name.number))
+    }
+}
+
+extension PKCS11URI.Library {
+    fileprivate static let own = PKCS11URI.Library(
+        description: CryptokiLibrary.description, manufacturer: CryptokiLibrary.manufacturer,
+        version: Int(CryptokiLibrary.version.major) << 8 | Int(CryptokiLibrary.version.minor))
+}

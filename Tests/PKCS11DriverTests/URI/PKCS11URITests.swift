@@ -1,0 +1,180 @@
+import PKCS11Driver
+import Testing
+import TokenKit
+
+@Suite struct PKCS11URITests {
+    @Test func `Every attribute is read`() throws {
+        let uri = try PKCS11URI(
+            "pkcs11:token=A%20card;manufacturer=Maker;serial=47;model=PIV;object=K%c3%a9y;id=%01%FF;type=private"
+                + ";library-manufacturer=M;library-description=D;library-version=2.40;slot-description=Reader%2000"
+                + ";slot-manufacturer=R;slot-id=17?pin-source=file:%2Fpin&module-name=tokenkit&module-path=/lib")
+        #expect(
+            uri.token == .init(label: "A card", manufacturer: "Maker", serialNumber: "47", model: "PIV"))
+        #expect(uri.object == .init(id: [1, 0xFF], label: "Kéy", kind: .privateKey))
+        #expect(uri.library == .init(description: "D", manufacturer: "M", version: 2 << 8 | 40))
+        #expect(uri.slot == .init(description: "Reader 00", manufacturer: "R", number: 17))
+        #expect(uri.pinSource == "file:/pin")
+        #expect(uri.moduleName == "tokenkit")
+        #expect(uri.modulePath == "/lib")
+        #expect(!uri.hasPINValue)
+        #expect(try PKCS11URI(uri.description) == uri)
+    }
+
+    @Test func `What a URI does not say is open`() throws {
+        let uri = try PKCS11URI("pkcs11:")
+        #expect(uri == PKCS11URI())
+        #expect(uri.description == "pkcs11:")
+        #expect(!uri.namesObject)
+    }
+
+    @Test(arguments: [
+        (PKCS11URI.Kind.certificate, "cert"), (.publicKey, "public"), (.privateKey, "private"),
+        (.secretKey, "secret-key"), (.data, "data"),
+    ])
+    func `Types have the names of the standard`(_ kind: PKCS11URI.Kind, _ name: String) throws {
+        #expect(try PKCS11URI("pkcs11:type=\(name)").object.kind == kind)
+        #expect(PKCS11URI(object: .init(kind: kind)).description == "pkcs11:type=\(name)")
+    }
+
+    @Test(arguments: [
+        PKCS11URI(token: .init(label: "")), PKCS11URI(token: .init(label: "a;b?c&d=e%f/g#h")),
+        PKCS11URI(token: .init(label: "Grüße\u{1F511}", serialNumber: " 1")), PKCS11URI(object: .init(id: [])),
+        PKCS11URI(object: .init(id: Array(0...255))), PKCS11URI(object: .init(label: "")),
+    ])
+    func `What is written is read again`(_ uri: PKCS11URI) throws {
+        #expect(try PKCS11URI(uri.description) == uri)
+    }
+
+    @Test(arguments: [
+        "pkcs11:frob=1", "pkcs11:token=a;x-vendor=b", "pkcs11:type=otp", "pkcs11:Token=a",
+        "pkcs11:serial=12345678901234567", "pkcs11:token=\(String(repeating: "a", count: 33))",
+    ])
+    func `What has no meaning here is not passed over`(_ text: String) {
+        #expect(code(text) == .unrecognized)
+    }
+
+    @Test func `The attribute without a meaning is named`() {
+        #expect(
+            reason("pkcs11:token=a;x-frob=b") == "'x-frob' of the URI has no meaning here, so that nothing can match it"
+        )
+        #expect(reason("pkcs11:type=otp") == "a value of the URI has no meaning here, so that nothing can match it")
+    }
+
+    @Test(arguments: [
+        "", "pkcs1:token=a", "pkcs11:token", "pkcs11:id=%0", "pkcs11:id=%zz", "pkcs11:library-version=x",
+        "pkcs11:slot-id=x", "pkcs11:token=a;token=b", "pkcs11:token=a; to ken=b", "pkcs11:token=%00",
+        "pkcs11:object=a%00b", "pkcs11:object=%ff", "pkcs11:\0token=a", "pkcs11:?pin-source=a&pin-source=b",
+        "pkcs11:?pin-value=a%00b", "pkcs11:slot-id=18446744073709551615", "pkcs11:library-version=255.255",
+        "pkcs11:?pin-source=a&pin-value=b",
+    ])
+    func `What cannot be read is refused`(_ text: String) {
+        #expect(code(text) == .malformed)
+    }
+
+    @Test func `A query that nobody knows is passed over`() throws {
+        #expect(try PKCS11URI("pkcs11:token=a?frob=1").token.label == "a")
+    }
+
+    @Test(arguments: [
+        ("pkcs11:", true), ("PKCS11:token=a", true), ("pkcs11:?pin-source=a", true), ("pkcs11:0123abcd", false),
+        ("piv:0123", false), ("pkcs11", false), ("9A", false), ("", false),
+    ])
+    func `A URI is told from the id of a token`(_ text: String, _ isURI: Bool) {
+        #expect(PKCS11URI.isURI(text) == isURI)
+    }
+
+    // MARK: PINs
+
+    @Test func `The PIN is no part of the value`() throws {
+        let text = "pkcs11:token=a?pin-value=12%3456"
+        let uri = try PKCS11URI(text)
+        #expect(uri.hasPINValue)
+        #expect(uri.description == "pkcs11:token=a")
+        #expect(pin(of: text) == Array("12456".utf8))
+        #expect(pin(of: "pkcs11:token=a") == nil)
+        #expect(pin(of: "pkcs11:token=a?pin-value=") == [])
+    }
+
+    @Test(arguments: [
+        ("/etc/pin", "/etc/pin"), ("pin", "pin"), ("file:/etc/pin", "/etc/pin"), ("file:///etc/pin", "/etc/pin"),
+        ("file://localhost/etc/pin", "/etc/pin"), ("FILE:/etc/pin", "/etc/pin"), ("file:/my%2520pin", "/my pin"),
+        ("/my%2520pin", "/my%20pin"), ("file:pin", "pin"),
+    ])
+    func `The PIN is in a file`(_ source: String, _ path: String) throws {
+        #expect(try PKCS11URI("pkcs11:?pin-source=\(source)").pinFile() == path)
+    }
+
+    @Test func `Most URIs do not say where the PIN is`() throws {
+        #expect(try PKCS11URI("pkcs11:token=a").pinFile() == nil)
+    }
+
+    @Test(arguments: [
+        "%7C/usr/bin/pin", "https://example.com/pin", "file://server/pin", "file:/a%25zz", "file:/a%2500", "file:", "",
+        "fd:3", "env:PIN",
+    ])
+    func `No other source of a PIN is used`(_ source: String) throws {
+        let uri = try PKCS11URI("pkcs11:?pin-source=\(source)")
+        let error = #expect(throws: PKCS11URIError.self) { try uri.pinFile() }
+        #expect(error?.code == .pinSource)
+    }
+
+    // MARK: Matching
+
+    private static let token = CryptokiTokenName(
+        label: "Card", manufacturer: "Maker", model: "Model", serialNumber: "47")
+
+    @Test(arguments: [
+        ("pkcs11:", true), ("pkcs11:token=Card", true), ("pkcs11:token=card", false),
+        ("pkcs11:token=Card;serial=47;model=Model;manufacturer=Maker", true), ("pkcs11:token=Card;serial=48", false),
+        ("pkcs11:slot-description=Reader", true), ("pkcs11:slot-description=Other", false),
+        ("pkcs11:slot-id=5", true), ("pkcs11:slot-id=6", false), ("pkcs11:token=", false),
+        ("pkcs11:library-manufacturer=tokenkit", false), ("pkcs11:library-version=0.1", false),
+    ])
+    func `A token is told by what its module shows`(_ text: String, _ isMatch: Bool) throws {
+        let place = PKCS11URI.Place(Self.token, slot: .init(description: "Reader", manufacturer: "", number: 5))
+        #expect(try PKCS11URI(text).matches(place) == isMatch)
+    }
+
+    @Test(arguments: [
+        ("pkcs11:", true), ("pkcs11:id=%01", true), ("pkcs11:id=%01%00", false), ("pkcs11:id=", false),
+        ("pkcs11:type=cert", true), ("pkcs11:type=private", false), ("pkcs11:object=Label;id=%01;type=cert", true),
+        ("pkcs11:object=label", false), ("pkcs11:token=other", true),
+    ])
+    func `An object is told by id, label and type`(_ text: String, _ isMatch: Bool) throws {
+        let object = PKCS11URI.Object(id: [1], label: "Label", kind: .certificate)
+        #expect(try PKCS11URI(text).matches(object) == isMatch)
+    }
+
+    @Test func `A URI of a token leaves out what that does not say`() {
+        let name = CryptokiTokenName(label: "Card", manufacturer: "", model: "", serialNumber: "47")
+        #expect(PKCS11URI(of: name).token == .init(label: "Card", serialNumber: "47"))
+        #expect(PKCS11URI(of: name).matches(PKCS11URI.Place(name)))
+    }
+
+    @Test func `Both parts can be told to people`() throws {
+        let uri = try PKCS11URI("pkcs11:token=a;id=%01?pin-source=/pin&module-name=m")
+        #expect(uri.tokenPart == "pkcs11:token=a")
+        #expect(uri.objectPart == "pkcs11:id=%01")
+    }
+
+    // MARK: Of what cannot be copied
+
+    private func pin(of text: String) -> [UInt8]? {
+        guard let secret = try? PKCS11URI.pinValue(of: text) else { return nil }
+        let bytes = secret.bytes
+        return bytes.indices.map { bytes[$0] }
+    }
+
+    private func code(_ text: String) -> PKCS11URIError.Code? { error(text)?.code }
+
+    private func reason(_ text: String) -> String? { error(text)?.description }
+
+    private func error(_ text: String) -> PKCS11URIError? {
+        do throws(PKCS11URIError) {
+            _ = try PKCS11URI(text)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
