@@ -10,8 +10,12 @@ extension PKCS11URI {
     init?(argument text: String) throws {
         guard PKCS11URI.isURI(text) else { return nil }
         try self.init(text)
-        if let moduleName, !PKCS11URI.isOwn(moduleName) { throw PKCS11URI.foreign(moduleName) }
-        if let modulePath, !PKCS11URI.isOwn(path: modulePath) { throw PKCS11URI.foreign(modulePath) }
+        if let moduleName, !PKCS11URI.isOwn(moduleName), !PKCS11URI.isInUse(moduleName, \.name) {
+            throw PKCS11URI.foreign(moduleName)
+        }
+        if let modulePath, !PKCS11URI.isOwn(path: modulePath), !PKCS11URI.isInUse(modulePath, \.path) {
+            throw PKCS11URI.foreign(modulePath)
+        }
     }
 
     /// Those of the arguments that are URIs.
@@ -45,10 +49,15 @@ extension PKCS11URI {
         return unsafe access("\(path)/\(CryptokiLibrary.file).so", F_OK) == 0
     }
 
+    /// Whether it is one of the modules of others that are searched.
+    private static func isInUse(_ text: String, _ part: KeyPath<ConfiguredModule, String>) -> Bool {
+        ((try? Modules.configured([])) ?? []).contains { $0[keyPath: part] == text }
+    }
+
     private static func foreign(_ module: String) -> CommandError {
         CommandError(
-            "the module '\(module)' of the URI is not known here",
-            "what is listed here is in \(CryptokiLibrary.file).so", advice: "leave module-name and module-path out")
+            "the module '\(module)' of the URI is not used here",
+            advice: "leave module-name and module-path out, and give the module with --module")
     }
 }
 

@@ -57,7 +57,7 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
             "HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_DATA_HOME": home + "/.local/share",
             "XDG_CACHE_HOME": home + "/.cache", "XDG_STATE_HOME": home + "/.local/state",
             "XDG_RUNTIME_DIR": folder.path("run"), "DISPLAY": "", "WAYLAND_DISPLAY": "", "SSH_AUTH_SOCK": "",
-            "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent",
+            "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent", "TOKENKIT_MODULES": "",
         ]
         environment = own.merging(holder.daemon.environment) { $1 }.merging(variables) { $1 }
         try folder.write("message", ClientCard.message)

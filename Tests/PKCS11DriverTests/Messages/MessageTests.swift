@@ -68,7 +68,8 @@ import TokenKit
 @Suite struct MessageSocketTests {
     private static func pair() throws -> (MessageSocket, MessageSocket) {
         var descriptors: [Int32] = [-1, -1]
-        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &descriptors) == 0)
+        try #require(
+            socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &descriptors) == 0)
         return (MessageSocket(descriptor: descriptors[0]), MessageSocket(descriptor: descriptors[1]))
     }
 
