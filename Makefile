@@ -101,8 +101,8 @@ sanitize:
 	    swift test --skip-build --sanitize=thread --scratch-path .build-thread \
 	        --skip '$(consumers)|KeyInMemoryTests|CLibraryTests'
 
-fuzz:
-	Scripts/prerequisites build
+fuzz: $(tokenctl)
+	Scripts/prerequisites build fuzz
 	Scripts/fuzz '$(FUZZ_SECONDS)'
 
 clean:

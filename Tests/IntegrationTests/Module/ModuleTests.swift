@@ -20,14 +20,15 @@ import VirtualCard
         return variables
     }
 
-    private func compile(_ name: String) throws -> String {
+    private func compile(_ name: String, of place: String = "ModulePrograms", _ options: [String] = []) throws -> String
+    {
         let root = Program.packageRoot.path
         let program = folder.path(name)
         let symbols = try Program.run(["nm", "--dynamic", "--undefined-only", module])
         let result = try Program.run(
             ["clang", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-I", root + "/Sources/CCryptoki/include"]
                 + (symbols.text.contains("__asan_init") ? ["-fsanitize=address"] : [])
-                + [root + "/Tests/ModulePrograms/\(name).c", "-ldl", "-lpthread", "-o", program])
+                + options + [root + "/Tests/\(place)/\(name).c", "-ldl", "-lpthread", "-o", program])
         try #require(result.status == 0, "\(result)")
         return program
     }
@@ -66,6 +67,19 @@ import VirtualCard
     }
 
     @Test func programsThatForkKeepTheirCard() throws { try run("fork", with: holder()) }
+
+    /// `make fuzz` finds more of these.
+    @Test func hostileCallsInAnyOrderEndNoProgram() throws {
+        let holder = try holder()
+        var environment = environment
+        environment["PCSCLITE_CSOCK_NAME"] = holder.daemon.socketPath
+        let seeds = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds/module")
+        let files = try FileManager.default.contentsOfDirectory(at: seeds, includingPropertiesForKeys: nil).map(\.path)
+        try #require(!files.isEmpty)
+        let program = try compile("entrypoints", of: "Fuzz/Module", ["-DSTANDALONE"])
+        let result = try Program.run([program, module] + files.sorted(), environment: environment)
+        #expect(result.status == 0, "\(result)")
+    }
 
     @Test func hostileArgumentsHaveTheirReturnValues() throws { try run("hostile", with: holder()) }
 
