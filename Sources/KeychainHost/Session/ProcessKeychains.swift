@@ -69,9 +69,9 @@ public final class ProcessKeychains: Sendable {
             (present.tokens, present.failures) = (tokens.found, tokens.failures)
             present.modules = modules.map { module in
                 ModuleKeychain(module) { reader in
-                    tokens.found.contains { token in
-                        ModuleSlot.isReader(reader, token.name) && (try? token.identity()) ?? nil != nil
-                    }
+                    tokens.found.contains { ModuleSlot.isReader(reader, $0.name) && $0.isRecognized }
+                } areAllReadOtherwise: { [hasDrivers = !drivers.isEmpty] in
+                    hasDrivers && tokens.found.allSatisfy { !$0.slot.hasCard || $0.isRecognized }
                 }
             }
         }

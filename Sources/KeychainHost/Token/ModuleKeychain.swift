@@ -10,18 +10,27 @@ public struct ModuleKeychain: CardKeychain {
     /// Whether a card in a reader of that name is read without the module.
     private let isReadOtherwise: @Sendable (String) -> Bool
 
+    /// Whether every card that is in a reader is.
+    private let areAllReadOtherwise: @Sendable () -> Bool
+
     public init(
-        _ module: any TokenModule, isReadOtherwise: @escaping @Sendable (String) -> Bool = { _ in false }
+        _ module: any TokenModule, isReadOtherwise: @escaping @Sendable (String) -> Bool = { _ in false },
+        areAllReadOtherwise: @escaping @Sendable () -> Bool = { false }
     ) {
         self.module = module
         self.isReadOtherwise = isReadOtherwise
+        self.areAllReadOtherwise = areAllReadOtherwise
     }
 
     public var name: String { module.name }
 
     /// Each token as a keychain of its own.
+    ///
+    /// A module that only reads cards has nothing to add where all of them are read without it, and is not started then: it
+    /// would read each card anew.
     public func tokens() throws(KeychainError) -> [TokenKeychain] {
-        try slots().filter { !isReadOtherwise($0.reader) }.map { TokenKeychain($0.slot) }
+        guard !(module.readsCardsAlone && areAllReadOtherwise()) else { return [] }
+        return try slots().filter { !isReadOtherwise($0.reader) }.map { TokenKeychain($0.slot) }
     }
 
     /// The readers whose cards both the module and a driver of this program read.

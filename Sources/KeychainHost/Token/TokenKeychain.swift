@@ -22,6 +22,9 @@ public struct TokenKeychain: CardKeychain {
         try reading { (token, card, _) throws(TokenError) in try token.identity(&card) }
     }
 
+    /// Whether there is a card that a driver knows.
+    var isRecognized: Bool { (try? identity()) ?? nil != nil }
+
     public func items(matching query: Query) throws(KeychainError) -> SearchResult {
         guard query.itemClass != .identity, reasonToSkip(query) == nil else { return SearchResult() }
         let content = try reading { (token, card, _) throws(TokenError) -> (TokenIdentity, TokenInventory)? in

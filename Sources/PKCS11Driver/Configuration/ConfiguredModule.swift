@@ -15,6 +15,12 @@ public struct ConfiguredModule: Hashable, Sendable {
         self.init(name: file.hasSuffix(".so") ? String(file.dropLast(3)) : file, path: path)
     }
 
+    /// Whether its tokens are cards in readers of the PC/SC service and nothing else: OpenSC's modules, and Yubico's.
+    var readsCardsAlone: Bool {
+        let file = path.split(separator: "/").last ?? ""
+        return ["opensc-pkcs11.so", "onepin-opensc-pkcs11.so", "libykcs11.so"].contains { file.hasPrefix($0) }
+    }
+
     /// Whether it is this product's own module, in which the same cards and keychains would be seen once more.
     var isOurs: Bool { path.split(separator: "/").last?.hasPrefix("libtokenkit-pkcs11") ?? false }
 }

@@ -10,6 +10,7 @@ public final class PKCS11Module: TokenModule {
     public let name: String
     public let path: String
     public var driver: String { PKCS11Module.driver }
+    public let readsCardsAlone: Bool
 
     /// The first part of the ids of all modules' tokens; what follows is the token's URI (RFC 7512).
     public static let driver = CryptokiID.foreignDriver
@@ -22,6 +23,7 @@ public final class PKCS11Module: TokenModule {
     ) {
         name = configured.name
         path = configured.path
+        readsCardsAlone = configured.readsCardsAlone
         host = ModuleHost(name: configured.name, path: configured.path, program: worker, patience: patience)
     }
 

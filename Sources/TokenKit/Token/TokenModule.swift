@@ -6,6 +6,9 @@ public protocol TokenModule: AnyObject, Sendable {
     /// The first part of its tokens' ``TokenID``.
     var driver: String { get }
 
+    /// Whether all its tokens are cards in readers of the PC/SC service, as this program's own are.
+    var readsCardsAlone: Bool { get }
+
     /// The tokens that are there at the moment. Each has the same ``TokenSlot`` for as long as it stays.
     ///
     /// - Throws: ``TokenError`` where the module does not answer, or cannot be used.

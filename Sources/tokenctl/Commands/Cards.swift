@@ -30,7 +30,8 @@ struct ListSmartcards: ParsableCommand {
     func run() throws {
         let session = try Session(cards, locals: false)
         let result = session.eachToken { token, identity in
-            CardRow(identity, reader: token.name, otherLocations: session.modules(thatShow: token))
+            let others = output.isListing ? session.modules(thatShow: token) : []
+            return CardRow(identity, reader: token.name, otherLocations: others)
         }
         let rows = session.reporting(result)
         let isBroken = rows.isEmpty && !(session.failures + result.failures).isEmpty

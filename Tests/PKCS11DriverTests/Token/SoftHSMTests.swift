@@ -1,4 +1,5 @@
 import PKCS11Driver
+import Synchronization
 import SystemCrypto
 import TestSupport
 import Testing
@@ -185,5 +186,42 @@ import TokenKit
         #expect(try keychain.items(matching: Query(reference)).items.isEmpty)
         #expect(try keychain.keys(.reference(reference)).isEmpty)
         #expect(!keychain.isIdentified(by: KeychainIdentifier(rawValue: "piv:1")))
+    }
+}
+
+/// A module that has nothing but cards is asked only where it may have one that nobody else reads.
+@Suite struct ReaderModuleTests {
+    private final class Asked: TokenModule {
+        let name = "cards"
+        let driver = "pkcs11"
+        let readsCardsAlone: Bool
+        private let count = Mutex(0)
+
+        init(readsCardsAlone: Bool) { self.readsCardsAlone = readsCardsAlone }
+
+        var questions: Int { count.withLock { $0 } }
+
+        func tokens() throws(TokenError) -> [ModuleSlot] {
+            count.withLock { $0 += 1 }
+            return []
+        }
+    }
+
+    @Test(arguments: [(true, true, 0), (true, false, 1), (false, true, 1), (false, false, 1)])
+    func itIsAskedOrNot(readsCardsAlone: Bool, areAllReadOtherwise: Bool, questions: Int) throws {
+        let module = Asked(readsCardsAlone: readsCardsAlone)
+        let keychain = ModuleKeychain(module, areAllReadOtherwise: { areAllReadOtherwise })
+        #expect(try keychain.items(matching: Query(.certificate, limit: .all)).items.isEmpty)
+        #expect(module.questions == questions)
+    }
+
+    @Test(arguments: [
+        ("/usr/lib/x86_64-linux-gnu/opensc-pkcs11.so", true), ("/a/onepin-opensc-pkcs11.so", true),
+        ("/a/libykcs11.so.2", true), ("/a/libsofthsm2.so", false), ("/a/opensc-pkcs11.so/x.so", false),
+    ])
+    func modulesOfCardsAreKnownByTheirFiles(path: String, readsCardsAlone: Bool) {
+        let module = PKCS11Module(
+            ConfiguredModule(path: path), worker: WorkerProgram(path: "/nothing", arguments: ["nothing"]))
+        #expect(module.readsCardsAlone == readsCardsAlone)
     }
 }
