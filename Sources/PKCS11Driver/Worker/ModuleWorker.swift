@@ -6,8 +6,8 @@ internal import TokenKit
 /// The process that a foreign module runs in: it reads a request, calls the module, and writes an answer.
 ///
 /// p11-kit's own facility for that, its server and `remote:` modules, cannot serve here. Release 0.24 carries neither ECDH
-/// nor EdDSA, nor any limit of time; whoever holds a PIN in it does not wipe it; a module that prints something garbles
-/// `p11-kit remote`; and its client is told the server's address by an environment variable of the whole process.
+/// nor EdDSA, nor any limit of time; and its client is told the server's address by an environment variable of the whole
+/// process.
 ///
 ///     request:  kind · slot · …           beside it a PIN
 ///     answer:   0 · …  or  1 · failure    beside it what a key made
