@@ -148,21 +148,13 @@ final class LoadedModule {
     func find(
         _ objectClass: CK_OBJECT_CLASS, id: [UInt8] = [], label: [UInt8] = [], in session: CK_SESSION_HANDLE
     ) throws(ModuleFailure) -> [CK_OBJECT_HANDLE] {
-        var kind = objectClass
         let initialize = try unsafe call("C_FindObjectsInit", functions.pointee.C_FindObjectsInit)
         let find = try unsafe call("C_FindObjects", functions.pointee.C_FindObjects)
         let finish = try unsafe call("C_FindObjectsFinal", functions.pointee.C_FindObjectsFinal)
-        var (id, label) = (id, label)
-        let code = unsafe withUnsafeMutableBytes(of: &kind) { kind in
-            unsafe id.withUnsafeMutableBytes { id in
-                unsafe label.withUnsafeMutableBytes { label in
-                    var template = unsafe [LoadedModule.attribute(CKA_CLASS, kind)]
-                    if unsafe !id.isEmpty { unsafe template.append(LoadedModule.attribute(CKA_ID, id)) }
-                    if unsafe !label.isEmpty { unsafe template.append(LoadedModule.attribute(CKA_LABEL, label)) }
-                    return unsafe initialize(session, &template, CK_ULONG(template.count))
-                }
-            }
-        }
+        var template: [Attribute] = [(CKA_CLASS, LoadedModule.bytes(of: objectClass))]
+        if !id.isEmpty { template.append((CKA_ID, id)) }
+        if !label.isEmpty { template.append((CKA_LABEL, label)) }
+        let code = unsafe LoadedModule.withTemplate(template) { unsafe initialize(session, $0, $1) }
         try LoadedModule.check("C_FindObjectsInit", code)
         defer { _ = finish(session) }
         var found: [CK_OBJECT_HANDLE] = []
@@ -199,8 +191,33 @@ final class LoadedModule {
         return Array(bytes.prefix(length))
     }
 
-    static func attribute(_ type: CK_ATTRIBUTE_TYPE, _ value: UnsafeMutableRawBufferPointer) -> CK_ATTRIBUTE {
+    private static func attribute(_ type: CK_ATTRIBUTE_TYPE, _ value: UnsafeMutableRawBufferPointer) -> CK_ATTRIBUTE {
         unsafe CK_ATTRIBUTE(type: type, pValue: value.baseAddress, ulValueLen: CK_ULONG(value.count))
+    }
+
+    private typealias Attribute = (type: CK_ATTRIBUTE_TYPE, value: [UInt8])
+
+    private static func bytes(of number: CK_ULONG) -> [UInt8] {
+        unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
+    }
+
+    /// Runs `body` with a template of the attributes, each value where a number may begin.
+    private static func withTemplate(
+        _ attributes: [Attribute], _ body: (UnsafeMutablePointer<CK_ATTRIBUTE>?, CK_ULONG) -> CK_RV
+    ) -> CK_RV {
+        let size = MemoryLayout<CK_ULONG>.size
+        var values: [UInt8] = []
+        let places = attributes.map { attribute in
+            values += [UInt8](repeating: 0, count: (size - values.count % size) % size)
+            defer { values += attribute.value }
+            return values.count..<values.count + attribute.value.count
+        }
+        return unsafe values.withUnsafeMutableBytes { values in
+            var template = unsafe zip(attributes, places).map { attribute, place in
+                unsafe LoadedModule.attribute(attribute.type, UnsafeMutableRawBufferPointer(rebasing: values[place]))
+            }
+            return unsafe template.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress, CK_ULONG($0.count)) }
+        }
     }
 
     // MARK: Keys
@@ -240,9 +257,11 @@ final class LoadedModule {
         _ use: KeyUse, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
     ) throws(ModuleFailure) -> Secret {
         let derive = try unsafe call("C_DeriveKey", functions.pointee.C_DeriveKey)
-        var (objectClass, keyType) = (CKO_SECRET_KEY, CKK_GENERIC_SECRET)
-        var (yes, no) = (CK_BBOOL(CK_TRUE), CK_BBOOL(CK_FALSE))
-        var length = CK_ULONG(use.length)
+        let template: [Attribute] = [
+            (CKA_CLASS, LoadedModule.bytes(of: CKO_SECRET_KEY)),
+            (CKA_KEY_TYPE, LoadedModule.bytes(of: CKK_GENERIC_SECRET)), (CKA_TOKEN, [0]), (CKA_SENSITIVE, [0]),
+            (CKA_EXTRACTABLE, [1]), (CKA_VALUE_LEN, LoadedModule.bytes(of: CK_ULONG(use.length))),
+        ]
         var point = use.input
         var secret: CK_OBJECT_HANDLE = 0
         let code = unsafe point.withUnsafeMutableBufferPointer { point in
@@ -254,25 +273,8 @@ final class LoadedModule {
                 var mechanism = unsafe CK_MECHANISM(
                     mechanism: CK_MECHANISM_TYPE(use.mechanism), pParameter: parameters,
                     ulParameterLen: CK_ULONG(MemoryLayout<CK_ECDH1_DERIVE_PARAMS>.size))
-                return unsafe withUnsafeMutableBytes(of: &objectClass) { objectClass in
-                    unsafe withUnsafeMutableBytes(of: &keyType) { keyType in
-                        unsafe withUnsafeMutableBytes(of: &yes) { yes in
-                            unsafe withUnsafeMutableBytes(of: &no) { no in
-                                unsafe withUnsafeMutableBytes(of: &length) { length in
-                                    var template = unsafe [
-                                        LoadedModule.attribute(CKA_CLASS, objectClass),
-                                        LoadedModule.attribute(CKA_KEY_TYPE, keyType),
-                                        LoadedModule.attribute(CKA_TOKEN, no),
-                                        LoadedModule.attribute(CKA_SENSITIVE, no),
-                                        LoadedModule.attribute(CKA_EXTRACTABLE, yes),
-                                        LoadedModule.attribute(CKA_VALUE_LEN, length),
-                                    ]
-                                    return unsafe derive(
-                                        session, &mechanism, key, &template, CK_ULONG(template.count), &secret)
-                                }
-                            }
-                        }
-                    }
+                return unsafe LoadedModule.withTemplate(template) {
+                    unsafe derive(session, &mechanism, key, $0, $1, &secret)
                 }
             }
         }
