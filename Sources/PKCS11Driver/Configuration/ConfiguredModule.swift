@@ -1,3 +1,5 @@
+internal import TokenKit
+
 /// A module that is to be used, by its name and its file.
 public struct ConfiguredModule: Hashable, Sendable {
     /// What p11-kit calls it: the name of its `.module` file, or that of the module's own.
@@ -22,5 +24,5 @@ public struct ConfiguredModule: Hashable, Sendable {
     }
 
     /// Whether it is this product's own module, in which the same cards and keychains would be seen once more.
-    var isOurs: Bool { path.split(separator: "/").last?.hasPrefix("libtokenkit-pkcs11") ?? false }
+    var isOurs: Bool { path.split(separator: "/").last?.hasPrefix(CryptokiLibrary.file) ?? false }
 }

@@ -203,20 +203,9 @@ extension ModuleTokenInfo {
 
     /// The attributes by which RFC 7512 §2.3 names a token, so that `tkid` is the URI of the token.
     var id: TokenID {
-        let attributes = [
-            ("model", model), ("manufacturer", manufacturer), ("serial", serialNumber), ("token", label),
-        ]
-        let path = attributes.filter { !$0.1.isEmpty }.map { "\($0.0)=\(ModuleTokenInfo.escaped($0.1))" }
-        return TokenID(driver: PKCS11Module.driver, instance: path.joined(separator: ";"))
-    }
-
-    /// What RFC 3986 §2.3 leaves as it is, and percent signs for everything else.
-    private static func escaped(_ text: String) -> String {
-        text.utf8.map { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: String(UnicodeScalar(byte))
-            default: "%" + Hex.encode([byte])
-            }
-        }.joined()
+        let name = CryptokiTokenName(
+            label: label, manufacturer: manufacturer, model: model, serialNumber: serialNumber)
+        let path = PKCS11URI(of: name).description.dropFirst(PKCS11Module.driver.count + 1)
+        return TokenID(driver: PKCS11Module.driver, instance: String(path))
     }
 }
