@@ -109,7 +109,7 @@ final class CompiledStatement {
 /// for one thread at a time.
 final class StatementCache {
     /// More kinds of statements than programs have searches.
-    private static let capacity = 32
+    static let capacity = 32
 
     private var kept: [String: CompiledStatement] = [:]
 

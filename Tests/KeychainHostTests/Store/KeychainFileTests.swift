@@ -256,6 +256,38 @@ private func entries(_ folder: String) -> [String] {
         #expect(lines.contains { $0.hasPrefix("SEARCH") && $0.contains("INDEX") }, "\(lines)")
     }
 
+    @Test(
+        arguments: [
+            (.genericPassword, [.account: "a", .service: "s"]), (.genericPassword, [.label: "l"]),
+            (.internetPassword, [.account: "a", .server: "s"]), (.certificate, [.label: "l"]),
+            (.certificate, [.publicKeyHash: .data([1])]), (.key, [.label: "l"]),
+        ] as [(ItemClass, Attributes)])
+    func whatAnIndexGivesInOrderIsNotSorted(itemClass: ItemClass, attributes: Attributes) throws {
+        let keychain = try TestKeychain().keychain
+        let plan = try keychain.plan(for: Query(itemClass, attributes))
+        #expect(plan.count == 1 && plan[0].hasPrefix("SEARCH"), "\(plan)")
+    }
+
+    @Test func searchesOfOneShapeShareTheirSQLAndNotTheirValues() throws {
+        let columns = ItemClass.genericPassword.columns
+        func select(_ attributes: Attributes, in folding: Folding = []) throws -> (sql: String, values: [SQLValue]) {
+            try columns.select(Query(.genericPassword, attributes, folding: folding))
+        }
+        let first = try select([.account: "a", .service: "s"])
+        let second = try select([.service: "t", .account: "b"])
+        #expect(first.sql == second.sql)
+        #expect(Set(first.values) == [.blob(Array("a".utf8)), .blob(Array("s".utf8))])
+        #expect(second.values == first.values.map { $0 == .blob(Array("a".utf8)) ? .blob([0x62]) : .blob([0x74]) })
+        // Neither an absent condition nor one that SQL does not know makes two shapes the same.
+        let others = [
+            try select([.account: "a"]), try select([:]), try select([.account: "a", .tokenID: "t"]),
+            try select([.account: "a", .label: "l"]), try select([.account: "a", .synchronizable: true]),
+        ]
+        #expect(Set(others.map(\.sql) + [first.sql]).count == 6)
+        #expect(try select([.account: "a", .label: "l"], in: .case).sql == others[0].sql)
+        for (sql, values) in others + [first] { #expect(sql.count { $0 == "?" } == values.count) }
+    }
+
     @Test func everyConnectionIsAsDurableAndSecretiveAsPromised() throws {
         let test = try TestKeychain()
         let file = try KeychainFile(existing: test.path)
