@@ -36,7 +36,9 @@ struct GlobalOptions: Equatable {
     }
 
     private static func isWord(_ text: String) -> Bool {
-        text.wholeMatch(of: /-[ilqv]*(p.*|[ilqv])/) != nil
+        guard text.hasPrefix("-"), text.count > 1 else { return false }
+        let letters = text.dropFirst().prefix { $0 != "p" }
+        return letters.allSatisfy { "ilqv".contains($0) }
     }
 }
 

@@ -7,20 +7,23 @@ enum Modules {
     /// Those that the options name, else those of `TOKENKIT_MODULES`, else those that p11-kit has configured.
     ///
     /// Whoever chooses a reader wants no other tokens.
-    static func inUse(_ options: CardOptions?) throws -> [any TokenModule] {
-        guard options?.reader == nil || options?.module.isEmpty == false else { return [] }
-        return try configured(options?.module ?? []).map { PKCS11Module($0, worker: worker) }
+    static func inUse(_ options: CardOptions?) throws -> @Sendable () -> [any TokenModule] {
+        let names = options?.module ?? []
+        guard options?.reader == nil || !names.isEmpty else { return { [] } }
+        let given = try names.isEmpty ? ofVariable() : named(names)
+        return { (given ?? p11Kit.modules().modules).map { PKCS11Module($0, worker: worker) } }
     }
 
-    /// - Parameter names: files, or names in p11-kit; empty for all.
-    static func configured(_ names: [String]) throws -> [ConfiguredModule] {
-        var names = names
-        if names.isEmpty {
-            guard let variable = Directories.environmentVariable(variable) else { return p11Kit.modules().modules }
-            names = variable.split(separator: ":").map(String.init)
-        }
-        guard !names.isEmpty else { return [] }
-        return try names.map { name in
+    /// Those that are used without options.
+    static func configured() throws -> [ConfiguredModule] { try ofVariable() ?? p11Kit.modules().modules }
+
+    private static func ofVariable() throws -> [ConfiguredModule]? {
+        try Directories.environmentVariable(variable).map { try named($0.split(separator: ":").map(String.init)) }
+    }
+
+    /// - Parameter names: files, or names in p11-kit.
+    private static func named(_ names: [String]) throws -> [ConfiguredModule] {
+        try names.map { name in
             if name.contains("/") { return ConfiguredModule(path: name) }
             guard let module = p11Kit.modules().modules.first(where: { $0.name == name }) else {
                 throw CommandError(

@@ -14,7 +14,7 @@ public final class ProcessKeychains: Sendable {
     private let drivers: [any TokenDriver]
     /// Why nobody knows which cards are to be left alone, so that all are.
     private let driversFailure: KeychainError?
-    private let modules: [any TokenModule]
+    private let modules: @Sendable () -> [any TokenModule]
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
     private let state = Mutex(State())
@@ -22,6 +22,8 @@ public final class ProcessKeychains: Sendable {
     private struct State {
         var locals: [String: LocalKeychain] = [:]
         var slots: [String: TokenSlot] = [:]
+        /// Nil until they are asked for the first time.
+        var modules: [any TokenModule]?
     }
 
     /// - Parameters:
@@ -29,13 +31,13 @@ public final class ProcessKeychains: Sendable {
     ///   - trace: who is told each command to a card, and its answer.
     ///   - drivers: for cards, with where they may remember what they read. Those that the user has disabled are not used;
     ///     without any, all readers are left alone.
-    ///   - modules: where tokens come from beside.
+    ///   - modules: where tokens come from beside; asked for once, when tokens are searched for the first time.
     ///   - readers: those to look for cards in.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
         trace: (any CardTrace)? = nil,
         drivers: (TokenCaches) -> [any TokenDriver] = { _ in [] },
-        modules: [any TokenModule] = [],
+        modules: @escaping @Sendable () -> [any TokenModule] = { [] },
         readers: @escaping @Sendable () throws(CardError) -> [any CardReader] = { () throws(CardError) in
             try PCSCReader.all()
         }
@@ -67,7 +69,7 @@ public final class ProcessKeychains: Sendable {
         if cards {
             let tokens = tokens()
             (present.tokens, present.failures) = (tokens.found, tokens.failures)
-            present.modules = modules.map { module in
+            present.modules = knownModules().map { module in
                 ModuleKeychain(module) { reader in
                     tokens.found.contains { ModuleSlot.isReader(reader, $0.name) && $0.isRecognized }
                 } areAllReadOtherwise: { [hasDrivers = !drivers.isEmpty] in
@@ -143,10 +145,18 @@ public final class ProcessKeychains: Sendable {
 
     /// Keeps no file and no card any more; what is asked for afterwards is opened anew.
     public func letGo() {
-        state.withLock { $0 = State() }
+        state.withLock { $0 = State(modules: $0.modules) }
     }
 
     // MARK: Cards
+
+    private func knownModules() -> [any TokenModule] {
+        state.withLock { state in
+            let modules = state.modules ?? modules()
+            state.modules = modules
+            return modules
+        }
+    }
 
     /// What is in a reader, in no connection with what else this process has there.
     public func slot(of reader: any CardReader) -> TokenSlot {

@@ -7,29 +7,35 @@ internal import TokenKit
 /// A module does not tell how many tries are left; so a PIN that is refused here may be right by the next run, and no file
 /// keeps it.
 final class RefusedPINs: Sendable {
-    private let salt: [UInt8]
-    private let codes = Mutex<[TokenID: Set<[UInt8]>]>([:])
-
-    init() {
-        salt = (try? RandomBytes.make(count: 32)) ?? []
+    private struct State {
+        /// Made with the first PIN: most programs never have one refused.
+        var salt: [UInt8]?
+        var codes: [TokenID: Set<[UInt8]>] = [:]
     }
 
+    private let state = Mutex(State())
+
     func insert(_ pin: borrowing Secret, for token: TokenID) {
-        guard let code = code(of: pin) else { return }
-        codes.withLock { _ = $0[token, default: []].insert(code) }
+        state.withLock { state in
+            guard let salt = state.salt ?? (try? RandomBytes.make(count: 32)),
+                let code = try? HMAC.code(for: salt, key: pin)
+            else { return }
+            state.salt = salt
+            state.codes[token, default: []].insert(code)
+        }
     }
 
     func contains(_ pin: borrowing Secret, for token: TokenID) -> Bool {
-        guard let code = code(of: pin) else { return false }
-        return codes.withLock { $0[token]?.contains(code) ?? false }
+        state.withLock { state in
+            guard let salt = state.salt, let refused = state.codes[token],
+                let code = try? HMAC.code(for: salt, key: pin)
+            else { return false }
+            return refused.contains(code)
+        }
     }
 
     /// With the right PIN everything may have changed.
     func removeAll(for token: TokenID) {
-        codes.withLock { $0[token] = nil }
-    }
-
-    private func code(of pin: borrowing Secret) -> [UInt8]? {
-        salt.isEmpty ? nil : try? HMAC.code(for: salt, key: pin)
+        state.withLock { $0.codes[token] = nil }
     }
 }

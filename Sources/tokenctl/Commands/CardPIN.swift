@@ -5,11 +5,13 @@ internal import TokenKit
 extension Card {
     struct Pin: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "pin",
             abstract: "Show, verify, change or unblock a card's PIN.",
             subcommands: [Status.self, VerifyPIN.self, Change.self, Unblock.self])
 
         struct Status: ParsableCommand {
             static let configuration = CommandConfiguration(
+                commandName: "status",
                 abstract: "Show how many tries are left, without spending one.")
 
             @OptionGroup var cards: CardOptions
@@ -63,6 +65,7 @@ extension Card {
 
         struct Change: ParsableCommand {
             static let configuration = CommandConfiguration(
+                commandName: "change",
                 abstract: "Set a new PIN, or with --puk a new unblocking key.")
 
             @Flag(help: "Change the unblocking key (PUK) instead of the PIN.")
@@ -81,6 +84,7 @@ extension Card {
 
         struct Unblock: ParsableCommand {
             static let configuration = CommandConfiguration(
+                commandName: "unblock",
                 abstract: "Set a new PIN with the unblocking key (PUK).")
 
             @OptionGroup var cards: CardOptions

@@ -6,6 +6,7 @@ internal import TokenKit
 extension Card {
     struct Read: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "read",
             abstract: "Read a data object of a card.",
             discussion: """
                 What the object says is printed line by line, or in hexadecimal digits where nothing here takes it apart. \

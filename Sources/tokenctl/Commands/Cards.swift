@@ -59,11 +59,13 @@ extension ListSmartcards.CardRow {
 
 struct Card: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "card",
         abstract: "Show a card, read its data objects, and manage its PIN.",
         subcommands: [Info.self, Read.self, Pin.self])
 
     struct Info: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show what a card tells of itself.")
+        static let configuration = CommandConfiguration(
+            commandName: "info", abstract: "Show what a card tells of itself.")
 
         @OptionGroup var cards: CardOptions
         @OptionGroup var output: OutputOptions

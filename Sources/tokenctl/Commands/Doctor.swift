@@ -6,6 +6,7 @@ internal import TokenKit
 
 struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "doctor",
         abstract: "Say what programs lack to use cards and keychains, and the command that mends it.",
         discussion: "Nothing is changed, and nothing sent to a card. Ends with 1 where something is missing.")
 

@@ -3,6 +3,7 @@ internal import KeychainHost
 
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "explain",
         abstract: "Say what a search would do, without asking anybody for anything.",
         discussion: """
             The query is written as for item. Each keychain is listed with what became of it, what would have to be asked \

@@ -5,6 +5,7 @@ internal import TokenKit
 
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "import",
         abstract: "Import certificates and keys into a local keychain.",
         discussion: """
             Takes certificates in PEM, DER or PKCS#7, private keys in PKCS#8, PKCS#1, SEC 1 or OpenSSH's format, public keys, \

@@ -18,6 +18,7 @@ struct SignatureOptions: ParsableArguments {
 
 struct Sign: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "sign",
         abstract: "Sign a file with a key on a card or in a local keychain.",
         discussion: """
             The signature is what 'openssl dgst -verify' takes: PKCS#1 or PSS bytes for RSA, a DER sequence for ECDSA, \
@@ -54,6 +55,7 @@ struct Sign: ParsableCommand {
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "verify",
         abstract: "Check a signature over a file.",
         discussion: "Prints 'Verified OK' and ends with 0, or says why not and ends with 1.")
 
@@ -121,6 +123,7 @@ enum EncryptionPadding: String, CaseIterable, ExpressibleByArgument {
 
 struct Decrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "decrypt",
         abstract: "Decrypt an RSA message with a key on a card or in a local keychain.",
         discussion:
             "With pkcs1 a message of another key gives random bytes, not an error: an error would help attackers.")

@@ -4,10 +4,12 @@ internal import TokenKit
 
 struct Smartcards: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "smartcards",
         abstract: "Enable and disable drivers of cards.", subcommands: [Token.self])
 
     struct Token: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "token",
             abstract: "List, enable or disable drivers.",
             discussion:
                 "A driver is named by what stands before the colon of a card's id. Cards of one that is disabled are left alone."

@@ -22,6 +22,7 @@ struct VirtualCardCommand: ParsableCommand {
 
     struct Profiles: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "profiles",
             abstract: "List the kinds of card there are, and in what they differ.")
 
         @OptionGroup var output: OutputOptions
@@ -61,6 +62,7 @@ struct VirtualCardCommand: ParsableCommand {
 
     struct Run: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "run",
             abstract: "Put a card into the reader of vpcd, and keep it there.",
             discussion: "The reader is the one of Debian's package vsmartcard-vpcd, on this machine.")
 
@@ -82,31 +84,32 @@ struct VirtualCardCommand: ParsableCommand {
     }
 
     struct Insert: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Insert the running card.")
+        static let configuration = CommandConfiguration(commandName: "insert", abstract: "Insert the running card.")
         @OptionGroup var socket: SocketOptions
         func run() throws { try socket.send(.insert) }
     }
 
     struct Remove: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Take the running card out.")
+        static let configuration = CommandConfiguration(commandName: "remove", abstract: "Take the running card out.")
         @OptionGroup var socket: SocketOptions
         func run() throws { try socket.send(.remove) }
     }
 
     struct Touch: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Touch the running card.")
+        static let configuration = CommandConfiguration(commandName: "touch", abstract: "Touch the running card.")
         @OptionGroup var socket: SocketOptions
         func run() throws { try socket.send(.touch) }
     }
 
     struct Stop: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "End the running card.")
+        static let configuration = CommandConfiguration(commandName: "stop", abstract: "End the running card.")
         @OptionGroup var socket: SocketOptions
         func run() throws { try socket.send(.stop) }
     }
 
     struct Fault: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "fault",
             abstract: "Have the running card fail.",
             discussion: """
                 The fault is one of: delay MILLISECONDS, drop, reset, remove, status SW, truncate BYTES, \
@@ -132,7 +135,8 @@ struct VirtualCardCommand: ParsableCommand {
     }
 
     struct Status: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show how the running card stands.")
+        static let configuration = CommandConfiguration(
+            commandName: "status", abstract: "Show how the running card stands.")
 
         @OptionGroup var socket: SocketOptions
         @OptionGroup var output: OutputOptions

@@ -38,6 +38,7 @@ extension VirtualCardCommand {
 
     struct Create: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "create",
             abstract: "Make a card and keep it in a file.",
             discussion: """
                 Its PIN is 123456 and its PUK 12345678, as on cards from the factory. Without further options it has no \

@@ -5,6 +5,7 @@ internal import TokenKit
 
 struct Watch: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "watch",
         abstract: "Print insertions and removals of cards and readers as they happen.",
         discussion: "What is there already comes first. Ends with the interrupt key.")
 

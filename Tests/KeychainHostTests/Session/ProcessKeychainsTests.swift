@@ -82,6 +82,22 @@ import VirtualCard
         #expect(try process().present().failures.isEmpty)
     }
 
+    @Test func whoLooksIntoFilesAloneMakesNoModule() throws {
+        let asked = Atomic(0)
+        let process = ProcessKeychains(
+            user.preferences,
+            modules: {
+                asked.add(1, ordering: .relaxed)
+                return []
+            })
+        _ = try process.present(cards: false)
+        #expect(asked.load(ordering: .relaxed) == 0)
+        for _ in 1...2 { _ = try process.present() }
+        process.letGo()
+        _ = try process.present()
+        #expect(asked.load(ordering: .relaxed) == 1)
+    }
+
     @Test func withoutADriverNoReaderIsLookedFor() throws {
         let process = ProcessKeychains(
             user.preferences, readers: { () throws(CardError) in throw CardError(.serviceUnavailable, "no service") })
