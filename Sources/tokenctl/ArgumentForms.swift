@@ -37,6 +37,16 @@ enum ArgumentForms {
     }
 }
 
+extension NameSpecification {
+    /// A letter whose value is the next word or follows in the same one, as getopt(3) has it.
+    static func letter(_ letter: Character) -> NameSpecification { [.letter(letter)] }
+}
+
+extension NameSpecification.Element {
+    /// A letter whose value is the next word or follows in the same one, as getopt(3) has it.
+    static func letter(_ letter: Character) -> NameSpecification.Element { .customShort(letter, allowingJoined: true) }
+}
+
 /// A secret that was given as an argument.
 enum SecretArgument {
     static func secret(_ text: String) -> Secret {

@@ -10,7 +10,7 @@ struct BackupKeychain: ParsableCommand {
             on this device are left out. A backup is a keychain file: keep it where only you can read it.
             """)
 
-    @Option(name: .customShort("o"), help: ArgumentHelp("The file to make.", valueName: "file"))
+    @Option(name: .letter("o"), help: ArgumentHelp("The file to make.", valueName: "file"))
     var file: String
 
     @Argument(help: "A name, or a path with a slash in it.")

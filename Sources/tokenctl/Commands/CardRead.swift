@@ -23,7 +23,7 @@ extension Card {
         var hex = false
 
         @Option(
-            name: [.customShort("o"), .customLong("output")],
+            name: [.letter("o"), .customLong("output")],
             help: ArgumentHelp("Write the object's bytes to a file; - for standard output.", valueName: "file"))
         var file: String?
 

@@ -9,7 +9,7 @@ struct AddCertificates: ParsableCommand {
         commandName: "add-certificates", abstract: "Store certificates in a keychain.")
 
     @Option(
-        name: .customShort("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
+        name: .letter("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
     var keychain: String?
 
     @Argument(help: "Files with certificates in DER or PEM, or pkcs11: URIs of certificates.")
@@ -47,11 +47,11 @@ struct AddCertificates: ParsableCommand {
 /// Which certificate is meant, by the options of `security`.
 struct CertificateSelection: ParsableArguments {
     @Option(
-        name: .customShort("c"), help: ArgumentHelp("The one whose common name contains this.", valueName: "name"))
+        name: .letter("c"), help: ArgumentHelp("The one whose common name contains this.", valueName: "name"))
     var name: String?
 
     @Option(
-        name: .customShort("Z"), help: ArgumentHelp("The one with this SHA-256 or SHA-1.", valueName: "hash"))
+        name: .letter("Z"), help: ArgumentHelp("The one with this SHA-256 or SHA-1.", valueName: "hash"))
     var hash: String?
 
     @Flag(name: .customShort("t"), help: "Delete its trust settings as well; there are none here.")

@@ -10,7 +10,7 @@ struct CreateCSR: ParsableCommand {
 
     @OptionGroup var key: KeyOptions
 
-    @Option(name: .customShort("c"), help: ArgumentHelp("The common name of the subject.", valueName: "name"))
+    @Option(name: .letter("c"), help: ArgumentHelp("The common name of the subject.", valueName: "name"))
     var commonName: String
 
     @Option(name: .long, help: ArgumentHelp("A host name that it is for as well; for each name.", valueName: "name"))
@@ -20,7 +20,7 @@ struct CreateCSR: ParsableCommand {
         name: .long, help: ArgumentHelp("An e-mail address that it is for; for each address.", valueName: "address"))
     var email: [String] = []
 
-    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Where the request goes.", valueName: "file"))
+    @Option(name: [.letter("o"), .long], help: ArgumentHelp("Where the request goes.", valueName: "file"))
     var output: String?
 
     @OptionGroup var cards: CardOptions

@@ -15,26 +15,26 @@ struct CreateKeypair: ParsableCommand {
         case rsa, ec, ed25519, x25519
     }
 
-    @Option(name: .customShort("a"), help: "The kind of key.")
+    @Option(name: .letter("a"), help: "The kind of key.")
     var algorithm = Algorithm.rsa
 
     @Option(
-        name: .customShort("s"), parsing: .unconditional, help: ArgumentHelp("The size in bits.", valueName: "size"))
+        name: .letter("s"), parsing: .unconditional, help: ArgumentHelp("The size in bits.", valueName: "size"))
     var size: Int?
 
-    @Option(name: .customShort("f"), help: ArgumentHelp("When it becomes valid.", valueName: "date"))
+    @Option(name: .letter("f"), help: ArgumentHelp("When it becomes valid.", valueName: "date"))
     var startDate: DateArgument?
 
-    @Option(name: .customShort("t"), help: ArgumentHelp("When it ends to be valid.", valueName: "date"))
+    @Option(name: .letter("t"), help: ArgumentHelp("When it ends to be valid.", valueName: "date"))
     var endDate: DateArgument?
 
     @Option(
-        name: .customShort("d"), parsing: .unconditional,
+        name: .letter("d"), parsing: .unconditional,
         help: ArgumentHelp("For how many days from now it is valid.", valueName: "days"))
     var days: UInt16?
 
     @Option(
-        name: .customShort("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
+        name: .letter("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
     var keychain: String?
 
     @OptionGroup var access: TrustedApplicationOptions

@@ -7,6 +7,7 @@ internal import TokenKit
 
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "export",
         abstract: "Export certificates, public keys, private keys or identities.",
         discussion: """
             Certificates and public keys come as PEM, private keys as encrypted PKCS#8 in PEM, an identity as PKCS#12; \
@@ -24,12 +25,12 @@ struct Export: ParsableCommand {
     }
 
     @Option(
-        name: .customShort("t"),
+        name: .letter("t"),
         help: ArgumentHelp("What to export; certs unless the format says more.", valueName: "type"))
     var kind: Kind?
 
     @Option(
-        name: .customShort("f"),
+        name: .letter("f"),
         help: ArgumentHelp("The format; x509 and pkcs7 of certificates, pkcs12 of an identity.", valueName: "format"))
     var format: Format?
 
@@ -40,23 +41,23 @@ struct Export: ParsableCommand {
     var armored = false
 
     @Option(
-        name: .customShort("P"), parsing: .unconditional,
+        name: .letter("P"), parsing: .unconditional,
         help: ArgumentHelp(
             "The passphrase for private keys; other programs can see it, so better be asked.", valueName: "passphrase"))
     var passphrase: String?
 
     @Option(
-        name: .customShort("c"),
+        name: .letter("c"),
         help: ArgumentHelp("Those whose common name or label contains this.", valueName: "name"))
     var name: String?
 
     @Option(
-        name: .customShort("k"),
+        name: .letter("k"),
         help: ArgumentHelp(
             "The keychain, or what a pkcs11: URI names, instead of all keychains and cards.", valueName: "keychain"))
     var keychain: String?
 
-    @Option(name: .customShort("o"), help: ArgumentHelp("Where it goes.", valueName: "file"))
+    @Option(name: .letter("o"), help: ArgumentHelp("Where it goes.", valueName: "file"))
     var output: String?
 
     @OptionGroup var cards: CardOptions
@@ -78,9 +79,11 @@ struct Export: ParsableCommand {
         let session = try Session(cards, keychains: keychain.map { [$0] } ?? [])
         switch kind ?? standardKind {
         case .certs: try write(exportedCertificates(session))
-        case .pubKeys: try write(publicKeys(session))
-        case .privKeys: try writePrivate(privateKeys(try keys(session), session))
-        case .allKeys: try writePrivate(publicKeys(session) + privateKeys(try keys(session), session))
+        case .pubKeys: try write(publicKeys(keys(session)))
+        case .privKeys: try writePrivate(privateKeys(keys(session), session))
+        case .allKeys:
+            let keys = try keys(session)
+            try writePrivate(publicKeys(keys) + privateKeys(keys, session))
         case .identities: try writePrivate(identity(session))
         case .all: try writePrivate(everything(session))
         }
@@ -128,8 +131,8 @@ struct Export: ParsableCommand {
         return found
     }
 
-    private func publicKeys(_ session: Session) throws -> [UInt8] {
-        let texts = try keys(session).map { item in
+    private func publicKeys(_ items: [Item]) throws -> [UInt8] {
+        let texts = try items.map { item in
             guard let der = item.der else { return "" }
             return try format == .openssh2
                 ? AuthorizedKey.line(PublicKey(spki: der), comment: item.label ?? "")
@@ -202,7 +205,18 @@ struct Export: ParsableCommand {
             item.isPrivateKey && (name.map { item.label?.lowercased().contains($0.lowercased()) ?? false } ?? true)
         }
         guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no key matches") }
-        return found
+        return try uris.isEmpty && name == nil ? usable(found) : found
+    }
+
+    /// Without those that nobody asked for by name and that the format has no place for.
+    private func usable(_ keys: [Item]) -> [Item] {
+        guard format == .openssh2 else { return keys }
+        let usable = keys.filter { item in item.der.flatMap { try? PublicKey(spki: $0).openSSH() } != nil }
+        guard !usable.isEmpty else { return keys }
+        for item in keys where !usable.contains(item) {
+            Warnings.show("note: the key '\(item.objectName)' is left out: SSH does not use keys of its kind")
+        }
+        return usable
     }
 
     private func privateKey(

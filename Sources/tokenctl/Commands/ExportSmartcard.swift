@@ -16,16 +16,16 @@ struct ExportSmartcard: ParsableCommand {
     }
 
     @Option(
-        name: .customShort("i"),
+        name: .letter("i"),
         help: ArgumentHelp(
             "The card by its id, as list-smartcards prints it, or by its pkcs11: URI, instead of all.", valueName: "id")
     )
     var token: String?
 
-    @Option(name: .customShort("t"), help: "What to print.")
+    @Option(name: .letter("t"), help: "What to print.")
     var kind: Kind?
 
-    @Option(name: .customShort("e"), help: ArgumentHelp("The folder for the files.", valueName: "folder"))
+    @Option(name: .letter("e"), help: ArgumentHelp("The folder for the files.", valueName: "folder"))
     var folder: String?
 
     @OptionGroup var cards: CardOptions

@@ -12,11 +12,11 @@ struct FindCertificate: ParsableCommand {
     var all = false
 
     @Option(
-        name: .customShort("c"), parsing: .unconditional,
+        name: .letter("c"), parsing: .unconditional,
         help: ArgumentHelp("Those whose common name contains this.", valueName: "name"))
     var name: String?
 
-    @Option(name: .customShort("e"), help: ArgumentHelp("Those with this e-mail address.", valueName: "address"))
+    @Option(name: .letter("e"), help: ArgumentHelp("Those with this e-mail address.", valueName: "address"))
     var email: String?
 
     @Flag(name: .customShort("m"), help: "Print the e-mail addresses of the certificates.")

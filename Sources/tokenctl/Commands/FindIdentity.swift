@@ -68,11 +68,11 @@ struct FindIdentity: ParsableCommand {
             line says where the key is.
             """)
 
-    @Option(name: .customShort("p"), help: "What it is to be used for; for each use. (default: basic)")
+    @Option(name: .letter("p"), help: "What it is to be used for; for each use. (default: basic)")
     var policies: [Policy] = []
 
     @Option(
-        name: .customShort("s"), parsing: .unconditional,
+        name: .letter("s"), parsing: .unconditional,
         help: ArgumentHelp(
             "Those for this host with ssl-server, for this e-mail address with smime, else whose common name contains this.",
             valueName: "string"))

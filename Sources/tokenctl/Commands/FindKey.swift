@@ -21,25 +21,25 @@ struct FindKey: ParsableCommand {
     }
 
     @Option(
-        name: .customShort("a"),
+        name: .letter("a"),
         help: ArgumentHelp("The application label: the public key's SHA-1 in hexadecimal digits.", valueName: "label"))
     var applicationLabel: String?
 
-    @Option(name: .customShort("c"), help: ArgumentHelp("The creator, four characters.", valueName: "creator"))
+    @Option(name: .letter("c"), help: ArgumentHelp("The creator, four characters.", valueName: "creator"))
     var creator: CharacterCode?
 
     @Option(
-        name: .customShort("D"),
+        name: .letter("D"),
         help: ArgumentHelp("The description, which keys do not have.", valueName: "description"))
     var itemDescription: String?
 
-    @Option(name: .customShort("j"), help: ArgumentHelp("The comment, which keys do not have.", valueName: "comment"))
+    @Option(name: .letter("j"), help: ArgumentHelp("The comment, which keys do not have.", valueName: "comment"))
     var comment: String?
 
-    @Option(name: .customShort("l"), help: ArgumentHelp("The label.", valueName: "label"))
+    @Option(name: .letter("l"), help: ArgumentHelp("The label.", valueName: "label"))
     var label: String?
 
-    @Option(name: .customShort("t"), help: ArgumentHelp("What kind of key.", valueName: "type"))
+    @Option(name: .letter("t"), help: ArgumentHelp("What kind of key.", valueName: "type"))
     var kind: Kind?
 
     @Flag(name: .customShort("d"), help: "Keys that decrypt.")

@@ -36,13 +36,13 @@ struct Import: ParsableCommand {
     var file: String
 
     @Option(
-        name: .customShort("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
+        name: .letter("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
     var keychain: String?
 
-    @Option(name: .customShort("t"), help: ArgumentHelp("Import only what is of this type.", valueName: "type"))
+    @Option(name: .letter("t"), help: ArgumentHelp("Import only what is of this type.", valueName: "type"))
     var kind: Kind?
 
-    @Option(name: .customShort("f"), help: ArgumentHelp("What the file must be.", valueName: "format"))
+    @Option(name: .letter("f"), help: ArgumentHelp("What the file must be.", valueName: "format"))
     var format: Format?
 
     @Flag(name: .customShort("w"), help: "Private keys are encrypted; that is found out in any case.")
@@ -52,13 +52,13 @@ struct Import: ParsableCommand {
     var nonExtractable = false
 
     @Option(
-        name: .customShort("P"), parsing: .unconditional,
+        name: .letter("P"), parsing: .unconditional,
         help: ArgumentHelp(
             "The file's passphrase; other programs can see it, so better be asked.", valueName: "passphrase"))
     var passphrase: String?
 
     @Option(
-        name: .customShort("a"),
+        name: .letter("a"),
         help: ArgumentHelp(
             "An attribute by its code and its value, two words, for what is imported and can have it; for each attribute.",
             valueName: "code value"))
@@ -66,7 +66,7 @@ struct Import: ParsableCommand {
 
     @OptionGroup var access: TrustedApplicationOptions
 
-    @Option(name: .customShort("l"), help: "The label of an imported key.")
+    @Option(name: .letter("l"), help: "The label of an imported key.")
     var label: String?
 
     @OptionGroup var authentication: AuthenticationOptions

@@ -9,28 +9,28 @@ struct InternetPasswordOptions: PasswordOptions {
     @OptionGroup var common: CommonPasswordOptions
 
     @Option(
-        name: .customShort("s"), parsing: .unconditional, help: ArgumentHelp("The server name.", valueName: "server"))
+        name: .letter("s"), parsing: .unconditional, help: ArgumentHelp("The server name.", valueName: "server"))
     var server: String?
 
     @Option(
-        name: .customShort("d"), parsing: .unconditional,
+        name: .letter("d"), parsing: .unconditional,
         help: ArgumentHelp("The security domain.", valueName: "domain"))
     var securityDomain: String?
 
     @Option(
-        name: .customShort("p"), parsing: .unconditional,
+        name: .letter("p"), parsing: .unconditional,
         help: ArgumentHelp("The path on the server.", valueName: "path"))
     var path: String?
 
-    @Option(name: .customShort("P"), parsing: .unconditional, help: ArgumentHelp("The port.", valueName: "port"))
+    @Option(name: .letter("P"), parsing: .unconditional, help: ArgumentHelp("The port.", valueName: "port"))
     var port: UInt16?
 
     @Option(
-        name: .customShort("r"), help: ArgumentHelp("The protocol, four characters as 'htps'.", valueName: "protocol"))
+        name: .letter("r"), help: ArgumentHelp("The protocol, four characters as 'htps'.", valueName: "protocol"))
     var `protocol`: CharacterCode?
 
     @Option(
-        name: .customShort("t"),
+        name: .letter("t"),
         help: ArgumentHelp("How one logs in, four characters as 'form'.", valueName: "authentication-type"))
     var authenticationType: CharacterCode?
 

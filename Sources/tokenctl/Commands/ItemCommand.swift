@@ -22,14 +22,14 @@ struct ItemCommand: ParsableCommand {
     @Flag(name: .customShort("D"), help: "Delete all that match.")
     var delete = false
 
-    @Option(name: .customShort("u"), help: ArgumentHelp("Change all that match to this.", valueName: "key=value,…"))
+    @Option(name: .letter("u"), help: ArgumentHelp("Change all that match to this.", valueName: "key=value,…"))
     var changes: String?
 
-    @Option(name: .customShort("d"), parsing: .unconditional, help: SecretArgument.help("The data."))
+    @Option(name: .letter("d"), parsing: .unconditional, help: SecretArgument.help("The data."))
     var data: String?
 
     @Option(
-        name: .customShort("f"), help: ArgumentHelp("The file with the data; - for standard input.", valueName: "file"))
+        name: .letter("f"), help: ArgumentHelp("The file with the data; - for standard input.", valueName: "file"))
     var file: String?
 
     @Flag(name: .customShort("j"), help: "Print JSON, as --json does.")

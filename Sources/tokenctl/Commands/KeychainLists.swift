@@ -9,7 +9,7 @@ struct DomainOptions: ParsableArguments {
         case user, system, common, dynamic
     }
 
-    @Option(name: .customShort("d"), help: ArgumentHelp("Whose settings.", valueName: "domain"))
+    @Option(name: .letter("d"), help: ArgumentHelp("Whose settings.", valueName: "domain"))
     var name: Name?
 
     var domain: KeychainPreferences.Domain? { name.flatMap { KeychainPreferences.Domain(rawValue: $0.rawValue) } }

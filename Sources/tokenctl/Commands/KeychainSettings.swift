@@ -15,7 +15,7 @@ struct SetKeychainSettings: ParsableCommand {
     var usesInterval = false
 
     @Option(
-        name: .customShort("t"), parsing: .unconditional,
+        name: .letter("t"), parsing: .unconditional,
         help: ArgumentHelp("The time without use, in seconds.", valueName: "seconds"))
     var interval: UInt32?
 

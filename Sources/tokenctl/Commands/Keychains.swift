@@ -10,7 +10,7 @@ struct CreateKeychain: ParsableCommand {
             keeps keys of a login session.
             """)
 
-    @Option(name: .customShort("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
+    @Option(name: .letter("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
     var password: String?
 
     @Flag(name: .customShort("P"), help: "Ask for the password; that is so in any case.")
@@ -60,14 +60,14 @@ struct UnlockKeychain: ParsableCommand {
         help: "A name, a path with a slash in it, a card's id, or a pkcs11: URI; the default keychain if left out.")
     var keychain: String?
 
-    @Option(name: .customShort("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
+    @Option(name: .letter("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
     var password: String?
 
     @Flag(name: .customShort("u"), help: "Use no password, only the key that the session keeps.")
     var withoutPassword = false
 
     @Option(
-        name: [.customShort("t"), .customLong("timeout")], parsing: .unconditional,
+        name: [.letter("t"), .customLong("timeout")], parsing: .unconditional,
         help: "Seconds until it locks by itself.")
     var timeout = UnlockKeychain.standardTimeout
 
@@ -124,7 +124,8 @@ struct LockKeychain: ParsableCommand {
         }
         let session = try Session(cards, locals: false)
         var result = SearchList.Result<String>()
-        result.failures = try session.process.lockAll()
+        // What is not there is not unlocked.
+        result.failures = try session.process.lockAll().filter { $0.error.code != .noSuchKeychain }
         for token in session.tokens where (try? token.identity()) ?? nil != nil {
             token.slot.disconnect(resetting: true)
         }
@@ -137,10 +138,10 @@ struct SetKeychainPassword: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set-keychain-password", abstract: "Change the password of a local keychain.")
 
-    @Option(name: .customShort("o"), parsing: .unconditional, help: SecretArgument.help("The old password."))
+    @Option(name: .letter("o"), parsing: .unconditional, help: SecretArgument.help("The old password."))
     var oldPassword: String?
 
-    @Option(name: .customShort("p"), parsing: .unconditional, help: SecretArgument.help("The new password."))
+    @Option(name: .letter("p"), parsing: .unconditional, help: SecretArgument.help("The new password."))
     var newPassword: String?
 
     @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")

@@ -39,24 +39,24 @@ extension PasswordOptions {
 /// What generic and internet passwords have in common.
 struct CommonPasswordOptions: ParsableArguments {
     @Option(
-        name: .customShort("a"), parsing: .unconditional, help: ArgumentHelp("The account name.", valueName: "account"))
+        name: .letter("a"), parsing: .unconditional, help: ArgumentHelp("The account name.", valueName: "account"))
     var account: String?
 
-    @Option(name: .customShort("c"), help: ArgumentHelp("The creator, four characters.", valueName: "creator"))
+    @Option(name: .letter("c"), help: ArgumentHelp("The creator, four characters.", valueName: "creator"))
     var creator: CharacterCode?
 
-    @Option(name: .customShort("C"), help: ArgumentHelp("The type, four characters.", valueName: "type"))
+    @Option(name: .letter("C"), help: ArgumentHelp("The type, four characters.", valueName: "type"))
     var type: CharacterCode?
 
     @Option(
-        name: .customShort("D"), parsing: .unconditional, help: ArgumentHelp("The kind of password.", valueName: "kind")
+        name: .letter("D"), parsing: .unconditional, help: ArgumentHelp("The kind of password.", valueName: "kind")
     )
     var kind: String?
 
-    @Option(name: .customShort("j"), parsing: .unconditional, help: ArgumentHelp("The comment.", valueName: "comment"))
+    @Option(name: .letter("j"), parsing: .unconditional, help: ArgumentHelp("The comment.", valueName: "comment"))
     var comment: String?
 
-    @Option(name: .customShort("l"), parsing: .unconditional, help: ArgumentHelp("The label.", valueName: "label"))
+    @Option(name: .letter("l"), parsing: .unconditional, help: ArgumentHelp("The label.", valueName: "label"))
     var label: String?
 
     var attributes: Attributes {
@@ -76,11 +76,11 @@ struct GenericPasswordOptions: PasswordOptions {
     @OptionGroup var common: CommonPasswordOptions
 
     @Option(
-        name: .customShort("s"), parsing: .unconditional, help: ArgumentHelp("The service name.", valueName: "service"))
+        name: .letter("s"), parsing: .unconditional, help: ArgumentHelp("The service name.", valueName: "service"))
     var service: String?
 
     @Option(
-        name: .customShort("G"), parsing: .unconditional,
+        name: .letter("G"), parsing: .unconditional,
         help: ArgumentHelp("The generic attribute.", valueName: "value"))
     var generic: String?
 

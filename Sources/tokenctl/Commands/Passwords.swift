@@ -19,13 +19,13 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
     @OptionGroup var item: Item
 
     @Option(
-        name: .customShort("w"), parsing: .unconditional,
+        name: .letter("w"), parsing: .unconditional,
         help: ArgumentHelp(
             "The password. Without a value, or without -w, it is asked for, or read from standard input, which no other program can see.",
             valueName: "password"))
     var password: String?
 
-    @Option(name: .customShort("X"), help: ArgumentHelp("The password in hexadecimal digits.", valueName: "digits"))
+    @Option(name: .letter("X"), help: ArgumentHelp("The password in hexadecimal digits.", valueName: "digits"))
     var hexPassword: String?
 
     @Flag(name: .customShort("U"), help: "Update the password if there is one already.")
@@ -164,7 +164,7 @@ struct TrustedApplicationOptions: ParsableArguments {
     var anyApplication = false
 
     @Option(
-        name: .customShort("T"),
+        name: .letter("T"),
         help: ArgumentHelp("A program that may use it; has no effect, as all of yours may.", valueName: "program"))
     var applications: [String] = []
 

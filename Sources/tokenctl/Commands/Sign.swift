@@ -28,7 +28,7 @@ struct Sign: ParsableCommand {
     @OptionGroup var key: KeyOptions
     @OptionGroup var signature: SignatureOptions
 
-    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Where the signature goes.", valueName: "file"))
+    @Option(name: [.letter("o"), .long], help: ArgumentHelp("Where the signature goes.", valueName: "file"))
     var output: String?
 
     @Argument(help: "The file to sign; - for standard input.")
@@ -136,7 +136,7 @@ struct Decrypt: ParsableCommand {
     @Option(help: "The hash function of the padding oaep.")
     var digest = HashFunction.sha1
 
-    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Where the plaintext goes.", valueName: "file"))
+    @Option(name: [.letter("o"), .long], help: ArgumentHelp("Where the plaintext goes.", valueName: "file"))
     var output: String?
 
     @Argument(help: "The encrypted message; - for standard input.")

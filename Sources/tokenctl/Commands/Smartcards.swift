@@ -18,10 +18,10 @@ struct Smartcards: ParsableCommand {
         @Flag(name: .customShort("l"), help: "List the drivers that are disabled.")
         var list = false
 
-        @Option(name: .customShort("e"), help: ArgumentHelp("Enable a driver.", valueName: "driver"))
+        @Option(name: .letter("e"), help: ArgumentHelp("Enable a driver.", valueName: "driver"))
         var enabled: String?
 
-        @Option(name: .customShort("d"), help: ArgumentHelp("Disable a driver.", valueName: "driver"))
+        @Option(name: .letter("d"), help: ArgumentHelp("Disable a driver.", valueName: "driver"))
         var disabled: String?
 
         @OptionGroup var output: OutputOptions

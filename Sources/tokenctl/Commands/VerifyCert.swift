@@ -32,7 +32,7 @@ struct VerifyCert: ParsableCommand {
     }
 
     @Option(
-        name: .customShort("c"),
+        name: .letter("c"),
         help: ArgumentHelp(
             "Files with the certificate and then others of its chain, or their pkcs11: URIs; for each file.",
             valueName: "file")
@@ -40,11 +40,11 @@ struct VerifyCert: ParsableCommand {
     var certificates: [String] = []
 
     @Option(
-        name: .customShort("r"),
+        name: .letter("r"),
         help: ArgumentHelp("Files with the roots that are trusted.", valueName: "file"))
     var roots: [String] = []
 
-    @Option(name: .customShort("p"), help: "What it must be fit for.")
+    @Option(name: .letter("p"), help: "What it must be fit for.")
     var policy = Purpose.basic
 
     @Flag(
@@ -53,18 +53,18 @@ struct VerifyCert: ParsableCommand {
     var isClient = false
 
     @Option(
-        name: .customShort("d"),
+        name: .letter("d"),
         help: ArgumentHelp("When it must be valid, as 2026-10-21.", valueName: "date"))
     var date: DateArgument?
 
     @Option(
-        name: .customShort("k"),
+        name: .letter("k"),
         help: ArgumentHelp("Keychains with certificates that may help.", valueName: "keychain")
     )
     var keychains: [String] = []
 
     @Option(
-        name: [.customShort("n"), .customShort("s"), .customShort("e")],
+        name: [.letter("n"), .letter("s"), .letter("e")],
         help: ArgumentHelp("The host name or e-mail address that it must be for.", valueName: "name"))
     var name: String?
 
@@ -90,7 +90,7 @@ struct VerifyCert: ParsableCommand {
     var verbose = false
 
     @Option(
-        name: .customShort("R"),
+        name: .letter("R"),
         help: ArgumentHelp(
             "With lists, whether each issuer needs one (require) or not.", valueName: "check"))
     var checks: [RevocationCheck] = []
