@@ -78,6 +78,7 @@ struct KeychainFile {
         close(file)
         guard restricted == 0 else { throw KeychainError(system: "the mode of \(draft) cannot be set") }
         try body(draft)
+        try checkAbsent()
         guard unsafe link(draft, path) == 0 else {
             throw errno == EEXIST ? duplicate : KeychainError(system: "\(path) cannot be made")
         }
@@ -94,10 +95,20 @@ struct KeychainFile {
     /// What SQLite adds to the name of a database for files of its own.
     private static let companions = ["-wal", "-shm", "-journal"]
 
-    /// - Throws: `errSecDuplicateKeychain` if the name is taken, be it by a link that leads nowhere.
+    /// - Throws: `errSecDuplicateKeychain` if the name is taken, be it by a link that leads nowhere, or by what a program that
+    ///   crashed has left of an earlier keychain: SQLite would take that for changes to the new one.
     func checkAbsent() throws(KeychainError) {
+        guard !Self.isTaken(path) else { throw duplicate }
+        for suffix in Self.companions where Self.isTaken(path + suffix) {
+            throw KeychainError(
+                .duplicateKeychain, "\(path + suffix) is there, of a keychain that is not",
+                remedy: "move it away, or choose another name")
+        }
+    }
+
+    private static func isTaken(_ path: String) -> Bool {
         var status = stat()
-        guard unsafe lstat(path, &status) != 0 else { throw duplicate }
+        return unsafe lstat(path, &status) == 0
     }
 
     private var duplicate: KeychainError {

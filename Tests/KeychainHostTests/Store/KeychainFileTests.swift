@@ -92,6 +92,20 @@ private func entries(_ folder: String) -> [String] {
         #expect(!entries(folder.path).contains { $0.hasPrefix(".") })
     }
 
+    @Test func whatACrashLeftOfAnotherKeychainIsNotTakenForChanges() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("k")
+        for suffix in ["-wal", "-shm", "-journal"] {
+            write([1, 2, 3], to: path + suffix)
+            let error = try #require(throws: KeychainError.self) { try create(path) }
+            #expect(error.code == .duplicateKeychain)
+            #expect(error.reason.contains("k\(suffix)"))
+            #expect(entries(folder.path) == ["k\(suffix)"])
+            unlink(path + suffix)
+        }
+        _ = try create(path)
+    }
+
     @Test func aSymbolicLinkIsNotFollowedWhenCreating() throws {
         let folder = try TemporaryFolder()
         symlink(folder.path("target"), folder.path("k"))
