@@ -70,7 +70,7 @@ let package = Package(
             name: "KeychainHost", dependencies: ["TokenKit", "SystemCrypto", "CSQLite", "CLinux"],
             swiftSettings: strict),
         .target(
-            name: "SecItem", dependencies: ["KeychainHost", "PIVDriver", "SystemCrypto", "TokenKit"],
+            name: "SecItem", dependencies: ["KeychainHost", "PIVDriver", "PKCS11Driver", "SystemCrypto", "TokenKit"],
             swiftSettings: strict),
         .target(name: "CSecKeychain", exclude: ["tokenkit-keychain.pc.in"]),
         .target(
@@ -127,7 +127,8 @@ let package = Package(
             name: "SecItemExample", dependencies: ["SecItem"], path: "Examples/SecItem",
             swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         .testTarget(
-            name: "SecItemTests", dependencies: ["SecItem", "SecItemExample", "SystemCrypto", "TestSupport"],
+            name: "SecItemTests",
+            dependencies: ["SecItem", "SecItemExample", "SystemCrypto", "TestSupport", "tokenctl"],
             swiftSettings: test),
         .testTarget(
             name: "PKCS11BridgeTests",

@@ -33,16 +33,21 @@ extension ItemValue {
     }
 
     /// The value as Apple's dictionaries have it.
-    var object: AnyObject {
+    var object: AnyObject { object(used: nil) }
+
+    /// The value as Apple's dictionaries have it.
+    ///
+    /// - Parameter context: what the keys in it are used with from now on.
+    func object(used context: LAContext?) -> AnyObject {
         switch self {
         case .string(let text): NSString(string: text)
         case .data(let bytes): NSData(data: Data(bytes))
         case .number(let number): NSNumber(value: number)
         case .bool(let flag): NSNumber(value: flag)
         case .date(let seconds): NSDate(timeIntervalSince1970: TimeInterval(seconds))
-        case .array(let values): NSArray(array: values.map(\.object))
-        case .dictionary(let dictionary): dictionary.foundation
-        case .reference(let reference): reference.object
+        case .array(let values): NSArray(array: values.map { $0.object(used: context) })
+        case .dictionary(let dictionary): dictionary.foundation(used: context)
+        case .reference(let reference): reference.object(used: context)
         case .secret(let shared): NSData(data: Data(copying: shared.secret))
         case .null: NSNull()
         }
@@ -55,9 +60,9 @@ extension ItemDictionary {
         for (key, value) in dictionary { self[key] = try ItemValue(value, for: key) }
     }
 
-    var foundation: NSDictionary {
+    fileprivate func foundation(used context: LAContext?) -> NSDictionary {
         NSDictionary(
-            objects: Array(values.map(\.object)), forKeys: keys.map { NSString(string: $0) })
+            objects: Array(values.map { $0.object(used: context) }), forKeys: keys.map { NSString(string: $0) })
     }
 }
 
@@ -86,15 +91,15 @@ extension ItemReference {
         }
     }
 
-    var object: AnyObject {
+    fileprivate func object(used context: LAContext?) -> AnyObject {
         switch self {
         case .item(let item):
             switch item.itemClass {
             case .certificate: SecCertificate(item) ?? NSNull()
-            case .key: SecKey(.item(item))
+            case .key: SecKey(.item(item), context)
             default: SecKeychainItem(item)
             }
-        case .identity(let identity): SecIdentity(.items(identity))
+        case .identity(let identity): SecIdentity(.items(identity), context)
         case .certificate(let certificate): SecCertificate(certificate)
         case .publicKey(let key): SecKey(.publicKey(key))
         case .privateKey(let key): SecKey(.privateKey(key))

@@ -1,13 +1,26 @@
 internal import Foundation
 internal import KeychainHost
 internal import PIVDriver
+internal import PKCS11Driver
 internal import Synchronization
 internal import TokenKit
 
 /// What this process works with. The one place of the target that names the drivers.
 enum Keychains {
-    static let process = ProcessKeychains {
-        [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)]
+    static let process = ProcessKeychains(
+        drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
+        modules: {
+            // A program that has more rights than its user starts nothing that the user's environment names.
+            guard Directories.environmentVariable("PATH") != nil else { return [] }
+            return modules().map { PKCS11Module($0, worker: .tokenctl(at: "tokenctl")) }
+        })
+
+    /// The modules of others that are searched; one that nobody knows is an error of each search, as one that cannot be loaded.
+    private static func modules() -> [ConfiguredModule] {
+        let choice = ModuleChoice(
+            program: ProcessInfo.processInfo.processName, configuration: Directories().userConfiguration,
+            text: Directories.environmentVariable(ModuleChoice.variable))
+        do { return try choice.modules() } catch { return [ConfiguredModule(path: error.name)] }
     }
 
     /// Who is asked where a call brings no context of its own.
@@ -19,11 +32,20 @@ enum Keychains {
     }
 
     static func add(_ attributes: CFDictionary) throws(KeychainError) -> AnyObject? {
-        try session().add(ItemDictionary(foundation: attributes))?.object
+        try session().add(ItemDictionary(foundation: attributes))?.object(used: context(attributes))
     }
 
     static func copyMatching(_ query: CFDictionary) throws(KeychainError) -> AnyObject? {
-        try session().copyMatching(ItemDictionary(foundation: query))?.object
+        var dictionary = try ItemDictionary(foundation: query)
+        let context = context(query)
+        if let reason = context?.localizedReason, !reason.isEmpty, dictionary[kSecUseOperationPrompt] == nil {
+            dictionary[kSecUseOperationPrompt] = .string(reason)
+        }
+        return try session().copyMatching(dictionary)?.object(used: context)
+    }
+
+    private static func context(_ dictionary: CFDictionary) -> LAContext? {
+        dictionary[kSecUseAuthenticationContext] as? LAContext
     }
 
     /// The external representation of a private key that a keychain has.

@@ -9,9 +9,12 @@ public final class SecIdentity: Sendable {
     }
 
     let halves: Halves
+    private let context: LAContext?
 
-    init(_ halves: Halves) {
+    /// - Parameter context: what the key is used with.
+    init(_ halves: Halves, _ context: LAContext? = nil) {
         self.halves = halves
+        self.context = context
     }
 
     var certificate: SecCertificate? {
@@ -23,7 +26,7 @@ public final class SecIdentity: Sendable {
 
     var key: SecKey {
         switch halves {
-        case .items(let identity): SecKey(.item(identity.key))
+        case .items(let identity): SecKey(.item(identity.key), context)
         case .imported(_, let key): SecKey(.privateKey(key))
         }
     }
@@ -48,7 +51,7 @@ public func SecIdentityCreate(
     case .privateKey(let key): return SecIdentity(.imported(certificate.certificate, key))
     case .item(let key):
         guard let item = certificate.item else { return nil }
-        return SecIdentity(.items(Identity(certificate: item, key: key)))
+        return SecIdentity(.items(Identity(certificate: item, key: key)), privateKey.context)
     case .publicKey: return nil
     }
 }

@@ -13,9 +13,19 @@ public final class SecKey: Sendable {
     }
 
     let material: Material
+    let context: LAContext?
 
-    init(_ material: Material) {
+    /// - Parameter context: what the key was asked for with, and so is used with.
+    init(_ material: Material, _ context: LAContext? = nil) {
         self.material = material
+        self.context = context
+    }
+
+    fileprivate var authentication: AuthenticationContext { context?.authentication ?? Keychains.authentication }
+
+    /// What a person who is asked is told, if the program said nothing.
+    fileprivate func reason(_ standard: String) -> String {
+        context.map(\.localizedReason).flatMap { $0.isEmpty ? nil : $0 } ?? standard
     }
 
     var isPrivate: Bool {
@@ -132,8 +142,8 @@ public func SecKeyCreateSignature(
     unsafe giving(error) { () throws(KeychainError) in
         Data(
             try key.privateKey().sign(
-                [UInt8](dataToSign), using: try algorithm.known(), use: "sign",
-                authentication: Keychains.authentication))
+                [UInt8](dataToSign), using: try algorithm.known(), use: key.reason("sign"),
+                authentication: key.authentication))
     }
 }
 
@@ -167,8 +177,8 @@ public func SecKeyCreateDecryptedData(
     unsafe giving(error) { () throws(KeychainError) in
         Data(
             copying: try key.privateKey().decrypt(
-                [UInt8](ciphertext), using: try algorithm.known(), use: "decrypt",
-                authentication: Keychains.authentication))
+                [UInt8](ciphertext), using: try algorithm.known(), use: key.reason("decrypt"),
+                authentication: key.authentication))
     }
 }
 
@@ -183,7 +193,7 @@ public func SecKeyCopyKeyExchangeResult(
         return Data(
             copying: try privateKey.privateKey().keyExchange(
                 with: try publicKey.knownPublicKey().rawRepresentation, using: try algorithm.known(), agreed,
-                use: "agree on a key", authentication: Keychains.authentication))
+                use: privateKey.reason("agree on a key"), authentication: privateKey.authentication))
     }
 }
 

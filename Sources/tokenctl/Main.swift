@@ -10,7 +10,7 @@ enum Main {
         occupyStandardStreams()
         forbidCoreDumps()
         guard hasTextOnly() else { exit(1) }
-        if let module = Modules.toServe(CommandLine.arguments) {
+        if let module = WorkerProgram.moduleToServe(CommandLine.arguments) {
             ModuleWorker.run(module)
             exit(0)
         }

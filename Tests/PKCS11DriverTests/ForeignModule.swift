@@ -2,23 +2,20 @@ import Foundation
 import PKCS11Driver
 import SystemCrypto
 import TestSupport
+import Testing
 import TokenKit
 
 /// A module to load: one of the tests' own, that behaves in a way of its own, or SoftHSM's with a token in it.
 final class ForeignModule: Sendable {
     let folder: TemporaryFolder
     let path: String
-    private let environment: [String]
-
-    struct NotMade: Error {
-        let result: ProgramResult
-    }
+    private let softHSM: SoftHSM?
 
     /// A module of one token, one certificate and its key.
     init(behaving behaviour: String) throws {
         folder = try TemporaryFolder()
         path = folder.path("misbehaving.so")
-        environment = []
+        softHSM = nil
         let key = try PrivateKey.generate(.rsa(bits: 2048))
         let builder = try CertificateBuilder(
             commonName: "Of a module", publicKey: key.publicKey, notBefore: 0, notAfter: 4_000_000_000)
@@ -31,35 +28,22 @@ final class ForeignModule: Sendable {
                 "-DCERTIFICATE=\"\(folder.path("certificate"))\"", root + "/Tests/ModulePrograms/misbehaving.c", "-o",
                 path,
             ])
-        guard result.status == 0 else { throw NotMade(result: result) }
+        guard result.status == 0 else { throw SoftHSM.NotMade(result: result) }
     }
 
     /// SoftHSM with a token `soft`, whose PIN is 123456.
     ///
     /// - Parameter objects: runs of pkcs11-tool, by what comes after its options for the module and the login.
     init(softHSM objects: [[String]] = []) throws {
-        folder = try TemporaryFolder()
-        path = "/usr/lib/softhsm/libsofthsm2.so"
-        try FileManager.default.createDirectory(atPath: folder.path("tokens"), withIntermediateDirectories: false)
-        let settings = try folder.write(
-            "softhsm2.conf",
-            "directories.tokendir = \(folder.path("tokens"))\nobjectstore.backend = file\nlog.level = ERROR\n")
-        environment = ["SOFTHSM2_CONF=\(settings)"]
-        try run([
-            "softhsm2-util", "--init-token", "--free", "--label", "soft", "--pin", "123456", "--so-pin", "12345678",
-        ])
-        for object in objects {
-            try run(["pkcs11-tool", "--module", path, "--login", "--pin", "123456"] + object)
-        }
+        let softHSM = try SoftHSM(objects)
+        self.softHSM = softHSM
+        folder = softHSM.folder
+        path = SoftHSM.path
     }
 
-    /// Runs a program that uses the token.
+    /// Runs a program that uses SoftHSM's token.
     @discardableResult
-    func run(_ command: [String]) throws -> ProgramResult {
-        let result = try Program.run(["env"] + environment + command)
-        guard result.status == 0 else { throw NotMade(result: result) }
-        return result
-    }
+    func run(_ command: [String]) throws -> ProgramResult { try #require(softHSM).run(command) }
 
     /// Runs `body` with modules of these behaviours, each behind a worker of its own.
     static func with(
@@ -73,7 +57,7 @@ final class ForeignModule: Sendable {
     func loaded(_ patience: WorkerPatience = WorkerPatience()) -> PKCS11Module {
         let worker = WorkerProgram(
             path: "/usr/bin/env",
-            arguments: ["env"] + environment + [Program.products + "/tokenctl", "--serve-module"])
+            arguments: ["env"] + (softHSM?.environment ?? []) + [Program.products + "/tokenctl", "--serve-module=1"])
         return PKCS11Module(ConfiguredModule(path: path), worker: worker, patience: patience)
     }
 }

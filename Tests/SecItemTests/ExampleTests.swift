@@ -18,7 +18,9 @@ import Testing
             """
         try script.write(toFile: pinentry, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: pinentry)
-        var environment = ["PINENTRY_PROGRAM": pinentry, "PCSCLITE_CSOCK_NAME": folder.path("none")]
+        var environment = [
+            "PINENTRY_PROGRAM": pinentry, "PCSCLITE_CSOCK_NAME": folder.path("none"), "TOKENKIT_MODULES": "",
+        ]
         for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
             environment[name] = folder.path
         }

@@ -7,12 +7,14 @@ import Testing
 final class Home {
     private let folder: TemporaryFolder
 
-    init() throws {
+    /// - Parameter modules: what of other PKCS#11 modules is searched.
+    init(modules: String = "") throws {
         folder = try TemporaryFolder()
         for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
             setenv(name, folder.path, 1)
         }
         setenv("PCSCLITE_CSOCK_NAME", folder.path("none"), 1)
+        setenv("TOKENKIT_MODULES", modules, 1)
         var keychain: SecKeychain?
         let status = SecKeychainCreate("login", 4, "open", false, nil, &keychain)
         guard status == errSecSuccess else { throw Failure(status: status) }

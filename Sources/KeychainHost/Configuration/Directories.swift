@@ -37,6 +37,9 @@ public struct Directories: Sendable, Hashable {
         self.system = system
     }
 
+    /// Where the user's settings of all programs are: `$XDG_CONFIG_HOME`.
+    public var userConfiguration: String { String(configuration.dropLast("/tokenkit".count)) }
+
     /// The folder for keychains.
     public var keychains: String { data + "/keychains" }
 

@@ -90,6 +90,6 @@ final class WorkerProcess: Sendable {
         let words = program.arguments + [module]
         var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
         defer { for index in unsafe arguments.indices { unsafe free(arguments[index]) } }
-        return unsafe posix_spawn(&child, program.path, &actions, &attributes, &arguments, environ)
+        return unsafe posix_spawnp(&child, program.path, &actions, &attributes, &arguments, environ)
     }
 }

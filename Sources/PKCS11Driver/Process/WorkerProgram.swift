@@ -1,5 +1,6 @@
 /// The program that is started as a worker: it is to call ``ModuleWorker/run(_:)`` with the path it is given.
 public struct WorkerProgram: Hashable, Sendable {
+    /// Its file, or a name to be looked up in `PATH`.
     public let path: String
     /// The program's arguments, its name first; the module's path comes after them.
     public let arguments: [String]
@@ -8,6 +9,21 @@ public struct WorkerProgram: Hashable, Sendable {
         self.path = path
         self.arguments = arguments
     }
+
+    /// `tokenctl`, which serves a module where it is asked to.
+    ///
+    /// - Parameter path: its file, or a name to be looked up in `PATH`.
+    public static func tokenctl(at path: String) -> WorkerProgram {
+        WorkerProgram(path: path, arguments: ["tokenctl", flag])
+    }
+
+    /// The module that a program with these arguments was started for as a worker; nil where it was started for anything else.
+    public static func moduleToServe(_ arguments: [String]) -> String? {
+        arguments.count == 3 && arguments[1] == flag ? arguments[2] : nil
+    }
+
+    /// With the version of what is said over the socket, since programs of different releases may meet.
+    private static let flag = "--serve-module=1"
 }
 
 /// How long a worker may take for an answer.

@@ -28,8 +28,8 @@ struct ListModules: ParsableCommand {
     func run() throws {
         let session = try Session(cards, locals: false)
         var rows = session.modules.flatMap(rows(of:))
-        if cards.module.isEmpty, Directories.environmentVariable(Modules.variable) == nil {
-            rows += Modules.p11Kit.modules().leftOut.map { module in
+        if cards.module.isEmpty, !Modules.choice.isMade {
+            rows += Modules.choice.p11Kit.modules().leftOut.map { module in
                 ModuleRow(
                     module: module.name, path: nil, token: nil, label: nil, slot: nil,
                     note: "not used: \(module.reason)")

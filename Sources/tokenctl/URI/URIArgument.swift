@@ -51,7 +51,7 @@ extension PKCS11URI {
 
     /// Whether it is one of the modules of others that are searched.
     private static func isInUse(_ text: String, _ part: KeyPath<ConfiguredModule, String>) -> Bool {
-        ((try? Modules.configured()) ?? []).contains { $0[keyPath: part] == text }
+        ((try? Modules.choice.modules()) ?? []).contains { $0[keyPath: part] == text }
     }
 
     private static func foreign(_ module: String) -> CommandError {

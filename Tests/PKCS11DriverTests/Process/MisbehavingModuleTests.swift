@@ -106,7 +106,7 @@ import TokenKit
             let module = PKCS11Module(
                 ConfiguredModule(path: path),
                 worker: WorkerProgram(
-                    path: "/usr/bin/env", arguments: ["env", Program.products + "/tokenctl", "--serve-module"]))
+                    path: "/usr/bin/env", arguments: ["env", Program.products + "/tokenctl", "--serve-module=1"]))
             #expect { try Self.certificates([module]) } throws: { "\($0)".contains(report) }
         }
     }

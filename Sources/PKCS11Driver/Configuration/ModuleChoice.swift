@@ -1,0 +1,48 @@
+/// Which modules of others a program searches: those that somebody names, else those that p11-kit has configured for it.
+public struct ModuleChoice: Sendable {
+    /// The environment variable that names them: what p11-kit calls them or their files, with colons between; empty for none.
+    public static let variable = "TOKENKIT_MODULES"
+
+    public let p11Kit: P11KitConfiguration
+    private let text: String?
+
+    /// There is no such module.
+    public struct Unknown: Error, Hashable {
+        public let name: String
+    }
+
+    /// - Parameters:
+    ///   - program: what p11-kit's configuration calls the program.
+    ///   - configuration: `$XDG_CONFIG_HOME`.
+    ///   - text: the value of ``variable``; nil where it is not set.
+    public init(program: String, configuration: String, text: String?) {
+        self.init(P11KitConfiguration(program: program, folders: .standard(configuration: configuration)), text: text)
+    }
+
+    init(_ p11Kit: P11KitConfiguration, text: String?) {
+        self.p11Kit = p11Kit
+        self.text = text
+    }
+
+    /// Whether the environment names them.
+    public var isMade: Bool { text != nil }
+
+    /// Those that the environment names, else all that p11-kit has.
+    ///
+    /// - Throws: ``Unknown`` for a name that p11-kit does not have.
+    public func modules() throws(Unknown) -> [ConfiguredModule] {
+        guard let text else { return p11Kit.modules().modules }
+        return try modules(named: text.split(separator: ":").map(String.init))
+    }
+
+    /// - Parameter names: what p11-kit calls them, or their files, which have a slash in their paths.
+    /// - Throws: ``Unknown`` for a name that p11-kit does not have.
+    public func modules(named names: [String]) throws(Unknown) -> [ConfiguredModule] {
+        let configured = names.allSatisfy { $0.contains("/") } ? [] : p11Kit.modules().modules
+        return try names.map { name throws(Unknown) in
+            if name.contains("/") { return ConfiguredModule(path: name) }
+            guard let module = configured.first(where: { $0.name == name }) else { throw Unknown(name: name) }
+            return module
+        }
+    }
+}
