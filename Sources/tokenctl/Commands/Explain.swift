@@ -10,7 +10,7 @@ struct Explain: ParsableCommand {
             for to read what is wanted, and how its rows are found.
             """)
 
-    @Argument(help: "What the items have, as class=cert,m_SubjectContains=Jo.")
+    @Argument(help: "What the items have, as class=cert,m_SubjectContains=Jo; or their pkcs11: URIs.")
     var pairs: [String]
 
     @OptionGroup var cards: CardOptions
@@ -37,7 +37,12 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let session = try Session(cards)
-        let explanation = try session.session().explain(ItemArguments.dictionary(pairs))
+        let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try session.session().explain($0) }
+        try explanations.forEach(show)
+        _ = session.reporting(SearchList.Result<Item>())
+    }
+
+    private func show(_ explanation: Explanation) throws {
         let visits = explanation.visits.map(Explain.row)
         if output.json {
             return try Listing.showJSON(
@@ -50,7 +55,6 @@ struct Explain: ParsableCommand {
         print("Filters: \(Explain.list(explanation.filters))")
         try Listing.show(visits, json: false)
         print("\(explanation.count) of at most \(explanation.limit.map { String($0) } ?? "all") would be returned.")
-        _ = session.reporting(SearchList.Result<Item>())
     }
 
     private static func list(_ names: [String]) -> String { names.isEmpty ? "none" : names.joined(separator: ", ") }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PKCS11Driver
 internal import TokenKit
 
 struct ItemCommand: ParsableCommand {
@@ -35,7 +36,7 @@ struct ItemCommand: ParsableCommand {
     @Flag(name: .customShort("j"), help: "Print JSON, as --json does.")
     var jsonToo = false
 
-    @Argument(help: "What the items have, as class=genp,acct=joe.")
+    @Argument(help: "What the items have, as class=genp,acct=joe; or their pkcs11: URIs.")
     var pairs: [String]
 
     @OptionGroup var cards: CardOptions
@@ -49,29 +50,42 @@ struct ItemCommand: ParsableCommand {
             throw ValidationError("choose one of -q, -a, -u and -D")
         }
         guard !(showData && isJSON) else { throw ValidationError("JSON has no data: leave out -g or --json") }
+        guard !(add && pairs.contains { PKCS11URI.isURI($0) }) else {
+            throw ValidationError("an item that is added has no URI yet")
+        }
         guard data == nil || file == nil else { throw ValidationError("give the data either with -d or with -f") }
     }
 
     func run() throws {
         let session = try Session(cards)
-        let keychains = session.session(authentication: try authentication.context(session.process, for: cards.reader))
-        var query = try ItemArguments.dictionary(pairs)
+        let context = try authentication.context(session.process, for: pairs + [cards.reader].compactMap { $0 })
+        let keychains = session.session(authentication: context)
         if add {
-            query["v_Data"] = try secret()
-            _ = try keychains.add(query)
+            var item = try ItemArguments.dictionary(pairs)
+            item["v_Data"] = try secret()
+            _ = try keychains.add(item)
         } else if let changes {
             var values = try ItemArguments.dictionary([changes])
             values["v_Data"] = try secret()
-            try keychains.update(query, to: values)
+            try keychains.update(ItemQueries(pairs).dictionary(in: session), to: values)
         } else if delete {
-            try keychains.delete(query)
+            try keychains.delete(ItemQueries(pairs).dictionary(in: session))
         } else {
-            query["r_Attributes"] = .bool(true)
-            query["m_Limit"] = query["m_Limit"] ?? .string("m_LimitAll")
-            if showData { query["r_Data"] = .bool(true) }
-            try show(keychains.copyMatching(query))
+            try show(ItemQueries(pairs).dictionaries(in: session).flatMap { try found($0, keychains) })
         }
         _ = session.reporting(SearchList.Result<Item>())
+    }
+
+    private func found(_ query: ItemDictionary, _ keychains: KeychainSession) throws -> [ItemDictionary] {
+        var query = query
+        query["r_Attributes"] = .bool(true)
+        query["m_Limit"] = query["m_Limit"] ?? .string("m_LimitAll")
+        if showData { query["r_Data"] = .bool(true) }
+        let result = try keychains.copyMatching(query)
+        let items: [ItemValue] = if case .array(let values) = result { values } else { [result].compactMap { $0 } }
+        return items.compactMap { item in
+            if case .dictionary(let dictionary) = item { dictionary } else { nil }
+        }
     }
 
     private func secret() throws -> ItemValue? {
@@ -81,16 +95,7 @@ struct ItemCommand: ParsableCommand {
         return .secret(SharedSecret(Secret(consuming: &bytes)))
     }
 
-    private func show(_ result: ItemValue?) throws {
-        let items: [ItemValue] =
-            switch result {
-            case .array(let values): values
-            case let value?: [value]
-            case nil: []
-            }
-        let dictionaries = items.compactMap { item -> ItemDictionary? in
-            if case .dictionary(let dictionary) = item { dictionary } else { nil }
-        }
+    private func show(_ dictionaries: [ItemDictionary]) throws {
         guard !isJSON else { return try Listing.showJSON(dictionaries.map { $0.compactMapValues(ItemArguments.text) }) }
         for dictionary in dictionaries {
             for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { try showLine(key, value) }

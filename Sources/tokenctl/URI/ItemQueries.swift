@@ -1,0 +1,49 @@
+internal import KeychainHost
+internal import PKCS11Driver
+
+/// What `item` and `explain` are given: keys and values of SecItem, and URIs of the items that are meant.
+struct ItemQueries {
+    let uris: [PKCS11URI]
+    private let query: ItemDictionary
+
+    init(_ arguments: [String]) throws {
+        uris = try PKCS11URI.all(in: arguments)
+        query = try ItemArguments.dictionary(arguments.filter { !PKCS11URI.isURI($0) })
+    }
+
+    /// One, or where URIs name items, one for each of them.
+    ///
+    /// - Throws: `errSecItemNotFound` for URIs that name nothing.
+    func dictionaries(in session: Session) throws -> [ItemDictionary] {
+        guard !uris.isEmpty else { return [query] }
+        let named = try session.limited(to: uris)
+        let names = try ObjectURIs(named)
+        let items = try classes.flatMap { itemClass in
+            try named.searchList.items(
+                matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
+            ).found.filter { item in uris.contains { names.matches($0, item) } }
+        }
+        try session.require(!items.isEmpty, namedBy: uris)
+        return items.map { item in
+            query.merging(["class": .string(item.itemClass.rawValue)]) { $1 }
+                .merging(["v_PersistentRef": .data(item.reference.encoded())]) { $1 }
+        }
+    }
+
+    /// What is to be changed or deleted: one query, since of several only some might be changed.
+    func dictionary(in session: Session) throws -> ItemDictionary {
+        let queries = try dictionaries(in: session)
+        guard let query = queries.first else { throw KeychainError(.itemNotFound, "no item matches") }
+        guard queries.count == 1 else {
+            throw CommandError(
+                "the URIs name \(queries.count) items", advice: "choose one of them: 'tokenctl item' lists them")
+        }
+        return query
+    }
+
+    /// What the items may be of.
+    private var classes: [ItemClass] {
+        if case .string(let name) = query["class"] { return ItemClass(rawValue: name).map { [$0] } ?? [] }
+        return [.certificate, .key, .genericPassword, .internetPassword]
+    }
+}
