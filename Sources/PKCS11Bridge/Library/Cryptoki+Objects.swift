@@ -38,21 +38,21 @@ extension Cryptoki {
     /// What an object tells of itself.
     package struct ObjectReader: Sendable {
         let entry: HandleTable.Entry
-        let slot: any Slot
+        let session: CK_SESSION_HANDLE
+        let cryptoki: Cryptoki
 
         package func value(_ type: CK_ATTRIBUTE_TYPE) throws(CryptokiError) -> AttributeResult {
             if let value = entry.object.attributes[type] { return .value(value) }
             guard entry.object.secret.contains(type) else { return .refused(entry.object.refusal(type)) }
             if let secret = entry.secret { return .secret(secret.clone()) }
-            return .secret(try slot.secretValue(of: entry.object.name))
+            return .secret(try cryptoki.session(session, meetingCard: true).slot.secretValue(of: entry.object.name))
         }
     }
 
     package func reader(
         of object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE
     ) throws(CryptokiError) -> ObjectReader {
-        let session = try session(handle)
-        return ObjectReader(entry: try handles.entry(object, in: session), slot: session.slot)
+        ObjectReader(entry: try handles.entry(object, in: session(handle)), session: handle, cryptoki: self)
     }
 
     package func objectSize(_ object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE) throws(CryptokiError) -> Int {
