@@ -149,13 +149,13 @@ extension Cryptoki {
         }
     }
 
-    private func requireWritable(_ session: Session) throws(CryptokiError) {
+    func requireWritable(_ session: Session) throws(CryptokiError) {
         // What a card would refuse in any session it refuses first.
         if session.slot is CardSlot { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
     }
 
-    private func handle(of name: ObjectName, in session: Session) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+    func handle(of name: ObjectName, in session: Session) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         guard let object = try session.slot.object(name) else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         guard let handle = handles.handles(of: [object], in: session).first else {
             throw CryptokiError(CKR_GENERAL_ERROR)
@@ -195,6 +195,8 @@ extension CryptokiObject {
         var attributes = ObjectAttributes.storage(
             objectClass, label: "", uniqueID: "session/\(number)", isPrivate: false, isModifiable: true)
         attributes[CKA_TOKEN] = Encoded.bool(false)
+        attributes[CKA_MODIFIABLE] = Encoded.bool(false)
+        attributes[CKA_COPYABLE] = Encoded.bool(true)
         attributes[CKA_LABEL] = template[CKA_LABEL] ?? []
         return attributes
     }
