@@ -44,9 +44,10 @@ extension Cryptoki {
 extension CryptokiObject {
     /// The attributes of a copy, those left out that say nothing. A key's protection is only ever strengthened.
     fileprivate func template(changedBy changes: Template) throws(CryptokiError) -> Template {
+        try TemplateRules.requireOneValueEach(changes)
         var copy = attributes
         for (type, value) in changes.attributes where attributes[type] != value {
-            guard attributes[type] != nil || sensitive.contains(type) || secret.contains(type) else {
+            guard has(type) else {
                 throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x\(String(type, radix: 16))")
             }
             switch type {

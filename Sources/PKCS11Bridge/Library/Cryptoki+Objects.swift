@@ -63,6 +63,7 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ template: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let session = try session(handle, meetingCard: true)
+        if let objectClass = try template.ulong(CKA_CLASS) { try TemplateRules.check(template, for: objectClass) }
         guard try template.bool(CKA_TOKEN) ?? false else { return try createSessionObject(session, template) }
         try requireWritable(session)
         let name = try session.slot.create(template)
@@ -115,6 +116,11 @@ extension Cryptoki {
         let entry = try handles.entry(object, in: session)
         guard entry.session == nil else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         try requireWritable(session)
+        guard !template.attributes.isEmpty else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
+        try TemplateRules.requireOneValueEach(template)
+        for (type, _) in template.attributes where !entry.object.has(type) {
+            throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x\(String(type, radix: 16))")
+        }
         try session.slot.change(entry.object.name, to: template)
         _ = try self.handle(of: entry.object.name, in: session)
     }
@@ -126,6 +132,8 @@ extension Cryptoki {
         let session = try session(handle, meetingCard: true)
         try requireWritable(session)
         guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        try TemplateRules.check(publicTemplate, for: CKO_PUBLIC_KEY)
+        try TemplateRules.check(privateTemplate, for: CKO_PRIVATE_KEY)
         let kind = try Cryptoki.kind(request, publicTemplate)
         let pair = try session.slot.generateKeyPair(
             kind, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
@@ -141,10 +149,7 @@ extension Cryptoki {
             guard exponent == nil || exponent == [1, 0, 1] else { throw Template.invalid(CKA_PUBLIC_EXPONENT) }
             return .rsa(bits: Int(clamping: bits))
         case CKM_EC_KEY_PAIR_GEN, CKM_EC_EDWARDS_KEY_PAIR_GEN, CKM_EC_MONTGOMERY_KEY_PAIR_GEN:
-            guard let kind = KeyKind(curveParameters: try template.required(CKA_EC_PARAMS)) else {
-                throw CryptokiError(CKR_CURVE_NOT_SUPPORTED)
-            }
-            return kind
+            return try KeyKind.named(by: template.required(CKA_EC_PARAMS))
         default: throw CryptokiError(CKR_MECHANISM_INVALID)
         }
     }
@@ -168,6 +173,10 @@ extension CryptokiObject {
     /// A public key that a program brought.
     static func sessionPublicKey(_ key: PublicKey, _ template: Template, number: Int) -> CryptokiObject {
         var attributes = ObjectAttributes.publicKey(key, id: template[CKA_ID] ?? [], subject: [], isLocal: false)
+        // A program may renounce what the key could do.
+        for use in [CKA_ENCRYPT, CKA_VERIFY, CKA_WRAP] where template[use] == Encoded.bool(false) {
+            attributes[use] = Encoded.bool(false)
+        }
         attributes.merge(session(CKO_PUBLIC_KEY, template, number)) { $1 }
         return CryptokiObject(.session(number), attributes, publicKey: key)
     }

@@ -278,11 +278,18 @@ final class CardSlot: Slot {
         guard let old = old.take(), let new = new.take() else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
         let oldPIN = PIN(old)
         let newPIN = PIN(new.clone())
+        // What is as long as it must be, and is not sent, has characters that it must not have.
+        let isLongEnough = (6...8).contains(oldPIN.bytes.count) && (6...8).contains(newPIN.bytes.count)
         var replacement: Secret? = new
         try state.withLock { state throws(CryptokiError) in
             state.card?.pinStatus = nil
-            try reading(&state) { (token, card) throws(TokenError) in
-                try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
+            do throws(CryptokiError) {
+                try reading(&state) { (token, card) throws(TokenError) in
+                    try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
+                }
+            } catch {
+                guard error.code == CKR_PIN_LEN_RANGE, isLongEnough else { throw error }
+                throw CryptokiError(CKR_PIN_INVALID, error.reason)
             }
             if state.login.isLoggedIn { state.login.pin = replacement.take() }
         }
