@@ -9,6 +9,7 @@ public func C_EncryptInit(
     _ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?, _ key: CK_OBJECT_HANDLE
 ) -> CK_RV {
     call { cryptoki throws(CryptokiError) in
+        guard unsafe mechanism != nil else { return try cryptoki.cancelBegun(session, CKF_ENCRYPT) }
         try cryptoki.encryptInit(session, unsafe request(mechanism), key: key)
     }
 }
@@ -53,6 +54,7 @@ public func C_DecryptInit(
     _ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?, _ key: CK_OBJECT_HANDLE
 ) -> CK_RV {
     call { cryptoki throws(CryptokiError) in
+        guard unsafe mechanism != nil else { return try cryptoki.cancelBegun(session, CKF_DECRYPT) }
         try cryptoki.decryptInit(session, unsafe request(mechanism), key: key)
     }
 }
@@ -96,6 +98,7 @@ public func C_DigestInit(
     _ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?
 ) -> CK_RV {
     call { cryptoki throws(CryptokiError) in
+        guard unsafe mechanism != nil else { return try cryptoki.cancelBegun(session, CKF_DIGEST) }
         try cryptoki.digestInit(session, unsafe request(mechanism))
     }
 }
@@ -198,6 +201,7 @@ public func C_SeedRandom(
 ) -> CK_RV {
     call { cryptoki throws(CryptokiError) in
         try cryptoki.requireSession(session)
+        guard unsafe seed != nil || seedLength == 0 else { throw argumentsBad }
         throw CryptokiError(CKR_RANDOM_SEED_NOT_SUPPORTED)
     }
 }

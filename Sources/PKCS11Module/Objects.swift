@@ -15,15 +15,14 @@ public func C_CreateObject(
     }
 }
 
-/// Nothing here is worth a copy: programs that make one do so to keep attributes, and live without.
 @c @implementation
 public func C_CopyObject(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
     _ count: CK_ULONG, _ copy: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
 ) -> CK_RV {
     call { cryptoki throws(CryptokiError) in
-        _ = try cryptoki.reader(of: object, in: session)
-        throw CryptokiError(CKR_ACTION_PROHIBITED)
+        let copy = try unsafe required(copy)
+        unsafe copy.pointee = try cryptoki.copyObject(session, object, template(attributes, count))
     }
 }
 

@@ -8,6 +8,7 @@ public func C_SignInit(
     _ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?, _ key: CK_OBJECT_HANDLE
 ) -> CK_RV {
     call { cryptoki throws(CryptokiError) in
+        guard unsafe mechanism != nil else { return try cryptoki.cancelBegun(session, CKF_SIGN) }
         try cryptoki.signInit(session, unsafe request(mechanism), key: key)
     }
 }
@@ -47,6 +48,7 @@ public func C_VerifyInit(
     _ session: CK_SESSION_HANDLE, _ mechanism: UnsafeMutablePointer<CK_MECHANISM>?, _ key: CK_OBJECT_HANDLE
 ) -> CK_RV {
     call { cryptoki throws(CryptokiError) in
+        guard unsafe mechanism != nil else { return try cryptoki.cancelBegun(session, CKF_VERIFY) }
         try cryptoki.verifyInit(session, unsafe request(mechanism), key: key)
     }
 }

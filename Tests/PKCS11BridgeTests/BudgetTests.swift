@@ -72,6 +72,31 @@ import VirtualCard
         }
     }
 
+    @Test func aListOfEverythingCostsNoMoreThanOneOfCertificates() throws {
+        for profile in [CardProfile.yubiKey54, .generic] {
+            let certificates = try commands(.p256, profile, list)
+            let everything = try commands(.p256, profile) { module in
+                _ = try module.cryptoki.tokenInfo(try #require(module.slots.first))
+                let session = try module.session()
+                #expect(try module.find(session).count > 10)
+            }
+            #expect(everything == certificates)
+        }
+    }
+
+    @Test func aDataObjectThatIsNamedCostsOneCommandWithItsValue() throws {
+        let cost = try commands(.p256, .generic) { module in
+            _ = try module.cryptoki.tokenInfo(try #require(module.slots.first))
+            let session = try module.session()
+            module.reader.clearLog()
+            let found = try module.find(
+                session, (CKA_CLASS, Encoded.ulong(CKO_DATA)), (CKA_LABEL, Array("Discovery Object".utf8)))
+            #expect(try module.value(session, try #require(found.first), CKA_VALUE).count == 18)
+        }
+        #expect(cost.unseen == 1)
+        #expect(cost.known == 1)
+    }
+
     @Test func aHundredFurtherSignaturesCostOneCommandEach() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain(.p256, .yubiKey54)))
         let session = try module.session(loggedIn: true)

@@ -71,6 +71,7 @@ import VirtualCard
         let module = try TestModule(VirtualReader(card: try Cards.mixed()))
         let session = try module.session()
         _ = try module.find(session)
+        _ = try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_DATA)))
         module.reader.clearLog()
         for _ in 0..<100 {
             for objectClass in [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_DATA, CKO_PROFILE, 0xCE53_4353] {

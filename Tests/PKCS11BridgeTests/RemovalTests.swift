@@ -60,6 +60,30 @@ import VirtualCard
         #expect(module.reader.pinsSent == sent)
     }
 
+    @Test func aKeyThatWantsNoPINIsNotUsedInPlaceOfThatOfAnotherCard() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session()
+        try module.cryptoki.signInit(session, Self.ecdsa, key: module.key(session, [4]))
+        module.reader.insert(try Cards.plain())
+        let result = returned { _ = try module.cryptoki.sign(session, Self.digest, .bytes(64)) }
+        #expect(result == CKR_DEVICE_REMOVED)
+    }
+
+    @Test func anOperationInPartsEndsWithTheCardBeingOut() throws {
+        let card = try Cards.plain()
+        let module = try TestModule(VirtualReader(card: card))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session()
+        let (key, request) = (try module.key(session, [4]), MechanismRequest(CKM_ECDSA_SHA256))
+        try module.cryptoki.signInit(session, request, key: key)
+        try module.cryptoki.signUpdate(session, [1])
+        module.reader.remove()
+        #expect(returned { _ = try module.cryptoki.signFinal(session, .bytes(64)) } == CKR_DEVICE_REMOVED)
+        module.reader.insert(card)
+        #expect(try module.sign(session, request, key, [1]).count == 64)
+    }
+
     @Test func aCardThatGoesInTheMiddleOfASignatureEndsItAndNotTheSession() throws {
         let card = try Cards.plain()
         let module = try TestModule(VirtualReader(card: card))

@@ -22,7 +22,7 @@ extension PIVContainer {
 
     /// Whether it holds a certificate and nothing else of interest.
     public var holdsCertificate: Bool {
-        self == .secureMessagingSigner || PIVSlot.allCases.contains { $0.container == self }
+        self == .secureMessagingSigner || belongsToSlot
     }
 
     private func certificateFacts(_ content: [UInt8]) throws(TokenError) -> [TokenFact] {

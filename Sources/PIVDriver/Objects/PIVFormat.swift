@@ -26,6 +26,20 @@ package enum PIVFormat {
         return content.isEmpty ? nil : content
     }
 
+    /// What the beginning of an answer to GET DATA tells of an object.
+    ///
+    /// Only an object in its outer tag says how long it is; of another there may always be more.
+    static func finding(in beginning: [UInt8], of container: PIVContainer) -> TokenDataFinding {
+        var reader = TLVReader(beginning)
+        do {
+            guard let outer = try reader.next() else { return .absent }
+            guard outer.tag == (container.isBare ? container.tag : 0x53) else { return .present }
+            return outer.value.isEmpty ? .absent : .whole(outer.value)
+        } catch {
+            return .present
+        }
+    }
+
     /// Printable ASCII of text that a card wrote; what is not becomes a question mark.
     static func text(_ bytes: some Collection<UInt8>) -> String {
         var text = ""

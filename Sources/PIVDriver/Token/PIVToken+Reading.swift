@@ -25,15 +25,17 @@ extension PIVToken {
         // Tag and length of the outer object come on top.
         let response = try send(
             PIVCommand.getData(container), limit: container.sizeLimit + 8, doubtsAbsence: doubtsAbsence, &card)
-        return try PIVToken.found(response, in: container)
+        return try found(response, in: container)
     }
 
     /// The data of an answer to GET DATA; nil where it tells that there is no such object.
-    private static func found(
+    mutating func found(
         _ response: ResponseAPDU, in container: PIVContainer
     ) throws(TokenError) -> [UInt8]? {
         switch response.status {
-        case _ where response.status.isSuccess: return response.data
+        case _ where response.status.isSuccess:
+            if PIVFormat.finding(in: response.data, of: container) != .absent { knowledge.present.insert(container) }
+            return response.data
         case .objectNotFound, .referenceNotFound: return nil
         // Cards that are CAC and PIV in one answer so for want of a Discovery Object.
         case .incorrectData where container == .discovery: return nil
@@ -49,7 +51,7 @@ extension PIVToken {
     mutating func chuid(_ card: inout CardTransaction) throws(TokenError) -> CardholderIdentifier? {
         if case .known(let chuid) = knowledge.chuid { return chuid }
         let response = try sendForFirstPart(PIVCommand.getData(.chuid), &card)
-        let data = try PIVToken.found(response, in: .chuid) ?? []
+        let data = try found(response, in: .chuid) ?? []
         let chuid: CardholderIdentifier? = try CardholderIdentifier.contentPrefix(of: data).map {
             (content) throws(TokenError) in
             try CardholderIdentifier(parsing: content)

@@ -33,6 +33,8 @@ public struct PIVToken: Token {
         var metadata: [PIVSlot: KeyMetadata?] = [:]
         /// The keys that metadata alone told of. OpenSSL takes longer to make one than a transaction does.
         var bareKeys: [PIVSlot: TokenKey] = [:]
+        /// The objects that the card gave, or the beginning of them.
+        var present: Set<PIVContainer> = []
         var chuid: Once<CardholderIdentifier?> = .unknown
         var keyHistory: Once<KeyHistory?> = .unknown
         var firmware: Once<Firmware?> = .unknown

@@ -24,18 +24,26 @@ public struct PIVContainer: Hashable, Sendable {
     public let minimumCapacity: Int
     public let readRule: ReadRule
 
+    /// The object identifier that SP 800-73-5 part 1 table 3 has for it; nil for Yubico's.
+    public let objectIdentifier: String?
+
     /// Bytes that are read of it at the most: room for cards that store more than they must, none for an endless answer.
     public var sizeLimit: Int { minimumCapacity * 8 }
 
     /// Whether the object stands under its own tag instead of `53`. SP 800-73-5 part 2 §3.1.2.
     var isBare: Bool { self == .discovery || self == .biometricGroupTemplate }
 
-    init(_ name: String, _ title: String, _ tag: TLVTag, _ minimumCapacity: Int, _ readRule: ReadRule = .always) {
+    /// - Parameter arcs: the end of the object identifier; nil for an object that has none.
+    init(
+        _ name: String, _ title: String, _ tag: TLVTag, _ arcs: String?, _ minimumCapacity: Int,
+        _ readRule: ReadRule = .always
+    ) {
         self.name = name
         self.title = title
         self.tag = tag
         self.minimumCapacity = minimumCapacity
         self.readRule = readRule
+        objectIdentifier = arcs.map { "2.16.840.1.101.3.7." + $0 }
     }
 
     /// The container of that name, or nil.
@@ -45,36 +53,40 @@ public struct PIVContainer: Hashable, Sendable {
 }
 
 extension PIVContainer {
-    public static let cardCapability = PIVContainer("card-capability", "Card Capability Container", 0x5FC107, 287)
-    public static let chuid = PIVContainer("chuid", "Card Holder Unique Identifier", 0x5FC102, 2916)
+    public static let cardCapability = PIVContainer(
+        "card-capability", "Card Capability Container", 0x5FC107, "1.219.0", 287)
+    public static let chuid = PIVContainer("chuid", "Card Holder Unique Identifier", 0x5FC102, "2.48.0", 2916)
     public static let authenticationCertificate = PIVContainer(
-        "authentication-certificate", "X.509 Certificate for PIV Authentication", 0x5FC105, 1905)
-    public static let fingerprints = PIVContainer("fingerprints", "Cardholder Fingerprints", 0x5FC103, 4006, .pin)
-    public static let securityObject = PIVContainer("security-object", "Security Object", 0x5FC106, 1336)
-    public static let facialImage = PIVContainer("facial-image", "Cardholder Facial Image", 0x5FC108, 12_710, .pin)
+        "authentication-certificate", "X.509 Certificate for PIV Authentication", 0x5FC105, "2.1.1", 1905)
+    public static let fingerprints = PIVContainer(
+        "fingerprints", "Cardholder Fingerprints", 0x5FC103, "2.96.16", 4006, .pin)
+    public static let securityObject = PIVContainer("security-object", "Security Object", 0x5FC106, "2.144.0", 1336)
+    public static let facialImage = PIVContainer(
+        "facial-image", "Cardholder Facial Image", 0x5FC108, "2.96.48", 12_710, .pin)
     public static let cardAuthenticationCertificate = PIVContainer(
-        "card-authentication-certificate", "X.509 Certificate for Card Authentication", 0x5FC101, 1905)
+        "card-authentication-certificate", "X.509 Certificate for Card Authentication", 0x5FC101, "2.5.0", 1905)
     public static let signatureCertificate = PIVContainer(
-        "signature-certificate", "X.509 Certificate for Digital Signature", 0x5FC10A, 1905)
+        "signature-certificate", "X.509 Certificate for Digital Signature", 0x5FC10A, "2.1.0", 1905)
     public static let keyManagementCertificate = PIVContainer(
-        "key-management-certificate", "X.509 Certificate for Key Management", 0x5FC10B, 1905)
+        "key-management-certificate", "X.509 Certificate for Key Management", 0x5FC10B, "2.1.2", 1905)
     public static let printedInformation = PIVContainer(
-        "printed-information", "Printed Information", 0x5FC109, 245, .pin)
-    public static let discovery = PIVContainer("discovery", "Discovery Object", 0x7E, 19)
-    public static let keyHistory = PIVContainer("key-history", "Key History Object", 0x5FC10C, 128)
-    public static let irisImages = PIVContainer("iris-images", "Cardholder Iris Images", 0x5FC121, 7106, .pin)
+        "printed-information", "Printed Information", 0x5FC109, "2.48.1", 245, .pin)
+    public static let discovery = PIVContainer("discovery", "Discovery Object", 0x7E, "2.96.80", 19)
+    public static let keyHistory = PIVContainer("key-history", "Key History Object", 0x5FC10C, "2.96.96", 128)
+    public static let irisImages = PIVContainer(
+        "iris-images", "Cardholder Iris Images", 0x5FC121, "2.16.21", 7106, .pin)
     public static let biometricGroupTemplate = PIVContainer(
-        "biometric-group-template", "Biometric Information Templates Group Template", 0x7F61, 65)
+        "biometric-group-template", "Biometric Information Templates Group Template", 0x7F61, "2.16.22", 65)
     public static let secureMessagingSigner = PIVContainer(
-        "secure-messaging-signer", "Secure Messaging Certificate Signer", 0x5FC122, 2471)
+        "secure-messaging-signer", "Secure Messaging Certificate Signer", 0x5FC122, "2.16.23", 2471)
     public static let pairingCode = PIVContainer(
-        "pairing-code", "Pairing Code Reference Data Container", 0x5FC123, 12, .pin)
+        "pairing-code", "Pairing Code Reference Data Container", 0x5FC123, "2.16.24", 12, .pin)
 
     /// The certificates of the retired key management keys 1 to 20.
     public static let retiredCertificates: [PIVContainer] = (1...20).map { number in
         PIVContainer(
             "retired-certificate-\(number)", "Retired X.509 Certificate for Key Management \(number)",
-            TLVTag(rawValue: 0x5FC10C + UInt32(number)), 1905)
+            TLVTag(rawValue: 0x5FC10C + UInt32(number)), "2.16.\(number)", 1905)
     }
 
     /// The 36 containers of SP 800-73-5.
@@ -87,19 +99,19 @@ extension PIVContainer {
         ] + retiredCertificates + [irisImages, biometricGroupTemplate, secureMessagingSigner, pairingCode]
 
     public static let attestationCertificate = PIVContainer(
-        "attestation-certificate", "Attestation Certificate", 0x5FFF01, yubicoCapacity)
+        "attestation-certificate", "Attestation Certificate", 0x5FFF01, nil, yubicoCapacity)
 
     /// Yubico's own.
     public static let yubico: [PIVContainer] =
         [
-            PIVContainer("admin-data", "Administrative Data", 0x5FFF00, yubicoCapacity),
+            PIVContainer("admin-data", "Administrative Data", 0x5FFF00, nil, yubicoCapacity),
             attestationCertificate,
-            PIVContainer("container-map", "Windows Container Map", 0x5FFF10, yubicoCapacity),
+            PIVContainer("container-map", "Windows Container Map", 0x5FFF10, nil, yubicoCapacity),
         ]
         + (1...5).map { number in
             PIVContainer(
                 "windows-roots-\(number)", "Windows Roots \(number)", TLVTag(rawValue: 0x5FFF10 + UInt32(number)),
-                yubicoCapacity)
+                nil, yubicoCapacity)
         }
 
     public static let all: [PIVContainer] = standard + yubico

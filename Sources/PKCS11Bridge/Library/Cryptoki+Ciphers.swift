@@ -14,7 +14,9 @@ extension Cryptoki {
         try session.state.withLock { state throws(CryptokiError) in
             guard state.encryption?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.encryption = nil
-            state.encryption = try CipherOperation(request, object, publicKey)
+            let operation = try CipherOperation(request, object, publicKey)
+            guard object.isTrue(CKA_ENCRYPT) else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
+            state.encryption = consume operation
         }
     }
 
@@ -23,7 +25,14 @@ extension Cryptoki {
     ) throws(CryptokiError) -> Output {
         let plaintext = data
         let session = try session(handle)
-        guard let scheme = session.state.withLock({ $0.encryption?.scheme }) else { throw Cryptoki.notBegun }
+        let scheme = try session.state.withLock { state throws(CryptokiError) in
+            guard let scheme = state.encryption?.scheme else { throw Cryptoki.notBegun }
+            guard state.encryption?.input.hasBegun != true else {
+                state.encryption = nil
+                throw Cryptoki.begunInParts
+            }
+            return scheme
+        }
         guard room.holds(scheme.length) else { return .length(scheme.length) }
         session.state.withLock { $0.encryption = nil }
         return .bytes(try scheme.encrypt(plaintext))
@@ -70,6 +79,7 @@ extension Cryptoki {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
+            guard !operation.hasParts else { throw Cryptoki.begunInParts }
             if case .query = room {
                 let length = operation.knownLength
                 state.decryption = consume operation
@@ -85,7 +95,9 @@ extension Cryptoki {
     package func decryptUpdate(_ handle: CK_SESSION_HANDLE, _ part: [UInt8]) throws(CryptokiError) {
         try session(handle).state.withLock { state throws(CryptokiError) in
             guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
-            try operation.input.append(part)
+            guard operation.result == nil else { throw CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE) }
+            operation.hasParts = true
+            try operation.appendCiphertext(part)
             state.decryption = consume operation
         }
     }
@@ -107,12 +119,13 @@ extension Cryptoki {
     private static func open(
         _ operation: inout CipherOperation, _ ciphertext: [UInt8], in session: Session
     ) throws(CryptokiError) -> Secret {
-        try operation.input.append(ciphertext)
+        try operation.appendCiphertext(ciphertext)
         let whole = try operation.input.taken()
         let pin = operation.pin.take()
-        let result = try session.slot.perform(
-            operation.scheme.action(for: whole), with: operation.key.name, pin: pin)
-        return try operation.scheme.plaintext(from: result)
+        let (scheme, key) = (operation.scheme, operation.key.name)
+        return try renaming([CKR_DATA_INVALID: CKR_ENCRYPTED_DATA_INVALID]) { () throws(CryptokiError) in
+            try scheme.plaintext(from: session.perform(scheme.action(for: whole), with: key, pin: pin))
+        }
     }
 
     /// The plaintext where there is room for it; else the operation goes on, and the card is not asked again.
@@ -143,11 +156,18 @@ extension Cryptoki {
                 ? CKR_WRAPPING_KEY_HANDLE_INVALID : CKR_WRAPPING_KEY_TYPE_INCONSISTENT
             throw CryptokiError(code)
         }
-        let scheme = try EncryptionScheme(request, key: publicKey)
+        let scheme = try Cryptoki.renaming([CKR_KEY_TYPE_INCONSISTENT: CKR_WRAPPING_KEY_TYPE_INCONSISTENT]) {
+            () throws(CryptokiError) in try EncryptionScheme(request, key: publicKey)
+        }
+        guard try handles.entry(wrapping, in: session).object.isTrue(CKA_WRAP) else {
+            throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED)
+        }
         guard let secret = entry.secret else { throw CryptokiError(CKR_KEY_NOT_WRAPPABLE) }
         guard entry.object.isTrue(CKA_EXTRACTABLE) else { throw CryptokiError(CKR_KEY_UNEXTRACTABLE) }
         guard room.holds(scheme.length) else { return .length(scheme.length) }
-        return .bytes(try scheme.encrypt(secret.clone()))
+        return try Cryptoki.renaming([CKR_DATA_LEN_RANGE: CKR_KEY_SIZE_RANGE, CKR_DATA_INVALID: CKR_KEY_SIZE_RANGE]) {
+            () throws(CryptokiError) in .bytes(try scheme.encrypt(secret.clone()))
+        }
     }
 
     package func unwrapKey(
@@ -162,14 +182,20 @@ extension Cryptoki {
                 ? CKR_UNWRAPPING_KEY_HANDLE_INVALID : CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT
             throw CryptokiError(code)
         }
-        guard object.mechanisms.canDecrypt, let publicKey = object.publicKey else {
-            throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED)
-        }
+        guard let publicKey = object.publicKey else { throw CryptokiError(CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT) }
         try Cryptoki.requireSecretKey(template)
-        let scheme = try EncryptionScheme(request, key: publicKey)
+        let scheme = try Cryptoki.renaming([CKR_KEY_TYPE_INCONSISTENT: CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT]) {
+            () throws(CryptokiError) in try EncryptionScheme(request, key: publicKey)
+        }
+        guard object.mechanisms.canDecrypt else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
         guard wrapped.count == scheme.length else { throw CryptokiError(CKR_WRAPPED_KEY_LEN_RANGE) }
-        let result = try session.slot.perform(scheme.action(for: wrapped), with: object.name, pin: nil)
-        return try addSecretKey(scheme.plaintext(from: result), template, in: session)
+        let invalid = [CKR_ENCRYPTED_DATA_INVALID, CKR_DATA_INVALID].map { ($0, CKR_WRAPPED_KEY_INVALID) }
+        let secret = try Cryptoki.renaming(Dictionary(uniqueKeysWithValues: invalid)) {
+            () throws(CryptokiError) in
+            let result = try session.perform(scheme.action(for: wrapped), with: object.name, pin: nil)
+            return try scheme.plaintext(from: result)
+        }
+        return try addSecretKey(secret, template, in: session)
     }
 
     package func deriveKey(
@@ -177,23 +203,36 @@ extension Cryptoki {
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let session = try session(handle)
         let object = try privateKey(base, in: session)
-        guard object.mechanisms.canDerive, let publicKey = object.publicKey else {
-            throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED)
-        }
+        guard let publicKey = object.publicKey else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
         try Cryptoki.requireSecretKey(template)
         let scheme = try AgreementScheme(request, key: publicKey)
+        guard object.mechanisms.canDerive else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
         let count = try template.ulong(CKA_VALUE_LEN).map { Int(clamping: $0) }
-        let result = try session.slot.perform(scheme.action, with: object.name, pin: nil)
+        // What does not fit the key is the other side's, which is the mechanism's parameter.
+        let result = try Cryptoki.renaming([CKR_DATA_INVALID: CKR_MECHANISM_PARAM_INVALID]) {
+            () throws(CryptokiError) in try session.perform(scheme.action, with: object.name, pin: nil)
+        }
         return try addSecretKey(scheme.keyBytes(from: result, count: count), template, in: session)
     }
 
-    /// Keys that come of others last as long as their session.
+    /// Keys that come of others last as long as their session. The card is not asked for one that could not be made.
     private static func requireSecretKey(_ template: Template) throws(CryptokiError) {
+        try TemplateRules.check(template, for: CKO_SECRET_KEY)
+        _ = (try template.bool(CKA_SENSITIVE), try template.bool(CKA_EXTRACTABLE), try template.ulong(CKA_VALUE_LEN))
         if let objectClass = try template.ulong(CKA_CLASS), objectClass != CKO_SECRET_KEY {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only secret keys")
         }
         if try template.bool(CKA_TOKEN) == true {
             throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED, "secret keys end with their session")
+        }
+    }
+
+    /// Runs `body`, and says of a failure what it is called where keys are wrapped.
+    private static func renaming<Result: ~Copyable>(
+        _ names: [CK_RV: CK_RV], _ body: () throws(CryptokiError) -> Result
+    ) throws(CryptokiError) -> Result {
+        do throws(CryptokiError) { return try body() } catch {
+            throw CryptokiError(names[error.code] ?? error.code, error.reason)
         }
     }
 
@@ -217,7 +256,7 @@ extension Cryptoki {
             guard let length = state.digest?.digestLength else { throw Cryptoki.notBegun }
             guard room.holds(length) else { return .length(length) }
             guard var input = state.digest.take() else { throw Cryptoki.notBegun }
-            guard !input.hasBegun else { throw CryptokiError(CKR_OPERATION_ACTIVE, "it was begun in parts") }
+            guard !input.hasBegun else { throw Cryptoki.begunInParts }
             try input.append(data)
             return .bytes(try input.finish())
         }
@@ -251,6 +290,11 @@ extension Cryptoki {
 }
 
 extension CipherOperation {
+    /// - Throws: `CKR_ENCRYPTED_DATA_LEN_RANGE`.
+    mutating func appendCiphertext(_ part: [UInt8]) throws(CryptokiError) {
+        do throws(CryptokiError) { try input.append(part) } catch { throw CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE) }
+    }
+
     /// The plaintext's length once it is known, else the most that it may be.
     var knownLength: Int {
         switch result {

@@ -38,21 +38,21 @@ extension Cryptoki {
     /// What an object tells of itself.
     package struct ObjectReader: Sendable {
         let entry: HandleTable.Entry
-        let slot: any Slot
+        let session: CK_SESSION_HANDLE
+        let cryptoki: Cryptoki
 
         package func value(_ type: CK_ATTRIBUTE_TYPE) throws(CryptokiError) -> AttributeResult {
             if let value = entry.object.attributes[type] { return .value(value) }
             guard entry.object.secret.contains(type) else { return .refused(entry.object.refusal(type)) }
             if let secret = entry.secret { return .secret(secret.clone()) }
-            return .secret(try slot.secretValue(of: entry.object.name))
+            return .secret(try cryptoki.session(session, meetingCard: true).slot.secretValue(of: entry.object.name))
         }
     }
 
     package func reader(
         of object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE
     ) throws(CryptokiError) -> ObjectReader {
-        let session = try session(handle)
-        return ObjectReader(entry: try handles.entry(object, in: session), slot: session.slot)
+        ObjectReader(entry: try handles.entry(object, in: session(handle)), session: handle, cryptoki: self)
     }
 
     package func objectSize(_ object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE) throws(CryptokiError) -> Int {
@@ -63,6 +63,7 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ template: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let session = try session(handle, meetingCard: true)
+        if let objectClass = try template.ulong(CKA_CLASS) { try TemplateRules.check(template, for: objectClass) }
         guard try template.bool(CKA_TOKEN) ?? false else { return try createSessionObject(session, template) }
         try requireWritable(session)
         let name = try session.slot.create(template)
@@ -115,6 +116,11 @@ extension Cryptoki {
         let entry = try handles.entry(object, in: session)
         guard entry.session == nil else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         try requireWritable(session)
+        guard !template.attributes.isEmpty else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
+        try TemplateRules.requireOneValueEach(template)
+        for (type, _) in template.attributes where !entry.object.has(type) {
+            throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x\(String(type, radix: 16))")
+        }
         try session.slot.change(entry.object.name, to: template)
         _ = try self.handle(of: entry.object.name, in: session)
     }
@@ -126,6 +132,8 @@ extension Cryptoki {
         let session = try session(handle, meetingCard: true)
         try requireWritable(session)
         guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        try TemplateRules.check(publicTemplate, for: CKO_PUBLIC_KEY)
+        try TemplateRules.check(privateTemplate, for: CKO_PRIVATE_KEY)
         let kind = try Cryptoki.kind(request, publicTemplate)
         let pair = try session.slot.generateKeyPair(
             kind, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
@@ -141,21 +149,18 @@ extension Cryptoki {
             guard exponent == nil || exponent == [1, 0, 1] else { throw Template.invalid(CKA_PUBLIC_EXPONENT) }
             return .rsa(bits: Int(clamping: bits))
         case CKM_EC_KEY_PAIR_GEN, CKM_EC_EDWARDS_KEY_PAIR_GEN, CKM_EC_MONTGOMERY_KEY_PAIR_GEN:
-            guard let kind = KeyKind(curveParameters: try template.required(CKA_EC_PARAMS)) else {
-                throw CryptokiError(CKR_CURVE_NOT_SUPPORTED)
-            }
-            return kind
+            return try KeyKind.named(by: template.required(CKA_EC_PARAMS))
         default: throw CryptokiError(CKR_MECHANISM_INVALID)
         }
     }
 
-    private func requireWritable(_ session: Session) throws(CryptokiError) {
+    func requireWritable(_ session: Session) throws(CryptokiError) {
         // What a card would refuse in any session it refuses first.
         if session.slot is CardSlot { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
     }
 
-    private func handle(of name: ObjectName, in session: Session) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+    func handle(of name: ObjectName, in session: Session) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         guard let object = try session.slot.object(name) else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         guard let handle = handles.handles(of: [object], in: session).first else {
             throw CryptokiError(CKR_GENERAL_ERROR)
@@ -168,6 +173,10 @@ extension CryptokiObject {
     /// A public key that a program brought.
     static func sessionPublicKey(_ key: PublicKey, _ template: Template, number: Int) -> CryptokiObject {
         var attributes = ObjectAttributes.publicKey(key, id: template[CKA_ID] ?? [], subject: [], isLocal: false)
+        // A program may renounce what the key could do.
+        for use in [CKA_ENCRYPT, CKA_VERIFY, CKA_WRAP] where template[use] == Encoded.bool(false) {
+            attributes[use] = Encoded.bool(false)
+        }
         attributes.merge(session(CKO_PUBLIC_KEY, template, number)) { $1 }
         return CryptokiObject(.session(number), attributes, publicKey: key)
     }
@@ -195,6 +204,8 @@ extension CryptokiObject {
         var attributes = ObjectAttributes.storage(
             objectClass, label: "", uniqueID: "session/\(number)", isPrivate: false, isModifiable: true)
         attributes[CKA_TOKEN] = Encoded.bool(false)
+        attributes[CKA_MODIFIABLE] = Encoded.bool(false)
+        attributes[CKA_COPYABLE] = Encoded.bool(true)
         attributes[CKA_LABEL] = template[CKA_LABEL] ?? []
         return attributes
     }

@@ -28,7 +28,7 @@ extension Cryptoki {
             guard let length = state.signature?.scheme.signatureLength else { throw Cryptoki.notBegun }
             guard state.signature?.input.hasBegun != true else {
                 state.signature = nil
-                throw CryptokiError(CKR_OPERATION_ACTIVE, "it was begun in parts")
+                throw Cryptoki.begunInParts
             }
             guard room.holds(length) else { return .length(length) }
             guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
@@ -62,7 +62,7 @@ extension Cryptoki {
         let (key, scheme) = (operation.key, operation.scheme)
         let pin = operation.pin.take()
         let input = try operation.input.finish()
-        let result = try session.slot.perform(scheme.action(for: input), with: key.name, pin: pin)
+        let result = try session.perform(scheme.action(for: input), with: key.name, pin: pin)
         return try scheme.signature(from: result)
     }
 
@@ -73,10 +73,13 @@ extension Cryptoki {
     ) throws(CryptokiError) {
         let session = try session(handle)
         let publicKey = try publicKey(key, in: session)
+        let object = try handles.entry(key, in: session).object
         try session.state.withLock { state throws(CryptokiError) in
             guard state.verification?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.verification = nil
-            state.verification = try VerificationOperation(request, publicKey)
+            let operation = try VerificationOperation(request, publicKey)
+            guard object.isTrue(CKA_VERIFY) else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
+            state.verification = consume operation
         }
     }
 
@@ -85,7 +88,7 @@ extension Cryptoki {
     ) throws(CryptokiError) {
         try session(handle).state.withLock { state throws(CryptokiError) in
             guard var operation = state.verification.take() else { throw Cryptoki.notBegun }
-            guard !operation.input.hasBegun else { throw CryptokiError(CKR_OPERATION_ACTIVE, "it was begun in parts") }
+            guard !operation.input.hasBegun else { throw Cryptoki.begunInParts }
             try operation.input.append(data)
             let scheme = operation.scheme
             try scheme.verify(signature, of: operation.input.finish())
@@ -111,6 +114,7 @@ extension Cryptoki {
     // MARK: Keys
 
     static var notBegun: CryptokiError { CryptokiError(CKR_OPERATION_NOT_INITIALIZED) }
+    static var begunInParts: CryptokiError { CryptokiError(CKR_OPERATION_ACTIVE, "it was begun in parts") }
 
     /// - Throws: `CKR_KEY_HANDLE_INVALID`, `CKR_KEY_TYPE_INCONSISTENT` for another kind of object.
     func privateKey(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {

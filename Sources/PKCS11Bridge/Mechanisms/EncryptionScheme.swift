@@ -30,12 +30,16 @@ struct EncryptionScheme: Sendable {
     /// Bytes of a ciphertext, and the most that a plaintext may have.
     var length: Int { ((key.kind.bits ?? 0) + 7) / 8 }
 
-    /// - Throws: `CKR_DATA_LEN_RANGE`.
+    /// - Throws: `CKR_DATA_LEN_RANGE`; `CKR_DATA_INVALID` for a number that is not below the modulus.
     func encrypt(_ plaintext: borrowing Secret) throws(CryptokiError) -> [UInt8] {
         let room = length
+        guard case .raw = encryption else {
+            do throws(CryptoError) { return try key.encrypt(plaintext.bytes, using: encryption) } catch {
+                throw CryptokiError(error)
+            }
+        }
+        guard plaintext.count <= room else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
         do throws(CryptoError) {
-            guard case .raw = encryption else { return try key.encrypt(plaintext.bytes, using: encryption) }
-            guard plaintext.count <= room else { throw CryptoError(.invalidLength, "RSA block") }
             let bytes = plaintext.bytes
             let block = Secret(capacity: room) { output in
                 for _ in 0..<(room - bytes.count) { output.append(0) }
@@ -43,7 +47,7 @@ struct EncryptionScheme: Sendable {
             }
             return try key.encrypt(block.bytes, using: .raw)
         } catch {
-            throw CryptokiError(error)
+            throw CryptokiError(error, length: CKR_DATA_INVALID)
         }
     }
 

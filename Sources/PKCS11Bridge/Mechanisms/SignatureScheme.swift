@@ -129,8 +129,8 @@ struct SignatureScheme: Sendable {
         switch form {
         case .rsaRaw:
             guard input.count <= keyLength else { throw CryptoError(.invalidLength, "RSA block") }
-            // The public operation is what encrypts without a padding.
-            let opened = try key.encrypt(signature, using: .raw)
+            // The public operation is what encrypts without a padding; it fails for a number that is not below the modulus.
+            guard let opened = try? key.encrypt(signature, using: .raw) else { return false }
             return opened.drop { $0 == 0 }.elementsEqual(input.drop { $0 == 0 })
         case .rsaPKCS1: return try key.verify(signature, digest: input, using: .rsaPKCS1(digest))
         case .rsaPSS(let hash, let mgf1, let saltLength):

@@ -13,6 +13,14 @@ struct CardObjects: Sendable {
     /// Which token it is, once that is known.
     let token: TokenID?
 
+    init(hidesLogin: Bool, identity: String, token: TokenID?) {
+        (self.hidesLogin, self.identity, self.token) = (hidesLogin, identity, token)
+    }
+
+    init(_ identity: TokenIdentity, hidesLogin: Bool) {
+        self.init(hidesLogin: hidesLogin, identity: identity.id.description, token: identity.id)
+    }
+
     /// In the order that programs are to find them: of several that would do, they take the first.
     func all(of inventory: TokenInventory) -> [CryptokiObject] {
         // A key that only attests is of no use to a program, and ssh would offer it to servers.

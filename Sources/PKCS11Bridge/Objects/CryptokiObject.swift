@@ -59,6 +59,10 @@ struct CryptokiObject: Sendable {
         template.attributes.allSatisfy { attributes[$0.type] == $0.value }
     }
 
+    func has(_ type: CK_ATTRIBUTE_TYPE) -> Bool {
+        attributes[type] != nil || sensitive.contains(type) || secret.contains(type)
+    }
+
     /// Why an attribute has no value here.
     func refusal(_ type: CK_ATTRIBUTE_TYPE) -> CK_RV {
         sensitive.contains(type) ? CKR_ATTRIBUTE_SENSITIVE : CKR_ATTRIBUTE_TYPE_INVALID
@@ -174,6 +178,16 @@ extension KeyKind {
         case .x25519: [0x06, 0x03, 0x2B, 0x65, 0x6E]
         case .rsa, .other: nil
         }
+    }
+
+    /// - Throws: `CKR_DOMAIN_PARAMS_INVALID` for what names no curve, `CKR_CURVE_NOT_SUPPORTED`.
+    static func named(by parameters: [UInt8]) throws(CryptokiError) -> KeyKind {
+        if let kind = KeyKind(curveParameters: parameters) { return kind }
+        var reader = TLVReader(parameters)
+        guard let elements = try? reader.all(), elements.count == 1, [0x06, 0x13].contains(elements[0].tag) else {
+            throw CryptokiError(CKR_DOMAIN_PARAMS_INVALID)
+        }
+        throw CryptokiError(CKR_CURVE_NOT_SUPPORTED)
     }
 
     /// The kind of key that is generated for parameters of a curve; 3.0 also allows its name as a PrintableString.

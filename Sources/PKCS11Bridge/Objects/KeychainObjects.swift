@@ -72,6 +72,8 @@ struct KeychainObjects {
         let place = item.itemClass == .genericPassword ? item[.service] : item[.server]
         let attributes: ObjectAttributes.Attributes = [
             CKA_APPLICATION: place?.bytes ?? [], CKA_OBJECT_ID: [],
+            // An internet password has more to it than a data object: a copy would be another thing.
+            CKA_COPYABLE: Encoded.bool(item.itemClass == .genericPassword),
         ]
         return object(CKO_DATA, item, attributes, isPrivate: !hidesLogin, secret: [CKA_VALUE])
     }

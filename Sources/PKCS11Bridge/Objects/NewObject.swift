@@ -121,10 +121,7 @@ enum NewObject {
     }
 
     private static func curve(of template: Template, _ type: CK_KEY_TYPE) throws(CryptokiError) -> KeyKind {
-        let parameters = try template.required(CKA_EC_PARAMS)
-        guard let kind = KeyKind(curveParameters: parameters) else {
-            throw CryptokiError(CKR_CURVE_NOT_SUPPORTED)
-        }
+        let kind = try KeyKind.named(by: template.required(CKA_EC_PARAMS))
         guard kind.keyType == type else { throw CryptokiError(CKR_TEMPLATE_INCONSISTENT) }
         return kind
     }

@@ -88,6 +88,8 @@ struct CipherOperation: ~Copyable {
     let scheme: EncryptionScheme
     var input: Input
     var pin: Secret?
+    /// Whether it is decrypted in parts, which one call cannot end.
+    var hasParts = false
     /// What came out, while the program finds room for it: the card is not asked twice.
     var result: Secret?
 

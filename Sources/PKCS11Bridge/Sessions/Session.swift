@@ -30,6 +30,21 @@ final class Session: Sendable {
         self.isWritable = isWritable
     }
 
+    /// Uses a private key of the session's own card: of another one that has come it would be another key.
+    ///
+    /// - Throws: `CKR_DEVICE_REMOVED` where that card is out.
+    func perform(
+        _ action: TokenOperation.Action, with key: ObjectName, pin: borrowing Secret?
+    ) throws(CryptokiError) -> Secret {
+        let present: Int
+        do throws(CryptokiError) { present = try slot.generation() } catch {
+            guard error.code == CKR_TOKEN_NOT_PRESENT else { throw error }
+            throw CryptokiError(CKR_DEVICE_REMOVED, error.reason)
+        }
+        guard present == generation else { throw CryptokiError(CKR_DEVICE_REMOVED, "another card has come") }
+        return try slot.perform(action, with: key, pin: pin)
+    }
+
     /// PKCS #11 §5.6, `CK_STATE`.
     var stateNumber: CK_STATE {
         switch (slot.isLoggedIn, isWritable) {
@@ -70,6 +85,23 @@ extension Cryptoki {
             if flags & CKF_DIGEST != 0 { state.digest = nil }
             if flags & findObjectsFlag != 0 { state.search = nil }
         }
+    }
+
+    /// PKCS #11 3.0 §5.8 and those after it: a function that begins an operation, but is given no mechanism, ends the one there is.
+    ///
+    /// - Throws: `CKR_ARGUMENTS_BAD` where there is none.
+    package func cancelBegun(_ handle: CK_SESSION_HANDLE, _ flag: CK_FLAGS) throws(CryptokiError) {
+        let hasBegun = try session(handle).state.withLock { state in
+            switch flag {
+            case CKF_SIGN: state.signature != nil
+            case CKF_VERIFY: state.verification != nil
+            case CKF_ENCRYPT: state.encryption != nil
+            case CKF_DECRYPT: state.decryption != nil
+            default: state.digest != nil
+            }
+        }
+        guard hasBegun else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no mechanism, and nothing to end") }
+        try cancel(handle, flags: flag)
     }
 }
 

@@ -16,7 +16,7 @@ final class CardSlot: Slot {
     private let filter: TokenFilter
     private let state = Mutex(State())
 
-    private struct State: ~Copyable {
+    struct State: ~Copyable {
         var card: Card?
         /// How many different cards there were.
         var generation = 0
@@ -24,11 +24,13 @@ final class CardSlot: Slot {
     }
 
     /// What is known of the card that is in.
-    private struct Card {
+    struct Card {
         let insertion: TokenSlot.Insertion
         var identity: TokenIdentity?
         /// Everything on it, once it has been asked for.
         var objects: [CryptokiObject]?
+        /// The data objects that want no PIN.
+        var data = CardData()
         /// How the PIN stood, and when that was asked.
         var pinStatus: (status: PINStatus, asked: ContinuousClock.Instant)?
     }
@@ -37,13 +39,16 @@ final class CardSlot: Slot {
     ///
     /// It is presented again where another program or the service made the card forget it, and once, right after the login,
     /// to a key that wants it before each use. It ends with the login, and with the card being taken out.
-    fileprivate struct Login: ~Copyable {
+    struct Login: ~Copyable {
         var pin: Secret?
         var isLoggedIn = false
         var isFresh = false
+        /// The data objects that want the PIN.
+        var data = CardData()
 
         mutating func end() {
             pin = nil
+            data = CardData()
             (isLoggedIn, isFresh) = (false, false)
         }
     }
@@ -81,7 +86,7 @@ final class CardSlot: Slot {
     }
 
     /// The card that is in; looked at anew where it is not the one that was.
-    private func present(_ state: inout State) throws(CryptokiError) -> Card {
+    func present(_ state: inout State) throws(CryptokiError) -> Card {
         if let card = state.card, slot.holds(card.insertion) { return card }
         let previous = state.card
         state.login.end()
@@ -93,6 +98,7 @@ final class CardSlot: Slot {
         }
         if let identity = card.identity, identity.id == previous?.identity?.id {
             card.objects = previous?.objects
+            card.data = previous?.data.withoutContents ?? CardData()
         } else {
             state.generation += 1
         }
@@ -100,14 +106,14 @@ final class CardSlot: Slot {
         return card
     }
 
-    private func identity(_ state: inout State) throws(CryptokiError) -> TokenIdentity {
+    func identity(_ state: inout State) throws(CryptokiError) -> TokenIdentity {
         if let identity = try present(&state).identity { return identity }
         let identity = try reading(&state) { (token, card) throws(TokenError) in try token.identity(&card) }
         state.card?.identity = identity
         return identity
     }
 
-    private func reading<Result: Sendable>(
+    func reading<Result: Sendable>(
         _ state: inout State, _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(CryptokiError) -> Result {
         let insertion = try present(&state).insertion
@@ -162,7 +168,8 @@ final class CardSlot: Slot {
             let selection = template[CKA_ID].map { Selection.id($0, keysOnly: keysOnly) } ?? .all
             if !classes.isEmpty { found += try objects(selection, &state) }
             let sees = state.login.isLoggedIn
-            return found.filter { (sees || !$0.isPrivate) && $0.matches(template) }
+            let shown = found.filter { (sees || !$0.isPrivate) && $0.matches(template) }
+            return shown + (try data(matching: template, &state))
         }
     }
 
@@ -191,15 +198,20 @@ final class CardSlot: Slot {
             part = keysOnly ? .key(object) : .object(object)
         }
         let isComplete = part == .all
-        let inventory = try reading(&state) { (token, card) throws(TokenError) in
+        let (inventory, possible, known) = try reading(&state) { (token, card) throws(TokenError) in
             // Which card it is tells what may be remembered of it.
             if isComplete { _ = try token.identity(&card) }
-            return try token.inventory(part, &card)
+            let inventory = try token.inventory(part, &card)
+            return (inventory, token.possibleData, token.knownData)
         }
         let token = state.card?.identity?.id
         let maker = CardObjects(hidesLogin: behaviour.asksItself, identity: token?.description ?? name, token: token)
         let objects = maker.all(of: inventory)
-        if isComplete, inventory.failures.isEmpty { state.card?.objects = objects }
+        if isComplete {
+            state.card?.data.possible = possible
+            for object in known { state.card?.data.learn(.present, of: object) }
+            if inventory.failures.isEmpty { state.card?.objects = objects }
+        }
         return objects
     }
 
@@ -256,7 +268,7 @@ final class CardSlot: Slot {
         return try CryptokiError.mapping { () throws(KeychainError) in try behaviour.prompter.ask(request) }
     }
 
-    private func verify(_ secret: borrowing Secret, _ state: inout State) throws(CryptokiError) {
+    func verify(_ secret: borrowing Secret, _ state: inout State) throws(CryptokiError) {
         let pin = PIN(secret.clone())
         state.card?.pinStatus = nil
         try reading(&state) { (token, card) throws(TokenError) in try token.verify(pin, lastTry: .keep, &card) }
@@ -266,11 +278,18 @@ final class CardSlot: Slot {
         guard let old = old.take(), let new = new.take() else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
         let oldPIN = PIN(old)
         let newPIN = PIN(new.clone())
+        // What is as long as it must be, and is not sent, has characters that it must not have.
+        let isLongEnough = (6...8).contains(oldPIN.bytes.count) && (6...8).contains(newPIN.bytes.count)
         var replacement: Secret? = new
         try state.withLock { state throws(CryptokiError) in
             state.card?.pinStatus = nil
-            try reading(&state) { (token, card) throws(TokenError) in
-                try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
+            do throws(CryptokiError) {
+                try reading(&state) { (token, card) throws(TokenError) in
+                    try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
+                }
+            } catch {
+                guard error.code == CKR_PIN_LEN_RANGE, isLongEnough else { throw error }
+                throw CryptokiError(CKR_PIN_INVALID, error.reason)
             }
             if state.login.isLoggedIn { state.login.pin = replacement.take() }
         }
@@ -353,7 +372,7 @@ final class CardSlot: Slot {
     ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName) { throw CardSlot.writeProtected }
 
     func secretValue(of object: ObjectName) throws(CryptokiError) -> Secret {
-        throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE)
+        try state.withLock { state throws(CryptokiError) in try value(ofData: object, &state) }
     }
 
     private static let writeProtected = CryptokiError(
@@ -361,7 +380,7 @@ final class CardSlot: Slot {
 }
 
 extension CardSlot.Login {
-    fileprivate borrowing func clonedPIN() -> Secret? {
+    borrowing func clonedPIN() -> Secret? {
         switch pin {
         case .some(let pin): pin.clone()
         case .none: nil

@@ -35,6 +35,24 @@ public protocol Token: Sendable {
     /// What else it tells of itself, in reading order.
     mutating func facts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact]
 
+    /// The data objects that a token of its kind may have. Nothing is sent.
+    var possibleData: [TokenDataObject] { get }
+
+    /// Those that this one is known to have and gives without the PIN. Nothing is sent.
+    var knownData: Set<TokenObjectID> { get }
+
+    /// Looks whether there is a data object, which costs one command however large it is.
+    ///
+    /// - Throws: ``TokenError`` `.pinRequired` for one that wants the PIN first.
+    mutating func look(
+        for data: TokenObjectID, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenDataFinding
+
+    /// Reads a data object; nil where there is none.
+    ///
+    /// - Throws: ``TokenError`` `.pinRequired` for one that wants the PIN first.
+    mutating func content(of data: TokenObjectID, _ card: inout CardTransaction) throws(TokenError) -> [UInt8]?
+
     /// How a PIN stands, without spending a try.
     mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus
 

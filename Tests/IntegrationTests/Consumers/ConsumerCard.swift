@@ -28,9 +28,11 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
 
     /// - Parameters:
     ///   - keys: The kind of key at each reference; "9A" has its certificate in "9A.pem", the authority its own in "ca.pem".
+    ///   - objects: Data objects of the card, by the names of a ``CardImage``'s files.
     ///   - variables: What programs find in their environment beside what they need.
     init(
-        _ keys: KeyValuePairs<String, KeyKind>, profile: CardProfile = .yubiKey57, variables: [String: String] = [:]
+        _ keys: KeyValuePairs<String, KeyKind>, profile: CardProfile = .yubiKey57, objects: [String: [UInt8]] = [:],
+        variables: [String: String] = [:]
     ) throws {
         let folder = try TemporaryFolder()
         self.folder = folder
@@ -51,6 +53,7 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
                 PKCS12.create(
                     key: key, certificate: certificate, password: Secret(capacity: 0) { _ in }, iterations: 1))
         }
+        for (name, content) in objects { try folder.write("image/" + name, content) }
         holder = try DaemonWithCard(CardImage.load(folder.path("image")).makeCard(profile: profile))
         let home = folder.path("home")
         let own = [

@@ -36,6 +36,16 @@ import Testing
         #expect(try card.triesLeft == 3)
     }
 
+    @Test func listsDataObjectsWhereItsURINamesTheirType() throws {
+        let objects: [String: [UInt8]] = ["security.bin": [0xBA, 0x00], "printed.bin": [0x01, 0x01, 0x41]]
+        let card = try ConsumerCard(["9A": .ecP256], objects: objects)
+        let data = ConsumerCard.token + ";type=data"
+        let listing = try p11tool(card, "--list-all", data)
+        #expect(listing.contains("Label: Security Object") && !listing.contains("Printed Information"), "\(listing)")
+        let whole = try p11tool(card, "--login", "--list-all", data, variables: Self.pin)
+        #expect(whole.contains("Label: Security Object") && whole.contains("Label: Printed Information"), "\(whole)")
+    }
+
     @Test func exportsCertificates() throws {
         let card = try ConsumerCard(["9A": .rsa(bits: 2048), "9C": .ecP256])
         for (reference, identifier) in [("9A", "01"), ("9C", "02")] {

@@ -1,3 +1,4 @@
+import SystemCrypto
 import TestSupport
 import Testing
 
@@ -27,5 +28,34 @@ import Testing
         let results = try home.calls("C_Initialize")
         #expect(results.filter { $0 == "CKR_OK" }.count == 1)
         #expect(results.filter { $0 == "CKR_CRYPTOKI_ALREADY_INITIALIZED" }.count == threads.count)
+    }
+
+    @Test(arguments: [
+        ("Card Holder Unique Identifier", "chuid.bin", "chuid", false),
+        ("Security Object", "security.bin", "security-object", false),
+        ("Printed Information", "printed.bin", "printed-information", true),
+    ])
+    func readsDataObjectsAsTheCardHasThem(
+        label: String, file: String, name: String, needsPIN: Bool
+    ) throws {
+        let objects: [String: [UInt8]] = [
+            "chuid.bin": .init(hex: "34105BEE1D70B7DC4B0D8A0B5F1F8D0D4A4135083230343331323331FE00"),
+            "security.bin": [0xBA, 0x03, 0x01, 0x30, 0x00, 0xBB, 0x82, 0x02, 0x58] + Array(repeating: 0x5A, count: 600)
+                + [0xFE, 0x00],
+            "printed.bin": .init(hex: "01064A6F20446F650409323034334445433331FE00"),
+        ]
+        let card = try ConsumerCard(["9A": .ecP256], objects: objects)
+        let tool = ["pkcs11-tool", "--module", ConsumerCard.module]
+        let login = ["--login", "--pin", ConsumerCard.pin]
+        // The tool searches for everything, whatever it is to show: that looks for none that is not known to be there.
+        let known = try card.succeed(tool + login + ["--list-objects", "--type", "data"])
+        #expect(known.contains("'\(label)'") == (name == "chuid"), "\(known)")
+        let read = tool + ["--read-object", "--type", "data", "--label", label, "-o", card.path("read")]
+        if needsPIN { try card.fail(read) }
+        try card.succeed(read + login)
+        #expect(try card.folder.read("read") == objects[file])
+        let own = [Program.products + "/tokenctl", "card", "read", name, "--output", card.path("own")]
+        try card.succeed(own + ["--pin-source", "env:CARD_PIN"], ["CARD_PIN": ConsumerCard.pin])
+        #expect(try card.folder.read("own") == objects[file])
     }
 }

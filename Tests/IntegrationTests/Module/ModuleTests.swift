@@ -6,38 +6,19 @@ import VirtualCard
 /// The module as programs load it, which here are in C: each says itself what is not as it must be.
 @Suite struct ModuleTests {
     private let folder: TemporaryFolder
-    private let module = Program.products + "/libtokenkit-pkcs11.so"
+    private let module = ModuleProgram.module
 
     init() throws {
         folder = try TemporaryFolder()
     }
 
-    private var environment: [String: String] {
-        var variables: [String: String] = [:]
-        for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
-            variables[name] = folder.path
-        }
-        return variables
-    }
-
-    private func compile(_ name: String, of place: String = "ModulePrograms", _ options: [String] = []) throws -> String
-    {
-        let root = Program.packageRoot.path
-        let program = folder.path(name)
-        let symbols = try Program.run(["nm", "--dynamic", "--undefined-only", module])
-        let result = try Program.run(
-            ["clang", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-I", root + "/Sources/CCryptoki/include"]
-                + (symbols.text.contains("__asan_init") ? ["-fsanitize=address"] : [])
-                + options + [root + "/Tests/\(place)/\(name).c", "-ldl", "-lpthread", "-o", program])
-        try #require(result.status == 0, "\(result)")
-        return program
-    }
+    private var environment: [String: String] { ModuleProgram.environment(in: folder) }
 
     /// Runs a program with the card in the reader of a service, or without a service.
     private func run(_ name: String, with holder: DaemonWithCard? = nil) throws {
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = holder?.daemon.socketPath ?? folder.path("none")
-        let result = try Program.run([compile(name), module], environment: environment)
+        let result = try Program.run([ModuleProgram.compile(name, in: folder), module], environment: environment)
         #expect(result.status == 0, "\(result)")
     }
 
@@ -59,10 +40,7 @@ import VirtualCard
         // With a keychain, which is a file that is opened.
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
-        let create = "umask 077; cd '\(folder.path)' && echo open >password && exec '\(Program.products)/tokenctl' "
-        let made = try Program.run(
-            ["sh", "-c", create + "create-keychain --pin-source file:password"], environment: environment)
-        #expect(made.status == 0, "\(made)")
+        try ModuleProgram.createKeychain(in: folder, environment)
         try run("lifetime")
     }
 
@@ -76,7 +54,7 @@ import VirtualCard
         let seeds = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds/module")
         let files = try FileManager.default.contentsOfDirectory(at: seeds, includingPropertiesForKeys: nil).map(\.path)
         try #require(!files.isEmpty)
-        let program = try compile("entrypoints", of: "Fuzz/Module", ["-DSTANDALONE"])
+        let program = try ModuleProgram.compile("entrypoints", of: "Fuzz/Module", ["-DSTANDALONE"], in: folder)
         let result = try Program.run([program, module] + files.sorted(), environment: environment)
         #expect(result.status == 0, "\(result)")
     }
@@ -87,7 +65,7 @@ import VirtualCard
         let holder = try holder()
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = holder.daemon.socketPath
-        let program = try compile("events")
+        let program = try ModuleProgram.compile("events", in: folder)
         let out = folder.path("out")
         Thread {
             // The program says when it waits.

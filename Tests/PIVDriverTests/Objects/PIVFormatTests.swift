@@ -14,6 +14,22 @@ import TokenKit
         #expect(found == content.map { .init(hex: $0) })
     }
 
+    @Test(
+        arguments: [
+            ("", .absent), ("5300", .absent), ("5303700101", .whole([0x70, 1, 1])),
+            ("530370010100", .whole([0x70, 1, 1])),
+            ("53", .present), ("53820100", .present), ("5303", .present), ("530370", .present), ("700101", .present),
+        ] as [(String, TokenDataFinding)])
+    func theBeginningTellsWhetherAnObjectIsThereAndWhetherThatIsAll(data: String, finding: TokenDataFinding) {
+        #expect(PIVFormat.finding(in: .init(hex: data), of: .keyHistory) == finding)
+    }
+
+    @Test func theBeginningOfABareObjectTellsByItsOwnTag() {
+        #expect(PIVFormat.finding(in: .init(hex: "7E025F2F"), of: .discovery) == .whole([0x5F, 0x2F]))
+        #expect(PIVFormat.finding(in: .init(hex: "7F6100"), of: .biometricGroupTemplate) == .absent)
+        #expect(PIVFormat.finding(in: .init(hex: "7F61"), of: .biometricGroupTemplate) == .present)
+    }
+
     @Test func discoveryAndBiometricsStandUnderTheirOwnTag() throws {
         #expect(try PIVFormat.content(of: .init(hex: "7E025F2F"), in: .discovery) == [0x5F, 0x2F])
         #expect(try PIVFormat.content(of: .init(hex: "7E00"), in: .discovery) == nil)

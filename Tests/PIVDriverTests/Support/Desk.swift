@@ -43,6 +43,18 @@ struct Desk {
         try slot.read { (token, card, _) throws(TokenError) in try token.inventory(selection, &card) }
     }
 
+    func look(for data: String) throws(TokenError) -> TokenDataFinding {
+        try slot.read { (token, card, _) throws(TokenError) in try token.look(for: TokenObjectID(data), &card) }
+    }
+
+    func content(of data: String) throws(TokenError) -> [UInt8]? {
+        try slot.read { (token, card, _) throws(TokenError) in try token.content(of: TokenObjectID(data), &card) }
+    }
+
+    func knownData() throws(TokenError) -> Set<String> {
+        try slot.read { (token, _, _) in Set(token.knownData.map(\.rawValue)) }
+    }
+
     func facts() throws(TokenError) -> [TokenFact] {
         try slot.read { (token, card, _) throws(TokenError) in try token.facts(&card) }
     }

@@ -45,4 +45,23 @@ import TokenKit
         let names = PIVContainer.all.filter { $0.readRule == .pin }.map(\.name)
         #expect(names == ["fingerprints", "facial-image", "printed-information", "iris-images", "pairing-code"])
     }
+
+    /// SP 800-73-5 part 1 table 3: the two bytes of a container's identifier are the end of its object identifier.
+    @Test(arguments: [
+        ("card-capability", "1.219.0"), ("chuid", "2.48.0"), ("authentication-certificate", "2.1.1"),
+        ("fingerprints", "2.96.16"), ("security-object", "2.144.0"), ("facial-image", "2.96.48"),
+        ("card-authentication-certificate", "2.5.0"), ("signature-certificate", "2.1.0"),
+        ("key-management-certificate", "2.1.2"), ("printed-information", "2.48.1"), ("discovery", "2.96.80"),
+        ("key-history", "2.96.96"), ("retired-certificate-1", "2.16.1"), ("retired-certificate-20", "2.16.20"),
+        ("iris-images", "2.16.21"), ("biometric-group-template", "2.16.22"), ("secure-messaging-signer", "2.16.23"),
+        ("pairing-code", "2.16.24"),
+    ])
+    func objectIdentifiersAreThoseOfTheSpecification(name: String, arcs: String) throws {
+        #expect(try #require(PIVContainer.named(name)).objectIdentifier == "2.16.840.1.101.3.7." + arcs)
+    }
+
+    @Test func everyStandardObjectHasAnIdentifierOfItsOwnAndYubicosHaveNone() {
+        #expect(Set(PIVContainer.standard.compactMap(\.objectIdentifier)).count == 36)
+        #expect(PIVContainer.yubico.allSatisfy { $0.objectIdentifier == nil })
+    }
 }

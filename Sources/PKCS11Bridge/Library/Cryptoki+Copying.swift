@@ -1,0 +1,63 @@
+package import CCryptoki
+internal import TokenKit
+
+// Copies of objects: PKCS #11 §5.7.2.
+extension Cryptoki {
+    /// Makes an object of another one, with the changes.
+    ///
+    /// - Throws: `CKR_ACTION_PROHIBITED` for an object of which there is to be one alone; `CKR_ATTRIBUTE_READ_ONLY` for a change
+    ///   that a copy cannot have.
+    package func copyObject(
+        _ handle: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ changes: Template
+    ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+        let session = try session(handle, meetingCard: true)
+        let entry = try handles.entry(object, in: session)
+        guard entry.object.isTrue(CKA_COPYABLE) else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
+        let copy = try entry.object.template(changedBy: changes)
+        guard try copy.bool(CKA_TOKEN) ?? false else { return try addCopy(of: entry, copy, in: session) }
+        try requireWritable(session)
+        // A secret key is refused whatever its bytes are.
+        let isData = entry.session == nil && entry.object.secret.contains(CKA_VALUE)
+        let value = isData ? try value(of: entry.object.name, in: session) : []
+        let name = try session.slot.create(Template(copy.attributes + [(CKA_VALUE, value)].filter { !$0.1.isEmpty }))
+        return try self.handle(of: name, in: session)
+    }
+
+    /// Copies a key that ends with a session.
+    private func addCopy(
+        of entry: HandleTable.Entry, _ copy: Template, in session: Session
+    ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+        if let secret = entry.secret { return try addSecretKey(secret.clone(), copy, in: session) }
+        guard entry.session != nil, let key = entry.object.publicKey else {
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only public and secret keys end with a session")
+        }
+        return handles.add({ .sessionPublicKey(key, copy, number: $0) }, secret: nil, in: session)
+    }
+
+    private func value(of name: ObjectName, in session: Session) throws(CryptokiError) -> [UInt8] {
+        let secret = try session.slot.secretValue(of: name)
+        let bytes = secret.bytes
+        return bytes.indices.map { bytes[$0] }
+    }
+}
+
+extension CryptokiObject {
+    /// The attributes of a copy, those left out that say nothing. A key's protection is only ever strengthened.
+    fileprivate func template(changedBy changes: Template) throws(CryptokiError) -> Template {
+        try TemplateRules.requireOneValueEach(changes)
+        var copy = attributes
+        for (type, value) in changes.attributes where attributes[type] != value {
+            guard has(type) else {
+                throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x\(String(type, radix: 16))")
+            }
+            switch type {
+            case CKA_LABEL, CKA_ID, CKA_APPLICATION, CKA_TOKEN: break
+            case CKA_SENSITIVE where value == Encoded.bool(true): break
+            case CKA_EXTRACTABLE where value == Encoded.bool(false): break
+            default: throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "attribute 0x\(String(type, radix: 16))")
+            }
+            copy[type] = value
+        }
+        return Template(copy.filter { !$0.value.isEmpty }.map { (type: $0.key, value: $0.value) })
+    }
+}

@@ -1,0 +1,70 @@
+internal import CCryptoki
+
+/// Which attributes objects of a class have. PKCS #11 §4.4 to §4.10, and for each kind of key §6.
+enum TemplateRules {
+    /// - Throws: `CKR_ATTRIBUTE_TYPE_INVALID` for an attribute that objects of the class do not have, `CKR_ATTRIBUTE_READ_ONLY` for
+    ///   one that the token alone gives, `CKR_TEMPLATE_INCONSISTENT` for one with two values.
+    static func check(_ template: Template, for objectClass: CK_OBJECT_CLASS) throws(CryptokiError) {
+        try requireOneValueEach(template)
+        guard let own = attributes[objectClass] else { return }
+        for (type, _) in template.attributes {
+            let name = "attribute 0x\(String(type, radix: 16))"
+            if givenByToken.contains(type) { throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, name) }
+            // Programs add attributes of their makers' whatever the token's is.
+            guard type >= vendorDefined || storage.contains(type) || own.contains(type) else {
+                throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, name)
+            }
+        }
+    }
+
+    static func requireOneValueEach(_ template: Template) throws(CryptokiError) {
+        for (type, value) in template.attributes where template[type] != value {
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "attribute 0x\(String(type, radix: 16)) has two values")
+        }
+    }
+
+    /// `CKA_VENDOR_DEFINED`.
+    private static let vendorDefined: CK_ATTRIBUTE_TYPE = 1 << 31
+
+    private static let givenByToken: Set<CK_ATTRIBUTE_TYPE> = [
+        CKA_UNIQUE_ID, CKA_LOCAL, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE, CKA_KEY_GEN_MECHANISM,
+    ]
+
+    private static let storage: Set<CK_ATTRIBUTE_TYPE> = [
+        CKA_CLASS, CKA_TOKEN, CKA_PRIVATE, CKA_MODIFIABLE, CKA_LABEL, CKA_COPYABLE, CKA_DESTROYABLE,
+    ]
+
+    private static let key: Set<CK_ATTRIBUTE_TYPE> = [
+        CKA_KEY_TYPE, CKA_ID, CKA_START_DATE, CKA_END_DATE, CKA_DERIVE, CKA_ALLOWED_MECHANISMS,
+    ]
+
+    private static let numbers: Set<CK_ATTRIBUTE_TYPE> = [
+        CKA_SUBJECT, CKA_PUBLIC_KEY_INFO, CKA_MODULUS, CKA_MODULUS_BITS, CKA_PUBLIC_EXPONENT, CKA_EC_PARAMS,
+        CKA_EC_POINT,
+    ]
+
+    private static let protection: Set<CK_ATTRIBUTE_TYPE> = [
+        CKA_SENSITIVE, CKA_EXTRACTABLE, CKA_WRAP_WITH_TRUSTED, CKA_DECRYPT, CKA_SIGN, CKA_UNWRAP, CKA_UNWRAP_TEMPLATE,
+        CKA_VALUE,
+    ]
+
+    private static let attributes: [CK_OBJECT_CLASS: Set<CK_ATTRIBUTE_TYPE>] = [
+        CKO_DATA: [CKA_APPLICATION, CKA_OBJECT_ID, CKA_VALUE],
+        CKO_CERTIFICATE: [
+            CKA_CERTIFICATE_TYPE, CKA_TRUSTED, CKA_CERTIFICATE_CATEGORY, CKA_CHECK_VALUE, CKA_START_DATE, CKA_END_DATE,
+            CKA_PUBLIC_KEY_INFO, CKA_SUBJECT, CKA_ID, CKA_ISSUER, CKA_SERIAL_NUMBER, CKA_VALUE, CKA_URL,
+            CKA_HASH_OF_SUBJECT_PUBLIC_KEY, CKA_HASH_OF_ISSUER_PUBLIC_KEY, CKA_NAME_HASH_ALGORITHM,
+            CKA_JAVA_MIDP_SECURITY_DOMAIN,
+        ],
+        CKO_PUBLIC_KEY: key.union(numbers).union([
+            CKA_ENCRYPT, CKA_VERIFY, CKA_VERIFY_RECOVER, CKA_WRAP, CKA_TRUSTED, CKA_WRAP_TEMPLATE,
+        ]),
+        CKO_PRIVATE_KEY: key.union(numbers).union(protection).union([
+            CKA_SIGN_RECOVER, CKA_ALWAYS_AUTHENTICATE, CKA_PRIVATE_EXPONENT, CKA_PRIME_1, CKA_PRIME_2, CKA_EXPONENT_1,
+            CKA_EXPONENT_2, CKA_COEFFICIENT,
+        ]),
+        CKO_SECRET_KEY: key.union(protection).union([
+            CKA_ENCRYPT, CKA_VERIFY, CKA_WRAP, CKA_WRAP_TEMPLATE, CKA_CHECK_VALUE, CKA_TRUSTED, CKA_VALUE_LEN,
+        ]),
+    ]
+}

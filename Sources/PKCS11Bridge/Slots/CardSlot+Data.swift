@@ -1,0 +1,121 @@
+internal import CCryptoki
+internal import Synchronization
+internal import TokenKit
+
+// The card's data objects. A search looks for them where it names their class: it costs a command for each one that may be
+// meant, once. Any other search shows those that are known to be there by what was read for its own sake.
+extension CardSlot {
+    func data(matching template: Template, _ state: inout State) throws(CryptokiError) -> [CryptokiObject] {
+        let isNamed = template.objectClass == CKO_DATA
+        // What is not read is not compared.
+        guard template.allows(CKO_DATA), isNamed || template[CKA_VALUE] == nil else { return [] }
+        if isNamed, try present(&state).data.possible == nil {
+            let possible = try reading(&state) { (token, _) throws(TokenError) in token.possibleData }
+            state.card?.data.possible = possible
+        }
+        guard let possible = try present(&state).data.possible else { return [] }
+        let maker = CardObjects(try identity(&state), hidesLogin: behaviour.asksItself)
+        let attributes = Template(template.attributes.filter { $0.type != CKA_VALUE })
+        let sees = state.login.isLoggedIn
+        let meant = possible.filter { (sees || !$0.needsPIN) && maker.object($0).matches(attributes) }
+        if isNamed { try look(for: meant.filter { isThere($0, state) == nil }, &state) }
+        var found = meant.filter { isThere($0, state) == true }
+        if let value = template[CKA_VALUE] {
+            var equal: [TokenDataObject] = []
+            for object in found where try content(of: object, &state) == value { equal.append(object) }
+            found = equal
+        }
+        return found.map(maker.object)
+    }
+
+    /// The value of a data object, which is read once for as long as the card stays in and, if it wants the PIN, the login lasts.
+    func value(ofData name: ObjectName, _ state: inout State) throws(CryptokiError) -> Secret {
+        guard case .card(CKO_DATA, let id, _) = name else { throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE) }
+        let maker = CardObjects(try identity(&state), hidesLogin: behaviour.asksItself)
+        // Of another card that has come it is another object.
+        guard let object = state.card?.data.possible?.first(where: { $0.id == id }), maker.object(object).name == name
+        else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
+        guard !object.needsPIN || state.login.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        return try secret(of: object, &state)
+    }
+
+    private func content(of object: TokenDataObject, _ state: inout State) throws(CryptokiError) -> [UInt8] {
+        let bytes = try secret(of: object, &state)
+        let span = bytes.bytes
+        return span.indices.map { span[$0] }
+    }
+
+    private func secret(of object: TokenDataObject, _ state: inout State) throws(CryptokiError) -> Secret {
+        if let known = object.needsPIN ? state.login.data.content(of: object) : state.card?.data.content(of: object) {
+            return known
+        }
+        let content: [UInt8]?
+        do throws(CryptokiError) { content = try read(object, &state) } catch {
+            guard error.code == CKR_USER_NOT_LOGGED_IN, try presentAgain(for: [object], &state) else { throw error }
+            content = try read(object, &state)
+        }
+        learn(content.map { .whole($0) } ?? .absent, of: object, &state)
+        guard var content else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID, "the card no longer has it") }
+        return Secret(consuming: &content)
+    }
+
+    private func read(_ object: TokenDataObject, _ state: inout State) throws(CryptokiError) -> [UInt8]? {
+        try reading(&state) { (token, card) throws(TokenError) in try token.content(of: object.id, &card) }
+    }
+
+    // MARK: Looking
+
+    private func look(for objects: [TokenDataObject], _ state: inout State) throws(CryptokiError) {
+        guard !objects.isEmpty else { return }
+        var locked = try findings(of: objects, &state)
+        if try presentAgain(for: locked, &state) { locked = try findings(of: locked, &state) }
+        for object in locked { learn(.absent, of: object, &state) }
+    }
+
+    /// Learns of each whether it is there.
+    ///
+    /// - Returns: those that want the PIN first.
+    private func findings(
+        of objects: [TokenDataObject], _ state: inout State
+    ) throws(CryptokiError) -> [TokenDataObject] {
+        guard !objects.isEmpty else { return [] }
+        let findings = try reading(&state) { (token, card) throws(TokenError) in
+            var findings: [TokenObjectID: TokenDataFinding] = [:]
+            for object in objects {
+                do throws(TokenError) { findings[object.id] = try token.look(for: object.id, &card) } catch {
+                    if case .card = error.code { throw error }
+                    // What the card refuses is as good as absent, unless it is the PIN that it misses.
+                    if error.code != .pinRequired { findings[object.id] = .absent }
+                }
+            }
+            return findings
+        }
+        for object in objects {
+            if let finding = findings[object.id] { learn(finding, of: object, &state) }
+        }
+        return objects.filter { findings[$0.id] == nil }
+    }
+
+    /// Presents the PIN of the login once more, which another program made the card forget.
+    ///
+    /// - Returns: whether there was a reason to.
+    private func presentAgain(for objects: [TokenDataObject], _ state: inout State) throws(CryptokiError) -> Bool {
+        guard objects.contains(where: \.needsPIN), let pin = state.login.clonedPIN() else { return false }
+        try verify(pin, &state)
+        return true
+    }
+
+    // MARK: What is known
+
+    private func isThere(_ object: TokenDataObject, _ state: borrowing State) -> Bool? {
+        object.needsPIN ? state.login.data.isThere(object) : state.card?.data.isThere(object)
+    }
+
+    private func learn(_ finding: TokenDataFinding, of object: TokenDataObject, _ state: inout State) {
+        if object.needsPIN {
+            state.login.data.learn(finding, of: object.id)
+        } else {
+            state.card?.data.learn(finding, of: object.id)
+        }
+    }
+}
