@@ -32,9 +32,15 @@ public final class DaemonWithCard: Sendable {
 
     /// Waits until clients see the card: the daemon looks into the reader several times a second.
     public func waitForCard() throws {
-        for _ in 0..<1000 where try run(["opensc-tool", "--reader", "0", "--atr"]).status == 0 { return }
-        throw NoCard()
+        guard try eventually({ try hasCard }) else { throw NoCard() }
     }
+
+    /// Waits until clients see that there is none.
+    public func waitForNoCard() throws {
+        try eventually { try !hasCard }
+    }
+
+    private var hasCard: Bool { get throws { try run(["opensc-tool", "--reader", "0", "--atr"]).status == 0 } }
 
     /// Runs a program as a client of the daemon.
     public func run(_ command: [String], input: [UInt8] = []) throws -> ProgramResult {

@@ -75,7 +75,7 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     /// Takes the card out and puts it back.
     func replug() throws {
         holder.link.remove()
-        for _ in 0..<1000 where try run(["opensc-tool", "--reader", "0", "--atr"]).status == 0 { usleep(10_000) }
+        try holder.waitForNoCard()
         holder.link.insert()
         try holder.waitForCard()
     }
@@ -108,10 +108,7 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     ) throws -> ConsumerService {
         let service = try ConsumerService(
             command, environment: environment.merging(variables) { $1 }, output: path(name + ".log"))
-        for _ in 0..<1500 where try !isReady() {
-            guard service.isRunning else { break }
-            usleep(20_000)
-        }
+        try eventually { try isReady() || !service.isRunning }
         guard try isReady(), service.isRunning else {
             throw ConsumerService.NotServing(name: name, log: (try? text(name + ".log")) ?? "")
         }

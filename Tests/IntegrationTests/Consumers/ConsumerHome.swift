@@ -205,9 +205,10 @@ final class ServerProcess: Sendable {
             streams: [nothing.fileDescriptor, file.fileDescriptor, file.fileDescriptor])
         let pattern = try Regex(readiness)
         var said = ""
-        for _ in 0..<1000 where said.firstMatch(of: pattern) == nil {
-            usleep(10_000)
+        let output = output
+        eventually {
             said = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
+            return said.firstMatch(of: pattern) != nil
         }
         guard let match = said.firstMatch(of: pattern) else { throw NotReady(output: said) }
         greeting = match.output.last?.substring.map(String.init) ?? ""

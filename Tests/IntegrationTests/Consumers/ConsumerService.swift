@@ -19,7 +19,7 @@ final class ConsumerService: Sendable {
     deinit {
         kill(process.identifier, SIGTERM)
         // One that does not heed it must not keep the tests from ending.
-        for _ in 0..<250 where isRunning { usleep(20_000) }
+        eventually(within: 5) { !isRunning }
         kill(process.identifier, SIGKILL)
         process.wait()
     }

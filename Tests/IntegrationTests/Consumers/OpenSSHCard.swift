@@ -30,15 +30,21 @@ final class OpenSSHCard: Sendable {
     // MARK: - A server
 
     /// Starts a server that lets this user in with one key.
-    func startServer(admitting key: String) throws -> Server {
+    ///
+    /// - Parameter hostKey: what shows that it is the server: a key that an agent has, by its public half, instead of a file.
+    func startServer(admitting key: String, hostKey: (file: String, agent: Agent)? = nil) throws -> Server {
         try card.succeed(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", card.path("host")])
+        let shown =
+            hostKey.map { ["HostKey \(card.path($0.file))", "HostKeyAgent \($0.agent.socket)"] }
+            ?? ["HostKey \(card.path("host"))"]
         let (service, port) = try card.serve(named: "sshd") { port in
-            let settings = [
-                "Port \(port)", "ListenAddress 127.0.0.1", "HostKey \(card.path("host"))", "PidFile none",
-                "AuthorizedKeysFile \(card.path(key))", "StrictModes no", "UsePAM no", "PasswordAuthentication no",
-                // Who looks if it is up connects often, and leaves without a word.
-                "KbdInteractiveAuthentication no", "MaxStartups 1000",
-            ]
+            let settings =
+                [
+                    "Port \(port)", "ListenAddress 127.0.0.1", "PidFile none",
+                    "AuthorizedKeysFile \(card.path(key))", "StrictModes no", "UsePAM no", "PasswordAuthentication no",
+                    // Who looks if it is up connects often, and leaves without a word.
+                    "KbdInteractiveAuthentication no", "MaxStartups 1000",
+                ] + shown
             let command = [
                 "/usr/sbin/sshd", "-D", "-e", "-f",
                 try card.folder.write("sshd_config", settings.joined(separator: "\n") + "\n"),
@@ -48,7 +54,7 @@ final class OpenSSHCard: Sendable {
             let prepare = "mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec \"$@\""
             return ["unshare", "--mount", "sh", "-c", prepare, "sh"] + command
         }
-        try card.folder.write("known", "[127.0.0.1]:\(port) " + card.text("host.pub"))
+        try card.folder.write("known", "[127.0.0.1]:\(port) " + card.text(hostKey?.file ?? "host.pub"))
         return Server(card: card, service: service, port: port)
     }
 

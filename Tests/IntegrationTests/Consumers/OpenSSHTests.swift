@@ -65,6 +65,51 @@ import VirtualCard
         try agent.sign(with: "9A.pub")
     }
 
+    @Test func agentForgetsTheKeysInTime() throws {
+        let ssh = try OpenSSHCard(.ecP256)
+        let agent = try ssh.startAgent()
+        try agent.add("-t", "2", "-s", agent.module)
+        try agent.sign(with: "9A.pub")
+        let listing = ["ssh-add", "-l"]
+        try eventually { try ssh.card.run(listing, agent.variables).status != 0 }
+        #expect(try ssh.card.fail(listing, agent.variables).contains("no identities"))
+        #expect(try ssh.card.fail(["ssh-add", "-T", ssh.card.path("9A.pub")], agent.variables).isEmpty == false)
+    }
+
+    @Test func agentAsksBeforeEachUseWhereItWasToldTo() throws {
+        let ssh = try OpenSSHCard(.ecP256)
+        let agent = try ssh.startAgent(ssh.asking)
+        try agent.add("-c", "-s", agent.module)
+        try ssh.card.folder.writeProgram("askpass", "echo \"$1\" >>'\(ssh.card.path("asked"))'; echo yes")
+        try agent.sign(with: "9A.pub")
+        #expect(ssh.questions.count { $0.hasPrefix("Allow use of key") } == 1)
+        try ssh.card.folder.writeProgram("askpass", "exit 1")
+        let refused = try ssh.card.fail(["ssh-add", "-T", ssh.card.path("9A.pub")], agent.variables)
+        #expect(refused.contains("agent refused operation"))
+    }
+
+    @Test func agentUsesAKeyForTheServerAloneThatItIsFor() throws {
+        let ssh = try OpenSSHCard(.ecP256)
+        let server = try ssh.startServer(admitting: "9A.pub")
+        let agent = try ssh.startAgent()
+        try agent.add("-H", ssh.card.path("known"), "-h", "[127.0.0.1]:\(server.port)", "-s", agent.module)
+        try server.signIn([], agent.variables)
+        try agent.add("-e", agent.module)
+        // Another server's key, under a name of its own.
+        try ssh.card.folder.write("others", "elsewhere " + ssh.card.text("9C.pub"))
+        try agent.add("-H", ssh.card.path("others"), "-h", "elsewhere", "-s", agent.module)
+        try server.refuse([], agent.variables)
+    }
+
+    @Test func aServerShowsACardsKeyThroughTheAgent() throws {
+        let ssh = try OpenSSHCard(.ecP256)
+        let agent = try ssh.startAgent()
+        try agent.add("-s", agent.module)
+        let server = try ssh.startServer(admitting: "9A.pub", hostKey: ("9A.pub", agent))
+        try server.signIn([], agent.variables)
+        #expect(try ssh.card.text("known").contains("ecdsa-sha2-nistp256"))
+    }
+
     /// The agent knows no second PIN: with a key that wants one each time it refuses, and goes on with the others.
     @Test func agentGoesOnAfterAKeyThatItCannotUse() throws {
         let ssh = try OpenSSHCard(.ecP256)

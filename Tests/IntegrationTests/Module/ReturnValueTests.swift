@@ -108,9 +108,7 @@ import VirtualCard
         case "heal": holder.link.faults.clear()
         case "remove":
             holder.link.remove()
-            for _ in 0..<1000 where (try? holder.run(["opensc-tool", "--reader", "0", "--atr"]))?.status == 0 {
-                usleep(10_000)
-            }
+            try? holder.waitForNoCard()
         default:
             holder.link.insert()
             try? holder.waitForCard()
