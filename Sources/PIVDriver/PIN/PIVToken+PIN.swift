@@ -17,7 +17,7 @@ extension PIVToken {
     ) throws(TokenError) {
         pins.sending(to: reference)
         let response = try send(PIVCommand.verify(reference), secret: block, &card)
-        try judge(response.status, block, of: reference, "presenting the PIN")
+        try judge(response.status, block, of: reference, "presenting the PIN", &card)
         pins.accepted(reference)
     }
 
@@ -33,7 +33,7 @@ extension PIVToken {
         let response = try send(
             PIVCommand.changeReferenceData(reference), secret: PINBlock.pair(oldBlock, newBlock), &card)
         let what = kind == .pin ? "changing the PIN" : "changing the unblocking key"
-        try judge(response.status, oldBlock, of: reference, what)
+        try judge(response.status, oldBlock, of: reference, what, &card)
         pins.replaced(reference)
     }
 
@@ -50,7 +50,7 @@ extension PIVToken {
         pins.sending(to: .unblocking)
         let response = try send(
             PIVCommand.resetRetryCounter(reference), secret: PINBlock.pair(keyBlock, newBlock), &card)
-        try judge(response.status, keyBlock, of: .unblocking, "unblocking the PIN")
+        try judge(response.status, keyBlock, of: .unblocking, "unblocking the PIN", &card)
         pins.accepted(.unblocking)
         pins.replaced(reference)
     }

@@ -70,24 +70,27 @@ extension PIVToken {
             throw TokenError(
                 .pinLastTry, "one try is left before the card blocks; nothing was sent (say so to spend it)",
                 triesLeft: 1)
-        case .left(let count) where isRejectedElsewhere(block, of: reference, triesLeft: count):
-            throw TokenError(
-                .pinKnownIncorrect, "the card refused this very value from another program; it was not sent again",
-                triesLeft: count)
+        case .left(let count):
+            guard try !isRejectedElsewhere(block, of: reference, triesLeft: count, &card) else {
+                throw TokenError(
+                    .pinKnownIncorrect, "the card refused this very value from another program; it was not sent again",
+                    triesLeft: count)
+            }
         default: break
         }
     }
 
     /// Takes the status word of a command that held a PIN.
     mutating func judge(
-        _ status: StatusWord, _ block: borrowing Secret, of reference: PINReference, _ what: String
+        _ status: StatusWord, _ block: borrowing Secret, of reference: PINReference, _ what: String,
+        _ card: inout CardTransaction
     ) throws(TokenError) {
         if status.isSuccess { return }
         switch status {
         case _ where status.isWrongPIN:
             pins.refused(
                 PINState.fingerprint(block, of: reference), of: reference, triesLeft: status.triesLeft)
-            rememberRejection(of: block, reference, triesLeft: status.triesLeft)
+            rememberRejection(of: block, reference, triesLeft: status.triesLeft, &card)
             throw TokenError.incorrect(status, what)
         case .authenticationMethodBlocked:
             pins.refused(nil, of: reference, triesLeft: 0)

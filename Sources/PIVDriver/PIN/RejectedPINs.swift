@@ -52,17 +52,26 @@ struct RejectedPINs {
 }
 
 extension PIVToken {
-    /// Whether another program of the user had the card refuse the value. Known only where it is known which card this is.
-    func isRejectedElsewhere(_ block: borrowing Secret, of reference: PINReference, triesLeft: Int) -> Bool {
-        guard let id = knowledge.identity, let known = rejectedPINs?.recall(id).flatMap(RejectedPINs.init(parsing:))
-        else {
-            return false
+    /// Whether another program of the user had the card refuse the value.
+    ///
+    /// Which card it is costs a command, and so is asked only where some card has refused the value.
+    mutating func isRejectedElsewhere(
+        _ block: borrowing Secret, of reference: PINReference, triesLeft: Int, _ card: inout CardTransaction
+    ) throws(TokenError) -> Bool {
+        guard let rejectedPINs else { return false }
+        for bytes in rejectedPINs.all() {
+            guard let known = RejectedPINs(parsing: bytes), known.contains(block, of: reference, triesLeft: triesLeft)
+            else { continue }
+            let ofCard = rejectedPINs.recall(try tokenID(&card)).flatMap(RejectedPINs.init(parsing:))
+            return ofCard?.contains(block, of: reference, triesLeft: triesLeft) ?? false
         }
-        return known.contains(block, of: reference, triesLeft: triesLeft)
+        return false
     }
 
-    func rememberRejection(of block: borrowing Secret, _ reference: PINReference, triesLeft: Int?) {
-        guard let rejectedPINs, let id = knowledge.identity, let triesLeft else { return }
+    mutating func rememberRejection(
+        of block: borrowing Secret, _ reference: PINReference, triesLeft: Int?, _ card: inout CardTransaction
+    ) {
+        guard let rejectedPINs, let triesLeft, let id = try? tokenID(&card) else { return }
         guard var known = rejectedPINs.recall(id).flatMap(RejectedPINs.init(parsing:)) ?? RejectedPINs() else { return }
         known.insert(block, of: reference, triesLeft: triesLeft)
         rejectedPINs.remember(known.encoded, for: id)

@@ -46,3 +46,48 @@ private func block(_ text: String) -> Secret {
         #expect(!rejected.has("100000", .application, 2))
     }
 }
+
+/// Programs that come one after the other, none of which asks which card it is.
+@Suite struct RejectedPINMemoryTests {
+    private let desk: Desk
+    private let memory = VolatileMemory()
+
+    init() throws {
+        desk = try Desk()
+    }
+
+    private var program: Desk { desk.anotherProgram(rejectedPINs: memory) }
+
+    @Test func whatOneProgramHadRefusedTheNextDoesNotSend() throws {
+        #expect(throws: TokenError(.pinIncorrect, "")) { try program.verify("111111") }
+        #expect(memory.all().count == 1)
+        let sent = desk.pinsSent
+        #expect(throws: TokenError(.pinKnownIncorrect, "")) { try program.verify("111111") }
+        #expect(throws: TokenError(.pinKnownIncorrect, "")) {
+            _ = try program.perform("9A", .sign(.ecdsa, [1]), pin: "111111")
+        }
+        #expect(throws: TokenError(.pinKnownIncorrect, "")) { try program.change(from: "111111", to: "222222") }
+        #expect(desk.pinsSent == sent)
+        #expect(try program.status().triesLeft == 2)
+        try program.verify()
+    }
+
+    @Test func theRightPINCostsNoCommandMoreForIt() throws {
+        desk.forgetCommands()
+        try program.verify()
+        let cost = desk.commands
+        #expect(throws: TokenError(.pinIncorrect, "")) { try program.verify("111111") }
+        desk.forgetCommands()
+        try program.verify()
+        #expect(desk.commands == cost)
+    }
+
+    @Test func whatAnotherCardRefusedMayBeRightHere() throws {
+        let other = try Desk(IssuedCard())
+        #expect(throws: TokenError(.pinIncorrect, "")) {
+            try other.anotherProgram(rejectedPINs: memory).verify("654321")
+        }
+        try desk.change(from: "123456", to: "654321")
+        try program.verify("654321")
+    }
+}

@@ -23,14 +23,20 @@ struct Desk {
     }
 
     /// A second program at the same reader.
-    func anotherProgram() -> Desk { Desk(card: card, reader: reader, memory: nil) }
+    ///
+    /// - Parameter rejectedPINs: where it remembers what the card refused.
+    func anotherProgram(rejectedPINs: (any TokenMemory)? = nil) -> Desk {
+        Desk(card: card, reader: reader, memory: nil, rejectedPINs: rejectedPINs)
+    }
 
     private init(
-        card: VirtualCard, reader: VirtualReader, memory: (any TokenMemory)?, certificates: (any TokenMemory)? = nil
+        card: VirtualCard, reader: VirtualReader, memory: (any TokenMemory)?, certificates: (any TokenMemory)? = nil,
+        rejectedPINs: (any TokenMemory)? = nil
     ) {
         self.card = card
         self.reader = reader
-        slot = TokenSlot(reader: reader, drivers: [PIVDriver(memory: memory, certificates: certificates)], trace: trace)
+        let driver = PIVDriver(memory: memory, certificates: certificates, rejectedPINs: rejectedPINs)
+        slot = TokenSlot(reader: reader, drivers: [driver], trace: trace)
     }
 
     // MARK: - What a program does
