@@ -31,7 +31,7 @@ extension CardObjects {
     /// Makes an object of a card's data object. Its value is read when it is asked for.
     func object(_ data: TokenDataObject) -> CryptokiObject {
         let common = ObjectAttributes.storage(
-            CKO_DATA, label: data.label, uniqueID: "\(identity)/\(data.id)/\(CKO_DATA)", isPrivate: data.needsPIN,
+            CKO_DATA, label: data.label, uniqueID: "\(data.id)/\(CKO_DATA)", isPrivate: data.needsPIN,
             isModifiable: false)
         // PKCS #11 §4.5; OpenSC's module names the application so as well.
         let attributes: ObjectAttributes.Attributes = [

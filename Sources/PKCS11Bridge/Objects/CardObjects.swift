@@ -59,7 +59,7 @@ struct CardObjects: Sendable {
         sensitive: Set<CK_ATTRIBUTE_TYPE> = [], publicKey: PublicKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms()
     ) -> CryptokiObject {
         let common = ObjectAttributes.storage(
-            objectClass, label: object.label, uniqueID: "\(identity)/\(object.id)/\(objectClass)", isPrivate: isPrivate,
+            objectClass, label: object.label, uniqueID: "\(object.id)/\(objectClass)", isPrivate: isPrivate,
             isModifiable: false)
         let content = publicKey?.keyHash ?? (object.certificate.flatMap { try? Digest.hash($0, using: .sha1) }) ?? []
         return CryptokiObject(
