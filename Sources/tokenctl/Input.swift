@@ -52,28 +52,55 @@ struct Input {
     }
 }
 
-/// Where a result goes: a file that is replaced as a whole, or standard output.
+/// Where a result goes: a file that is replaced as a whole, or whatever else a path leads to, or standard output.
 struct Output {
     let path: String?
 
+    /// - Parameter mode: of a file that is made. One that is there keeps what it has less.
     func write(_ bytes: borrowing Secret, mode: mode_t = 0o644) throws {
         guard let path, path != "-" else { return try StandardOutput.write(bytes) }
-        let temporary = "\(path).\(getpid())"
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        guard descriptor >= 0 else {
-            throw CommandError("cannot write '\(path)'", unsafe String(cString: strerror(errno)))
-        }
-        defer { close(descriptor) }
         do throws(WriteError) {
-            try Descriptor.write(bytes.bytes, to: descriptor)
-            guard fsync(descriptor) == 0, unsafe rename(temporary, path) == 0 else { throw WriteError(errno) }
+            var status = stat()
+            guard unsafe stat(path, &status) == 0 else { return try Output.replace(path, mode, bytes) }
+            guard status.st_mode & S_IFMT == S_IFREG else { return try Output.fill(path, bytes) }
+            guard status.st_mode & 0o200 != 0 else { throw WriteError(EACCES) }
+            try Output.replace(Output.resolved(path), mode & status.st_mode, bytes)
         } catch {
-            _ = unsafe unlink(temporary)
             throw CommandError("cannot write '\(path)'", error.reason)
         }
     }
 
     func write(_ bytes: [UInt8], mode: mode_t = 0o644) throws {
         try write(Secret(copying: bytes.span), mode: mode)
+    }
+
+    /// Makes a file appear with all its content.
+    private static func replace(_ path: String, _ mode: mode_t, _ bytes: borrowing Secret) throws(WriteError) {
+        let temporary = "\(path).\(getpid())"
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw WriteError(errno) }
+        defer { close(descriptor) }
+        do throws(WriteError) {
+            try Descriptor.write(bytes.bytes, to: descriptor)
+            guard fsync(descriptor) == 0, unsafe rename(temporary, path) == 0 else { throw WriteError(errno) }
+        } catch {
+            _ = unsafe unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Writes to a device, a pipe or a terminal, which stays what it is.
+    private static func fill(_ path: String, _ bytes: borrowing Secret) throws(WriteError) {
+        let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw WriteError(errno) }
+        defer { close(descriptor) }
+        try Descriptor.write(bytes.bytes, to: descriptor)
+    }
+
+    /// The file that links lead to.
+    private static func resolved(_ path: String) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
     }
 }
