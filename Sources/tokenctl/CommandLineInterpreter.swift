@@ -29,8 +29,8 @@ struct CommandLineInterpreter {
         while true {
             if isatty(STDIN_FILENO) == 1 { StandardError.write(prompt) }
             guard let line = StandardInput.line() else { return status }
-            guard let line = String(validating: line, as: UTF8.self) else {
-                printError("the line is not text in UTF-8")
+            guard line.isWhole, let line = String(validating: line.bytes, as: UTF8.self) else {
+                printError(line.isWhole ? "the line is not text in UTF-8" : "the line is too long")
                 status = 1
                 continue
             }
@@ -40,7 +40,7 @@ struct CommandLineInterpreter {
                 continue
             }
             if ["quit", "exit"].contains(words.first) { return status }
-            if !words.isEmpty { status = execute(words) }
+            if !words.isEmpty { status = StandardInput.$hasCommands.withValue(true) { execute(words) } }
         }
     }
 

@@ -100,6 +100,7 @@ extension LocalKeychain {
             guard opened.key != nil else { throw OpenKeychain.locked }
             try KeychainError.mapping { () throws(SQLiteError) in try settings.write(to: opened.database) }
             opened.lifetime.change(settings, at: opened.uptime())
+            opened.keepSharedKey()
         }
         touch()
         startTimer()

@@ -43,7 +43,7 @@ extension OpenKeychain {
         guard key != nil else { return }
         let now = uptime()
         let isRenewalDue = lifetime.isRenewalDue(at: now)
-        if isRenewalDue { _ = try? KernelKeyring.keep(sharedKeyName, seconds: lifetime.secondsInSession(at: now)) }
+        if isRenewalDue { keepSharedKey() }
         if isRenewalDue || !lifetime.isShared { lifetime.use(at: now) }
     }
 
@@ -66,6 +66,12 @@ extension OpenKeychain {
         case .none: throw Self.locked
         }
         lifetime = shared
+    }
+
+    /// Has the session keep the key, if it has it, for as long as the lifetime says now.
+    func keepSharedKey() {
+        guard lifetime.isShared else { return }
+        _ = try? KernelKeyring.keep(sharedKeyName, seconds: lifetime.secondsInSession(at: uptime()))
     }
 
     /// Takes over the key from the session's keyring, if there is one, it fits, and its time is not over.

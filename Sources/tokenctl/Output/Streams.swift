@@ -6,19 +6,39 @@ internal import TokenKit
 enum StandardInput {
     private static let maximumLineLength = 4096
 
+    /// Whether what follows a line is the next command.
+    @TaskLocal static var hasCommands = false
+
     /// The next line, without its end.
+    ///
+    /// - Throws: where it is not all that there is: a part of a password is another password.
     static func secretLine() throws -> Secret {
-        Secret(capacity: maximumLineLength) { output in
-            while output.freeCapacity > 0, let byte = nextByte() { output.append(byte) }
+        var isWhole = false
+        let secret = Secret(capacity: maximumLineLength) { output in
+            while let byte = nextByte() {
+                guard output.freeCapacity > 0 else { return }
+                output.append(byte)
+            }
+            isWhole = true
         }
+        guard isWhole else {
+            throw CommandError("the password is too long", "it has more than \(maximumLineLength) bytes")
+        }
+        var isAtEnd = false
+        guard !hasCommands, nextByte(isAtEnd: &isAtEnd) != nil || !isAtEnd else { return secret }
+        throw CommandError(
+            "the password has more than one line", "standard input goes on after the first",
+            advice: "give it in hexadecimal digits with -X")
     }
 
-    /// The next line, without its end; nil after the last one.
-    static func line() -> [UInt8]? {
-        var bytes: [UInt8] = []
+    /// The next line, without its end; nil after the last one. Of one that is too long all but the beginning is left out.
+    static func line() -> (bytes: [UInt8], isWhole: Bool)? {
+        var (bytes, isWhole) = ([UInt8](), true)
         var isAtEnd = false
-        while bytes.count < maximumLineLength, let byte = nextByte(isAtEnd: &isAtEnd) { bytes.append(byte) }
-        return isAtEnd && bytes.isEmpty ? nil : bytes
+        while let byte = nextByte(isAtEnd: &isAtEnd) {
+            if bytes.count < maximumLineLength { bytes.append(byte) } else { isWhole = false }
+        }
+        return isAtEnd && bytes.isEmpty ? nil : (bytes, isWhole)
     }
 
     private static func nextByte() -> UInt8? {
