@@ -25,10 +25,16 @@ extension KeychainSession {
     public func key(of item: Item) throws(KeychainError) -> any KeychainKey {
         let selector = KeySelector.reference(item.reference)
         if let key = try searchList.keys(selector).found.first { return key }
-        for token in item.isOnToken ? try absentTokens() : [] {
+        if item.isOnToken, let key = try absentKey(selector) { return key }
+        throw KeychainError(.itemNotFound, "the key is no longer where it was found")
+    }
+
+    /// A private key of a card that is known and in no reader; what uses it says which card to insert.
+    public func absentKey(_ selector: KeySelector) throws(KeychainError) -> (any KeychainKey)? {
+        for token in try absentTokens() {
             if let key = try token.keys(selector).first { return key }
         }
-        throw KeychainError(.itemNotFound, "the key is no longer where it was found")
+        return nil
     }
 
     private func absentTokens() throws(KeychainError) -> [AbsentTokenKeychain] {

@@ -21,11 +21,11 @@ struct KeyOptions: ParsableArguments {
         if let uri = try PKCS11URI(argument: key) { return try session.key(namedBy: uri) }
         let selector = try selector(in: session)
         let keys = session.reporting(try session.searchList.keys(selector))
-        guard let key = keys.first else {
+        guard let key = try keys.first ?? session.session().absentKey(selector) else {
             throw KeychainError(
                 .itemNotFound, "there is no private key '\(key)'", remedy: "tokenctl find-identity lists what there is")
         }
-        guard keys.count == 1 || keys.allSatisfy({ $0.publicKey == key.publicKey }) else {
+        guard keys.count < 2 || keys.allSatisfy({ $0.publicKey == key.publicKey }) else {
             let places = keys.map { "\($0.name) in '\($0.keychainName)'" }.joined(separator: ", ")
             throw CommandError("'\(self.key)' is more than one key", places, advice: "choose a card with --reader")
         }

@@ -6,7 +6,8 @@ internal import TokenKit
 extension PresentKeychains {
     /// The same with the cards and files alone that one of the URIs names or that `isNamed` does otherwise.
     ///
-    /// - Throws: `errSecItemNotFound` for a URI that names none of them.
+    /// - Throws: `errSecItemNotFound` for a URI that names none of them, `errSecInteractionRequired` for a card that is known and
+    ///   not in.
     func limited(
         to uris: [PKCS11URI], orCards isNamed: (TokenIdentity) -> Bool = { _ in false }
     ) throws(KeychainError) -> Session {
@@ -28,6 +29,13 @@ extension PresentKeychains {
         guard let uri = uris.first(where: unmatched.contains) else { return session }
         // It may be one of those that cannot be read.
         _ = session.reporting(SearchList.Result<Item>())
+        // Without readers to look into nobody can tell that it is out.
+        let known = tokens.isEmpty ? [] : process.knownTokens()
+        if let absent = known.first(where: { uri.matches(PKCS11URI.Place($0.identity, in: "")) }) {
+            throw KeychainError(
+                .interactionRequired, "'\(absent.identity.label)' is in no reader",
+                remedy: "insert card \(absent.identity.serialNumber ?? absent.identity.id.instance)")
+        }
         throw KeychainError(
             .itemNotFound, "no token matches '\(uri.tokenPart)'",
             remedy: "'tokenctl list-keychains --uri' lists those there are")
