@@ -37,11 +37,26 @@ public struct CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     public var description: String {
-        guard let reason else { return "\(operation): \(code)" }
-        return "\(operation): \(code) (\(reason))"
+        guard let reason else { return "\(operation): \(code.words)" }
+        return "\(operation): \(code.words) (\(reason))"
     }
 
     public static func == (left: CryptoError, right: CryptoError) -> Bool {
         left.code == right.code
+    }
+}
+
+extension CryptoError.Code {
+    fileprivate var words: String {
+        switch self {
+        case .malformed, .unsupported: "\(self)"
+        case .invalidLength: "invalid length"
+        case .invalidKey: "invalid key"
+        case .passwordRequired: "a password is needed"
+        case .wrongPassword: "the password is wrong"
+        case .authenticationFailed: "authentication failed"
+        case .decryptionFailed: "decryption failed"
+        case .library: "refused by OpenSSL"
+        }
     }
 }

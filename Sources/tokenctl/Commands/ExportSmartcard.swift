@@ -43,6 +43,14 @@ struct ExportSmartcard: ParsableCommand {
 
     func run() throws {
         let session = try Session(cards, keychains: uris.isEmpty ? [] : [token].compactMap { $0 }, locals: false)
+        if let token, try uris.isEmpty {
+            let ids = session.eachToken { _, identity in identity.id.description }.found
+            guard ids.contains(token) else {
+                throw KeychainError(
+                    .itemNotFound, "there is no card '\(token)'",
+                    remedy: "'tokenctl list-smartcards' lists those there are")
+            }
+        }
         guard let folder else { return try show(session) }
         try write(session, to: folder)
     }

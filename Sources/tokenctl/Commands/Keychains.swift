@@ -78,7 +78,10 @@ struct UnlockKeychain: ParsableCommand {
 
     func run() throws {
         switch try NamedKeychain(keychain, cards) {
-        case .card(let card): try card.verifyPIN(authentication: authentication.context(for: keychain, cards.reader))
+        case .card(let card):
+            let context = try authentication.context(for: keychain, cards.reader)
+            if let password { context.setCredential(SecretArgument.secret(password), .pin) }
+            try card.verifyPIN(authentication: context)
         case .local(let opened):
             try unlock(opened)
             try opened.shareKeyWithSession(seconds: timeout)

@@ -166,7 +166,7 @@ private enum DefaultContextExercise {
 
     @Test func descriptionsNameOperationCodeAndReason() {
         #expect(CryptoError(.malformed, "key").description == "key: malformed")
-        #expect(CryptoError(.library, "key", reason: "bad thing").description == "key: library (bad thing)")
+        #expect(CryptoError(.library, "key", reason: "bad thing").description == "key: refused by OpenSSL (bad thing)")
     }
 
     @Test func opensslsWordsComeAlong() {
