@@ -1,9 +1,11 @@
 import CCryptoki
+import Foundation
 import KeychainHost
 import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
+import VirtualCard
 
 @testable import PKCS11Bridge
 
@@ -30,6 +32,16 @@ import TokenKit
         try keychain.add(.privateKey(key, [.label: .string(name)]))
         try keychain.add(.certificate(certificate))
         return key
+    }
+
+    @Test func settingsThatCannotBeReadKeepNoCardFromBeingUsed() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain(.p256, .yubiKey54)))
+        _ = try module.keychain()
+        #expect(module.slots.count == 2)
+        let settings = module.process.preferences.directories.configuration + "/keychains.conf"
+        try Data([0x6B, 0x3D, 0xFF, 0x0A]).write(to: URL(filePath: settings))
+        #expect(module.slots.count == 1)
+        _ = try module.session(loggedIn: true)
     }
 
     @Test func theTokenIsTheKeychain() throws {

@@ -28,7 +28,7 @@ package final class Cryptoki: Sendable {
         _ process: ProcessKeychains, filter: TokenFilter = TokenFilter(), behaviour: Behaviour = Behaviour(),
         log: Log = Log()
     ) {
-        slots = SlotTable(process, filter, behaviour)
+        slots = SlotTable(process, filter, behaviour, log)
         events = SlotEvents(slots)
         self.log = log
     }

@@ -11,6 +11,7 @@ final class SlotTable: Sendable {
     private let process: ProcessKeychains
     private let filter: TokenFilter
     private let behaviour: Behaviour
+    private let log: Log
     private let state = Mutex(State())
 
     private struct State {
@@ -20,10 +21,11 @@ final class SlotTable: Sendable {
         var isRead = false
     }
 
-    init(_ process: ProcessKeychains, _ filter: TokenFilter, _ behaviour: Behaviour) {
+    init(_ process: ProcessKeychains, _ filter: TokenFilter, _ behaviour: Behaviour, _ log: Log) {
         self.process = process
         self.filter = filter
         self.behaviour = behaviour
+        self.log = log
     }
 
     /// The slots that are there.
@@ -55,7 +57,7 @@ final class SlotTable: Sendable {
     }
 
     private func refresh() {
-        let found = try? process.present()
+        let found = present()
         let tokens = filter.wantsCards ? found?.tokens.map(\.slot) ?? [] : []
         let keychains = (found?.locals ?? []).filter { filter.wants(keychain: $0.name) }
         state.withLock { state in
@@ -71,6 +73,18 @@ final class SlotTable: Sendable {
                 if state.slots[id] == nil { state.slots[id] = KeychainSlot(id, keychain, behaviour) }
             }
             (state.present, state.isRead) = (present, true)
+        }
+    }
+
+    /// What there is. Settings that cannot be read keep no card from being used.
+    private func present() -> PresentKeychains? {
+        do throws(KeychainError) {
+            let present = try process.present()
+            for failure in present.failures { log.write("\(failure.keychain): \(failure.error)") }
+            return present
+        } catch {
+            log.write("no keychain is shown: \(error)")
+            return try? process.present(locals: false)
         }
     }
 
