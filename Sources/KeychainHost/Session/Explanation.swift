@@ -82,13 +82,20 @@ extension KeychainSession {
             let needsSecret = request.returns.contains(.data) && items.contains(where: \.hasSecret)
             return Explanation.Visit(
                 keychain: member.name, outcome: .searched(matches: items.count),
-                question: needsSecret && member.isLocked ? "password for '\(member.name)'" : nil,
+                question: needsSecret && needsPassword(member) ? "password for '\(member.name)'" : nil,
                 plan: queries.flatMap { member.plan(for: $0) })
         } catch {
             return Explanation.Visit(
                 keychain: member.name, outcome: .failed(reason: error.reason), question: nil, plan: [])
         }
     }
+}
+
+/// Whether somebody would be asked: not where the login session has the key.
+private func needsPassword(_ keychain: any Keychain) -> Bool {
+    guard keychain.isLocked else { return false }
+    let isUnlocked = try? (keychain as? LocalKeychain)?.unlockFromSession()
+    return isUnlocked != true
 }
 
 extension Item {
