@@ -1,5 +1,6 @@
 internal import KeychainHost
 internal import PKCS11Driver
+internal import Synchronization
 internal import TokenKit
 
 /// The PKCS #11 modules of others that a run of the command uses.
@@ -8,6 +9,9 @@ enum Modules {
     static let choice = ModuleChoice(
         program: "tokenctl", configuration: Directories.own.userConfiguration,
         text: Directories.environmentVariable(ModuleChoice.variable))
+
+    /// Those that the options of the command name, for URIs that name modules as well.
+    static let named = Mutex<[ConfiguredModule]>([])
 
     /// Those that the options name, else those of the choice. p11-kit's configuration is read when tokens are searched for.
     ///
@@ -18,6 +22,7 @@ enum Modules {
         do throws(ModuleChoice.Unknown) {
             let given =
                 try !names.isEmpty ? choice.modules(named: names) : choice.isMade ? choice.modules() : nil
+            if !names.isEmpty { named.withLock { $0 = given ?? [] } }
             return {
                 (given ?? choice.p11Kit.modules().modules).map {
                     PKCS11Module($0, worker: .tokenctl(at: "/proc/self/exe"))

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
+internal import Synchronization
 internal import TokenKit
 
 extension PKCS11URI {
@@ -51,7 +52,9 @@ extension PKCS11URI {
 
     /// Whether it is one of the modules of others that are searched.
     private static func isInUse(_ text: String, _ part: KeyPath<ConfiguredModule, String>) -> Bool {
-        ((try? Modules.choice.modules()) ?? []).contains { $0[keyPath: part] == text }
+        (Modules.named.withLock(\.self) + ((try? Modules.choice.modules()) ?? [])).contains {
+            $0[keyPath: part] == text
+        }
     }
 
     private static func foreign(_ module: String) -> CommandError {
