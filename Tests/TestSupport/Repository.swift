@@ -8,7 +8,7 @@ public enum Repository {
 
     /// The text of a file.
     public static func text(_ path: String) throws -> String {
-        guard let file = unsafe fopen(root + "/" + path, "r") else { throw Missing(path: path) }
+        guard let file = unsafe fopen(root + "/" + path, "re") else { throw Missing(path: path) }
         defer { unsafe fclose(file) }
         var bytes: [UInt8] = []
         while case let byte = unsafe getc(file), byte != EOF { bytes.append(UInt8(truncatingIfNeeded: byte)) }
@@ -17,7 +17,7 @@ public enum Repository {
 
     /// Replaces the text of a file.
     public static func write(_ text: String, to path: String) throws {
-        guard let file = unsafe fopen(root + "/" + path, "w") else { throw Missing(path: path) }
+        guard let file = unsafe fopen(root + "/" + path, "we") else { throw Missing(path: path) }
         defer { unsafe fclose(file) }
         guard unsafe fputs(text, file) >= 0 else { throw Missing(path: path) }
     }

@@ -30,6 +30,7 @@ final class VPCDReader: @unchecked Sendable {
     func waitForCard() -> Bool {
         guard !Socket.readable([listener], timeout: .seconds(10)).isEmpty else { return false }
         connection = accept(listener, nil, nil)
+        _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
         return connection >= 0
     }
 
@@ -72,7 +73,7 @@ final class VPCDReader: @unchecked Sendable {
     }
 
     private static func bind() throws -> (descriptor: Int32, port: UInt16) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
