@@ -51,11 +51,7 @@ package final class Cryptoki: Sendable {
             throw CryptokiError(CKR_SESSION_HANDLE_INVALID, "session \(handle)")
         }
         guard meetingCard else { return session }
-        let generation: Int
-        do throws(CryptokiError) { generation = try session.slot.generation() } catch {
-            guard error.code == CKR_TOKEN_NOT_PRESENT else { throw error }
-            throw CryptokiError(CKR_DEVICE_REMOVED, error.reason)
-        }
+        let generation = try CryptokiError.removed { () throws(CryptokiError) in try session.slot.generation() }
         guard generation == session.generation else {
             close([session])
             throw CryptokiError(CKR_SESSION_HANDLE_INVALID, "another card has come")

@@ -93,6 +93,16 @@ extension CryptokiError {
         }
     }
 
+    /// Runs `body` for a session whose token was there before: one that is not there now was taken out.
+    static func removed<Result: ~Copyable>(
+        _ body: () throws(CryptokiError) -> Result
+    ) throws(CryptokiError) -> Result {
+        do throws(CryptokiError) { return try body() } catch {
+            guard error.code == CKR_TOKEN_NOT_PRESENT else { throw error }
+            throw CryptokiError(CKR_DEVICE_REMOVED, error.reason)
+        }
+    }
+
     /// Runs `body`, and tells a token's failure in the standard's words.
     static func mapping<Result: ~Copyable>(
         _ body: () throws(TokenError) -> Result

@@ -30,19 +30,11 @@ final class Session: Sendable {
         self.isWritable = isWritable
     }
 
-    /// Uses a private key of the session's own card: of another one that has come it would be another key.
-    ///
-    /// - Throws: `CKR_DEVICE_REMOVED` where that card is out.
+    /// Uses a private key of the session's token.
     func perform(
         _ action: TokenOperation.Action, with key: ObjectName, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
-        let present: Int
-        do throws(CryptokiError) { present = try slot.generation() } catch {
-            guard error.code == CKR_TOKEN_NOT_PRESENT else { throw error }
-            throw CryptokiError(CKR_DEVICE_REMOVED, error.reason)
-        }
-        guard present == generation else { throw CryptokiError(CKR_DEVICE_REMOVED, "another card has come") }
-        return try slot.perform(action, with: key, pin: pin)
+        try slot.perform(action, with: key, of: generation, pin: pin)
     }
 
     /// PKCS #11 §5.6, `CK_STATE`.

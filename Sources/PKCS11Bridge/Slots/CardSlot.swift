@@ -106,6 +106,15 @@ final class CardSlot: Slot {
         return card
     }
 
+    /// The card that a session is with.
+    ///
+    /// - Throws: `CKR_DEVICE_REMOVED` where it is out, or another has come.
+    private func card(of generation: Int, _ state: inout State) throws(CryptokiError) -> Card {
+        let card = try CryptokiError.removed { () throws(CryptokiError) in try present(&state) }
+        guard state.generation == generation else { throw CryptokiError(CKR_DEVICE_REMOVED, "another card has come") }
+        return card
+    }
+
     func identity(_ state: inout State) throws(CryptokiError) -> TokenIdentity {
         if let identity = try present(&state).identity { return identity }
         let identity = try reading(&state) { (token, card) throws(TokenError) in try token.identity(&card) }
@@ -298,37 +307,64 @@ final class CardSlot: Slot {
     // MARK: Keys
 
     func perform(
-        _ action: TokenOperation.Action, with key: ObjectName, pin: borrowing Secret?
+        _ action: TokenOperation.Action, with key: ObjectName, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
         guard case .card(_, let object, _) = key else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
         let operation = TokenOperation(key: object, action: action)
-        if behaviour.asksItself { return try performAsking(operation) }
         var once: Secret? =
             switch pin {
             case .some(let pin): pin.clone()
             case .none: nil
             }
+        if behaviour.asksItself {
+            try state.withLock { state throws(CryptokiError) in _ = try card(of: generation, &state) }
+            return try performAsking(operation)
+        }
         return try state.withLock { state throws(CryptokiError) in
-            let insertion = try present(&state).insertion
-            let secret: Secret
-            if let given = once.take() {
-                secret = given
-            } else {
-                do throws(TokenError) {
-                    return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                        try token.perform(operation, &card)
-                    }
-                } catch {
-                    guard error.code == .pinRequired else { throw CryptokiError(error) }
-                }
-                secret = try remembered(for: operation, insertion, &state)
+            if let pin = once.take() {
+                let insertion = try card(of: generation, &state).insertion
+                return try perform(operation, presenting: pin, at: insertion, &state)
             }
-            let pin = PIN(secret)
-            state.card?.pinStatus = nil
-            return try CryptokiError.mapping { () throws(TokenError) in
-                try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                    try token.perform(operation, presenting: pin, lastTry: .keep, &card)
+            if let result = try performAtOnce(operation, of: generation, &state) { return result }
+            let insertion = try card(of: generation, &state).insertion
+            return try perform(
+                operation, presenting: remembered(for: operation, insertion, &state), at: insertion, &state)
+        }
+    }
+
+    /// Nil where the key wants the PIN first.
+    private func performAtOnce(
+        _ operation: TokenOperation, of generation: Int, _ state: inout State
+    ) throws(CryptokiError) -> Secret? {
+        // Whether the card is still in, the transaction tells: to ask beforehand would be a call of the service more for
+        // each signature.
+        var known = state.generation == generation ? state.card?.insertion : nil
+        while true {
+            let insertion = if let known { known } else { try card(of: generation, &state).insertion }
+            do throws(TokenError) {
+                return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                    try token.perform(operation, &card)
                 }
+            } catch {
+                if error.code == .pinRequired { return nil }
+                let isGone: [TokenError.Code] = [
+                    .card(.removed), .card(.noCard), .card(.noReader), .card(.serviceUnavailable),
+                ]
+                guard known != nil, isGone.contains(error.code) else { throw CryptokiError(error) }
+                known = nil
+            }
+        }
+    }
+
+    private func perform(
+        _ operation: TokenOperation, presenting secret: consuming Secret, at insertion: TokenSlot.Insertion,
+        _ state: inout State
+    ) throws(CryptokiError) -> Secret {
+        let pin = PIN(secret)
+        state.card?.pinStatus = nil
+        return try CryptokiError.mapping { () throws(TokenError) in
+            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                try token.perform(operation, presenting: pin, lastTry: .keep, &card)
             }
         }
     }

@@ -131,8 +131,9 @@ final class KeychainSlot: Slot {
     // MARK: Keys
 
     func perform(
-        _ action: TokenOperation.Action, with key: ObjectName, pin: borrowing Secret?
+        _ action: TokenOperation.Action, with key: ObjectName, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
+        try CryptokiError.removed { () throws(CryptokiError) in try requireToken() }
         guard case .item(_, let reference) = key else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
         let context = AuthenticationContext(prompter: behaviour.asksItself ? behaviour.prompter : NoPrompter())
         return try CryptokiError.mapping { () throws(KeychainError) in

@@ -70,11 +70,14 @@ protocol Slot: AnyObject, Sendable {
 
     // MARK: Keys
 
-    /// Uses a private key of the token.
+    /// Uses a private key of a session's own token: of another one that has come it would be another key.
     ///
-    /// - Parameter pin: what was given for this one use.
+    /// - Parameters:
+    ///   - generation: which token it is.
+    ///   - pin: what was given for this one use.
+    /// - Throws: `CKR_DEVICE_REMOVED` where that token is out.
     func perform(
-        _ action: TokenOperation.Action, with key: ObjectName, pin: borrowing Secret?
+        _ action: TokenOperation.Action, with key: ObjectName, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret
 
     // MARK: Writing
