@@ -124,6 +124,116 @@ import VirtualCard
         try cryptoki.verify(session, [1, 2, 3], signature: signature)
     }
 
+    // MARK: Ids
+
+    private func generate(
+        _ session: CK_SESSION_HANDLE, _ privateID: [UInt8]?, publicID: [UInt8]? = nil
+    ) throws -> (publicKey: CK_OBJECT_HANDLE, privateKey: CK_OBJECT_HANDLE) {
+        let template = { (id: [UInt8]?) in id.map { [(type: CKA_ID, value: $0)] } ?? [] }
+        return try cryptoki.generateKeyPair(
+            session, MechanismRequest(CKM_EC_KEY_PAIR_GEN),
+            Template([(CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? [])] + template(publicID)),
+            Template(template(privateID)))
+    }
+
+    private func hash(_ session: CK_SESSION_HANDLE, _ key: CK_OBJECT_HANDLE) throws -> [UInt8] {
+        try PublicKey(spki: module.value(session, key, CKA_PUBLIC_KEY_INFO)).keyHash
+    }
+
+    @Test(arguments: [([1], nil), (nil, [1]), ([1], [1])] as [([UInt8]?, [UInt8]?)])
+    func anIdGivenToEitherHalfIsThatOfBothAndOfTheirCertificate(ids: ([UInt8]?, [UInt8]?)) throws {
+        let session = try session()
+        let pair = try generate(session, ids.0, publicID: ids.1)
+        let key = try PublicKey(spki: module.value(session, pair.publicKey, CKA_PUBLIC_KEY_INFO))
+        try keychain.add(
+            .certificate(
+                CertificateBuilder(
+                    commonName: "anna", publicKey: key, notBefore: 1_600_000_000, notAfter: 1_900_000_000
+                ).selfSigned(by: PrivateKey.generate(.ecP256))))
+        // By their hash they are found as well: that was in URIs before they had an id of their own.
+        for id in [[1], key.keyHash] {
+            let found = try module.find(session, (CKA_ID, id))
+            #expect(try found.map { try module.value(session, $0, CKA_ID) } == [[1], [1], [1]])
+        }
+        _ = try module.sign(session, MechanismRequest(CKM_ECDSA_SHA256), module.key(session, [1]), [1, 2, 3])
+    }
+
+    @Test func halvesWithDifferentIdsAreNotGenerated() throws {
+        let session = try session()
+        #expect(returned { _ = try generate(session, [1], publicID: [2]) } == CKR_TEMPLATE_INCONSISTENT)
+        #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY))).isEmpty)
+    }
+
+    @Test func anIdThatTwoKeysHaveTellsNeitherFromTheOther() throws {
+        let session = try session()
+        let pairs = try [generate(session, [1]), generate(session, [1])]
+        #expect(try module.find(session, (CKA_ID, [1])).isEmpty)
+        for pair in pairs {
+            let hash = try hash(session, pair.privateKey)
+            let found = try module.find(session, (CKA_ID, hash))
+            #expect(try found.map { try module.value(session, $0, CKA_ID) } == [hash, hash])
+        }
+    }
+
+    @Test func aKeyIsBroughtWithItsId() throws {
+        let session = try session()
+        let key = try PrivateKey.generate(.ecP256)
+        let external = try key.externalRepresentation().copy
+        _ = try cryptoki.createObject(
+            session,
+            Template([
+                (CKA_TOKEN, [1]), (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY)), (CKA_KEY_TYPE, Encoded.ulong(CKK_EC)),
+                (CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? []), (CKA_VALUE, Array(external.suffix(32))),
+                (CKA_ID, [0x41, 0x42]),
+            ]))
+        #expect(try hash(session, module.key(session, [0x41, 0x42])) == key.publicKey.keyHash)
+        #expect(try keychain.items(matching: Query(.key, [.applicationTag: "AB"])).items.count == 1)
+    }
+
+    /// As `keytool` does, which names the objects of an entry after they are made.
+    @Test(arguments: [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY])
+    func anIdIsChangedWithWhateverBelongsToTheKey(objectClass: CK_OBJECT_CLASS) throws {
+        let key = try addIdentity("anna")
+        let other = try addIdentity("bert")
+        let session = try session()
+        let object = try module.key(session, key.publicKey.keyHash, objectClass)
+        let template = Template([(CKA_ID, [7]), (CKA_LABEL, Array("new".utf8))])
+        try cryptoki.setAttributes(session, object, to: template)
+        #expect(try module.value(session, object, CKA_ID) == [7])
+        #expect(try module.value(session, object, CKA_LABEL) == Array("new".utf8))
+        #expect(try module.find(session, (CKA_ID, [7])).count == 3)
+        #expect(try module.find(session, (CKA_ID, other.publicKey.keyHash)).count == 3)
+        try cryptoki.setAttributes(session, object, to: Template([(CKA_ID, key.publicKey.keyHash)]))
+        #expect(try module.find(session, (CKA_ID, [7])).isEmpty)
+        #expect(try module.value(session, object, CKA_ID) == key.publicKey.keyHash)
+    }
+
+    @Test func aCertificateWithoutKeyHasNoIdButItsHash() throws {
+        let key = try PrivateKey.generate(.ecP256)
+        let certificate = try CertificateBuilder(
+            commonName: "anna", publicKey: key.publicKey, notBefore: 1_600_000_000, notAfter: 1_900_000_000
+        ).selfSigned(by: key)
+        try keychain.add(.certificate(certificate))
+        let session = try session()
+        let object = try module.key(session, certificate.keyHash, CKO_CERTIFICATE)
+        func change(_ id: [UInt8]) -> CK_RV {
+            returned { try cryptoki.setAttributes(session, object, to: Template([(CKA_ID, id)])) }
+        }
+        #expect(change([1]) == CKR_ATTRIBUTE_READ_ONLY)
+        #expect(change([]) == CKR_ATTRIBUTE_VALUE_INVALID)
+        #expect(change(certificate.keyHash) == CKR_OK)
+    }
+
+    @Test func aPasswordHasNoIdToChange() throws {
+        try keychain.add(.genericPassword([.account: "anna"], secret: .of("x")))
+        let session = try session()
+        let object = try #require(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_DATA))).first)
+        let code = returned { try cryptoki.setAttributes(session, object, to: Template([(CKA_ID, [1])])) }
+        #expect(code == CKR_ATTRIBUTE_TYPE_INVALID)
+    }
+
+    // MARK: Writing
+
     @Test func objectsAreCreatedRenamedAndDestroyed() throws {
         let session = try session()
         let key = try PrivateKey.generate(.ecP256)

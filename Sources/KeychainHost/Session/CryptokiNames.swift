@@ -19,32 +19,63 @@ extension LocalKeychain {
 }
 
 /// What items of a keychain in a file are called in PKCS #11.
-package enum CryptokiItemNames {
-    /// The id: with certificates and keys the hash of the public key, empty for passwords; nil for what is not shown.
-    package static func id(of item: Item) -> [UInt8]? {
-        switch item.itemClass {
-        case .genericPassword, .internetPassword: []
-        case .certificate: item.der.flatMap { try? Certificate(der: $0) }?.keyHash
-        case .key: item.der.flatMap { try? PublicKey(spki: $0) }?.keyHash
-        case .identity: nil
-        }
+///
+/// A certificate and the halves of its key have one id: the tag that a program gave the key, unless another key of the
+/// keychain has it too; else the hash of the public key.
+package struct CryptokiItemNames {
+    /// By the hashes of public keys.
+    private let tags: [[UInt8]: [UInt8]]
+    private let certificateLabels: [PersistentReference: String]
+
+    /// - Parameters:
+    ///   - keys: all of the keychain.
+    ///   - certificates: all of the keychain, in its order.
+    package init(keys: [Item], certificates: [Item]) {
+        tags = CryptokiItemNames.tags(of: keys)
+        certificateLabels = CryptokiItemNames.labels(of: certificates)
     }
 
-    /// The label of a key or a password; that of a certificate depends on the others beside it.
-    package static func label(of item: Item) -> String {
+    /// The id it is shown under, and after that the hash, by which it is found as well; none for what is not shown, an empty
+    /// one for passwords.
+    package func ids(of item: Item) -> [[UInt8]] {
+        let hash: [UInt8]?
+        switch item.itemClass {
+        case .genericPassword, .internetPassword: return [[]]
+        case .identity: return []
+        case .certificate: hash = item.der.flatMap { try? Certificate(der: $0) }?.keyHash
+        case .key: hash = item.der.flatMap { try? PublicKey(spki: $0) }?.keyHash
+        }
+        guard let hash else { return [] }
+        return tags[hash].map { [$0, hash] } ?? [hash]
+    }
+
+    /// The id that objects of a public key are shown under.
+    package func id(ofKeyWithHash hash: [UInt8]) -> [UInt8] { tags[hash] ?? hash }
+
+    /// Programs tell certificates apart by their labels, so that of equal ones the later have a number.
+    package func label(of item: Item) -> String {
         switch item.itemClass {
         case .genericPassword, .internetPassword: item.label ?? item[.account]?.string ?? ""
-        case .certificate, .identity: item.label ?? "certificate"
+        case .certificate, .identity: certificateLabels[item.reference] ?? item.label ?? "certificate"
         case .key: item.label ?? "key"
         }
     }
 
-    /// The labels of all certificates of a keychain, in its order: programs tell them apart by those, so that of equal ones
-    /// the later have a number.
-    package static func labels(of certificates: [Item]) -> [PersistentReference: String] {
+    private static func tags(of keys: [Item]) -> [[UInt8]: [UInt8]] {
+        var (tags, owners) = ([[UInt8]: [UInt8]](), [[UInt8]: Set<[UInt8]>]())
+        // Of halves that do not agree the private one says how the pair is called.
+        for key in keys.filter(\.isPrivateKey) + keys.filter({ !$0.isPrivateKey }) {
+            guard let hash = key.publicKeyHash, let tag = key[.applicationTag]?.bytes, !tag.isEmpty else { continue }
+            owners[tag, default: []].insert(hash)
+            if tags[hash] == nil { tags[hash] = tag }
+        }
+        return tags.filter { owners[$0.value]?.count == 1 }
+    }
+
+    private static func labels(of certificates: [Item]) -> [PersistentReference: String] {
         var (labels, counts) = ([PersistentReference: String](), [String: Int]())
         for item in certificates {
-            let label = label(of: item)
+            let label = item.label ?? "certificate"
             let count = counts[label, default: 0] + 1
             counts[label] = count
             labels[item.reference] = count == 1 ? label : "\(label) (\(count))"

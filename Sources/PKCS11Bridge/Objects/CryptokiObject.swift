@@ -25,6 +25,9 @@ struct CryptokiObject: Sendable {
     /// Every attribute that can be told.
     let attributes: [CK_ATTRIBUTE_TYPE: [UInt8]]
 
+    /// What it is found by as `CKA_ID`, beside the one it is shown under.
+    private let ids: [[UInt8]]
+
     /// Attributes that it has and does not tell.
     let sensitive: Set<CK_ATTRIBUTE_TYPE>
 
@@ -38,11 +41,13 @@ struct CryptokiObject: Sendable {
     let mechanisms: KeyMechanisms
 
     init(
-        _ name: ObjectName, _ attributes: [CK_ATTRIBUTE_TYPE: [UInt8]], isPrivate: Bool = false,
-        sensitive: Set<CK_ATTRIBUTE_TYPE> = [], secret: Set<CK_ATTRIBUTE_TYPE> = [], publicKey: PublicKey? = nil,
+        _ name: ObjectName, _ attributes: [CK_ATTRIBUTE_TYPE: [UInt8]], ids: [[UInt8]] = [],
+        isPrivate: Bool = false, sensitive: Set<CK_ATTRIBUTE_TYPE> = [], secret: Set<CK_ATTRIBUTE_TYPE> = [],
+        publicKey: PublicKey? = nil,
         mechanisms: KeyMechanisms = KeyMechanisms()
     ) {
         self.name = name
+        self.ids = ids
         self.isPrivate = isPrivate
         self.sensitive = sensitive
         self.secret = secret
@@ -53,10 +58,17 @@ struct CryptokiObject: Sendable {
 
     var objectClass: CK_OBJECT_CLASS { attributes[CKA_CLASS].flatMap { Encoded.ulong(in: $0) } ?? CK_ULONG.max }
 
+    /// The hash of the key, or of that of the certificate.
+    var publicKeyHash: [UInt8]? {
+        attributes[CKA_PUBLIC_KEY_INFO].flatMap { try? PublicKey(spki: $0) }?.keyHash
+    }
+
     func isTrue(_ type: CK_ATTRIBUTE_TYPE) -> Bool { attributes[type] == [1] }
 
     func matches(_ template: Template) -> Bool {
-        template.attributes.allSatisfy { attributes[$0.type] == $0.value }
+        template.attributes.allSatisfy {
+            attributes[$0.type] == $0.value || $0.type == CKA_ID && ids.contains($0.value)
+        }
     }
 
     func has(_ type: CK_ATTRIBUTE_TYPE) -> Bool {

@@ -3,10 +3,11 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-/// Makes objects of a keychain's items. A certificate and the halves of its key have one id: the hash of the public key.
+/// Makes objects of a keychain's items.
 struct KeychainObjects {
     private let keys: [Item]
     private let certificates: [Item]
+    private let names: CryptokiItemNames
     private let hidesLogin: Bool
 
     /// Subjects of certificates by the hash of their keys.
@@ -16,6 +17,7 @@ struct KeychainObjects {
         self.keys = keys
         self.certificates = certificates
         self.hidesLogin = hidesLogin
+        names = CryptokiItemNames(keys: keys, certificates: certificates)
         subjects = Dictionary(
             certificates.compactMap { item in
                 guard let hash = item.publicKeyHash, let certificate = item.der.flatMap({ try? Certificate(der: $0) })
@@ -27,12 +29,12 @@ struct KeychainObjects {
 
     var certificateObjects: [CryptokiObject] {
         let hashes = Set(keys.filter(\.isPrivateKey).compactMap(\.publicKeyHash))
-        let labels = CryptokiItemNames.labels(of: certificates)
         return certificates.compactMap { item in
             guard let certificate = item.der.flatMap({ try? Certificate(der: $0) }) else { return nil }
             let hasKey = hashes.contains(certificate.keyHash)
-            let attributes = ObjectAttributes.certificate(certificate, id: certificate.keyHash, hasKey: hasKey)
-            return object(CKO_CERTIFICATE, item, attributes, label: labels[item.reference])
+            let attributes = ObjectAttributes.certificate(
+                certificate, id: names.id(ofKeyWithHash: certificate.keyHash), hasKey: hasKey)
+            return object(CKO_CERTIFICATE, item, attributes)
         }
     }
 
@@ -44,7 +46,8 @@ struct KeychainObjects {
         return (stored + implied).compactMap { item in
             guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
             let attributes = ObjectAttributes.publicKey(
-                key, id: key.keyHash, subject: subjects[key.keyHash] ?? [], isLocal: isLocal(item))
+                key, id: names.id(ofKeyWithHash: key.keyHash), subject: subjects[key.keyHash] ?? [],
+                isLocal: isLocal(item))
             return object(CKO_PUBLIC_KEY, item, attributes, publicKey: key)
         }
     }
@@ -53,7 +56,8 @@ struct KeychainObjects {
         keys.filter(\.isPrivateKey).compactMap { item in
             guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
             var attributes = ObjectAttributes.privateKey(
-                key, id: key.keyHash, subject: subjects[key.keyHash] ?? [], isLocal: isLocal(item))
+                key, id: names.id(ofKeyWithHash: key.keyHash), subject: subjects[key.keyHash] ?? [],
+                isLocal: isLocal(item))
             let mechanisms = KeyMechanisms(
                 key.kind, signs: item[.canSign]?.isTrue ?? true, decrypts: item[.canDecrypt]?.isTrue ?? true,
                 derives: item[.canDerive]?.isTrue ?? true)
@@ -81,16 +85,16 @@ struct KeychainObjects {
     private func isLocal(_ item: Item) -> Bool { item[.wasNeverExtractable]?.isTrue ?? false }
 
     private func object(
-        _ objectClass: CK_OBJECT_CLASS, _ item: Item, _ attributes: ObjectAttributes.Attributes, label: String? = nil,
+        _ objectClass: CK_OBJECT_CLASS, _ item: Item, _ attributes: ObjectAttributes.Attributes,
         isPrivate: Bool = false, sensitive: Set<CK_ATTRIBUTE_TYPE> = [], secret: Set<CK_ATTRIBUTE_TYPE> = [],
         publicKey: PublicKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms()
     ) -> CryptokiObject {
         let common = ObjectAttributes.storage(
-            objectClass, label: label ?? CryptokiItemNames.label(of: item),
+            objectClass, label: names.label(of: item),
             uniqueID: "\(Hex.encode(item.reference.encoded()))/\(objectClass)", isPrivate: isPrivate,
             isModifiable: true)
         return CryptokiObject(
-            .item(objectClass, item.reference), common.merging(attributes) { $1 }, isPrivate: isPrivate,
-            sensitive: sensitive, secret: secret, publicKey: publicKey, mechanisms: mechanisms)
+            .item(objectClass, item.reference), common.merging(attributes) { $1 }, ids: names.ids(of: item),
+            isPrivate: isPrivate, sensitive: sensitive, secret: secret, publicKey: publicKey, mechanisms: mechanisms)
     }
 }

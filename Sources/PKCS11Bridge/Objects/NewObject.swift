@@ -13,10 +13,11 @@ enum NewObject {
         case CKO_CERTIFICATE: return try certificate(template, label)
         case CKO_PUBLIC_KEY:
             let key = try publicKey(from: template)
-            return try mapping { () throws(KeychainError) in try .publicKey(key, label) }
+            let attributes = tag(template, key).merging(label) { $1 }
+            return try mapping { () throws(KeychainError) in try .publicKey(key, attributes) }
         case CKO_PRIVATE_KEY:
             let key = try privateKey(from: template)
-            let attributes = try label.merging(protection(template)) { $1 }
+            let attributes = try tag(template, key.publicKey).merging(label) { $1 }.merging(protection(template)) { $1 }
             return try mapping { () throws(KeychainError) in try .privateKey(key, attributes) }
         case CKO_DATA: return try data(template, label)
         default: throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "objects of class \(objectClass) are not kept here")
@@ -34,6 +35,12 @@ enum NewObject {
             if let flag = try template.bool(type) { attributes[attribute] = .bool(flag) }
         }
         return attributes
+    }
+
+    /// The id that a program gave a key. That its hash is its id needs no saying.
+    private static func tag(_ template: Template, _ key: PublicKey) -> Attributes {
+        guard let id = template[CKA_ID], !id.isEmpty, id != key.keyHash else { return [:] }
+        return [.applicationTag: .data(id)]
     }
 
     private static func certificate(_ template: Template, _ label: Attributes) throws(CryptokiError) -> NewItem {

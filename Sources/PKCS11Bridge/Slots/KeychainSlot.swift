@@ -160,12 +160,31 @@ final class KeychainSlot: Slot {
     }
 
     func change(_ object: ObjectName, to template: Template) throws(CryptokiError) {
-        guard case .item(_, let reference) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
-        guard template.attributes.allSatisfy({ $0.type == CKA_LABEL }), let label = try template.text(CKA_LABEL) else {
-            throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "only labels change")
+        guard case .item(let objectClass, let reference) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
+        let hasID = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].contains(objectClass)
+        guard template.attributes.allSatisfy({ $0.type == CKA_LABEL || $0.type == CKA_ID && hasID }) else {
+            throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "only labels and ids change")
         }
+        if let id = template[CKA_ID] { try changeID(of: object, to: id) }
+        guard let label = try template.text(CKA_LABEL) else { return }
         _ = try CryptokiError.mapping { () throws(KeychainError) in
             try keychain.update(matching: Query(reference), to: ItemChanges([.label: .string(label)]))
+        }
+    }
+
+    /// Of all that has the object's public key: a certificate has no id but that of its key.
+    private func changeID(of object: ObjectName, to id: [UInt8]) throws(CryptokiError) {
+        guard let found = try self.object(object) else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
+        guard found.attributes[CKA_ID] != id else { return }
+        guard let hash = found.publicKeyHash, !id.isEmpty else { throw Template.invalid(CKA_ID) }
+        let ofPair: Attributes = [.applicationLabel: .data(hash), .synchronizable: Query.anySynchronizable]
+        let tag = AttributeValue.data(id == hash ? [] : id)
+        let changed = try CryptokiError.mapping { () throws(KeychainError) in
+            try keychain.update(
+                matching: Query(.key, ofPair, limit: .all), to: ItemChanges([.applicationTag: tag]))
+        }
+        guard changed > 0 else {
+            throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "a certificate has the id of its key, and there is none")
         }
     }
 
@@ -173,7 +192,10 @@ final class KeychainSlot: Slot {
         _ kind: KeyKind, publicTemplate: Template, privateTemplate: Template
     ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName) {
         let (own, other) = (try privateTemplate.text(CKA_LABEL), try publicTemplate.text(CKA_LABEL))
-        let attributes: Attributes = (own ?? other).map { [.label: .string($0)] } ?? [:]
+        var attributes: Attributes = (own ?? other).map { [.label: .string($0)] } ?? [:]
+        let ids = Set([privateTemplate, publicTemplate].compactMap { $0[CKA_ID] }.filter { !$0.isEmpty })
+        guard ids.count < 2 else { throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a pair of keys has one id") }
+        if let id = ids.first { attributes[.applicationTag] = .data(id) }
         let protection = try NewObject.protection(privateTemplate)
         let pair = try CryptokiError.mapping { () throws(KeychainError) in
             try keychain.generateKeyPair(kind, attributes, privateAttributes: protection)

@@ -5,7 +5,7 @@ internal import TokenKit
 /// The URIs of what is found: the names that the PKCS#11 module shows it under.
 struct ObjectURIs {
     private var places: [String: PKCS11URI.Place] = [:]
-    private var labels: [PersistentReference: String] = [:]
+    private var names: [String: CryptokiItemNames] = [:]
     /// Ids in files that several certificates have, as one and its successor do.
     private var sharedIDs: Set<SharedID> = []
 
@@ -21,12 +21,16 @@ struct ObjectURIs {
         for keychain in session.locals {
             let name = keychain.identifier.rawValue
             places[name] = PKCS11URI.Place(keychain)
-            let certificates = try? keychain.items(
-                matching: Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)
-            ).items
-            labels.merge(CryptokiItemNames.labels(of: certificates ?? [])) { first, _ in first }
+            let all = { (itemClass: ItemClass) in
+                (try? keychain.items(
+                    matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
+                ).items) ?? []
+            }
+            let certificates = all(.certificate)
+            let names = CryptokiItemNames(keys: all(.key), certificates: certificates)
+            self.names[name] = names
             var seen: Set<[UInt8]> = []
-            for id in (certificates ?? []).compactMap(CryptokiItemNames.id) where !seen.insert(id).inserted {
+            for id in certificates.compactMap({ names.ids(of: $0).first }) where !seen.insert(id).inserted {
                 sharedIDs.insert(SharedID(keychain: name, id: id))
             }
         }
@@ -103,19 +107,22 @@ struct ObjectURIs {
 
     // MARK: What an item is
 
-    /// The objects that the module makes of an item, the one that is meant by it first: with each private key, the public half.
+    /// The objects that the module makes of an item, as often as there are ids that find them; the one that is meant by it
+    /// first: with each private key, the public half.
     private func objects(of item: Item) -> [PKCS11URI.Object] {
-        guard let id = id(of: item) else { return [] }
-        let label = labels[item.reference] ?? (item.isOnToken ? item.label : CryptokiItemNames.label(of: item))
-        return ObjectURIs.kinds(of: item).map { kind in
-            // A password has no id, not even an empty one.
-            PKCS11URI.Object(id: kind == .data ? nil : id, label: label, kind: kind)
+        let names = names[item.keychain.rawValue]
+        let label = names?.label(of: item) ?? item.label
+        return ids(of: item, names).flatMap { id in
+            ObjectURIs.kinds(of: item).map { kind in
+                // A password has no id, not even an empty one.
+                PKCS11URI.Object(id: kind == .data ? nil : id, label: label, kind: kind)
+            }
         }
     }
 
-    private func id(of item: Item) -> [UInt8]? {
-        guard let object = item.reference.object else { return CryptokiItemNames.id(of: item) }
-        return CryptokiID.bytes(of: object, on: item.reference.tokenID.flatMap { TokenID($0) })
+    private func ids(of item: Item, _ names: CryptokiItemNames?) -> [[UInt8]] {
+        guard let object = item.reference.object else { return names?.ids(of: item) ?? [] }
+        return CryptokiID.bytes(of: object, on: item.reference.tokenID.flatMap { TokenID($0) }).map { [$0] } ?? []
     }
 
     private static func kinds(of item: Item) -> [PKCS11URI.Kind] {
