@@ -1,7 +1,10 @@
 // For explicit_bzero(3).
 #define _DEFAULT_SOURCE
+// For p11_kit_set_progname, which has been there since 2012.
+#define P11_KIT_FUTURE_UNSTABLE_API
 #include "cp11kit.h"
 
+#include <p11-kit-1/p11-kit/p11-kit.h>
 #include <p11-kit-1/p11-kit/uri.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,4 +164,17 @@ const char *cp11kit_get_pin(cp11kit_uri *uri) { return p11_kit_uri_get_pin_value
 char *cp11kit_format(cp11kit_uri *uri) {
     char *text = NULL;
     return p11_kit_uri_format(uri, P11_KIT_URI_FOR_ANY, &text) == P11_KIT_URI_OK ? text : NULL;
+}
+
+// MARK: Modules
+
+void *cp11kit_module(const char *program, const char *name) {
+    p11_kit_set_progname(program);
+    CK_FUNCTION_LIST **modules = p11_kit_modules_load(NULL, 0);
+    if (modules == NULL) return NULL;
+    CK_FUNCTION_LIST *found = p11_kit_module_for_name(modules, name);
+    for (size_t i = 0; modules[i] != NULL; i++)
+        if (modules[i] != found) p11_kit_module_release(modules[i]);
+    free(modules);
+    return found;
 }

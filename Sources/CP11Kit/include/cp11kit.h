@@ -75,3 +75,8 @@ const char *cp11kit_get_pin(cp11kit_uri *uri);
 
 /// Writes a URI; NULL where that fails. What is returned is to be freed.
 char *cp11kit_format(cp11kit_uri *uri);
+
+/// Loads the modules that p11-kit has configured for a program, and keeps the one it calls so. p11_kit_modules_load(3)
+///
+/// \returns its CK_FUNCTION_LIST; NULL where there is none of that name.
+void *cp11kit_module(const char *program, const char *name);

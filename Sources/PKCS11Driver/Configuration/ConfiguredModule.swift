@@ -1,12 +1,14 @@
 internal import TokenKit
 
-/// A module that is to be used, by its name and its file.
+/// A module that is to be used: what it is called, and where it is.
 public struct ConfiguredModule: Hashable, Sendable {
     /// What p11-kit calls it: the name of its `.module` file, or that of the module's own.
     public let name: String
-    public let path: String
 
-    public init(name: String, path: String) {
+    /// Its file; nil for one that p11-kit has elsewhere (`remote:`), and finds by the name.
+    public let path: String?
+
+    public init(name: String, path: String?) {
         self.name = name
         self.path = path
     }
@@ -17,12 +19,19 @@ public struct ConfiguredModule: Hashable, Sendable {
         self.init(name: file.hasSuffix(".so") ? String(file.dropLast(3)) : file, path: path)
     }
 
+    /// What tells a worker which module it is: a path, which has a slash in it, or a name, which has none.
+    var place: String { path ?? name }
+
+    /// How another program is told to use it.
+    var test: String { "p11tool \(path.map { "--provider \($0) " } ?? "")--list-tokens" }
+
     /// Whether its tokens are cards in readers of the PC/SC service and nothing else: OpenSC's modules, and Yubico's.
     var readsCardsAlone: Bool {
-        let file = path.split(separator: "/").last ?? ""
-        return ["opensc-pkcs11.so", "onepin-opensc-pkcs11.so", "libykcs11.so"].contains { file.hasPrefix($0) }
+        ["opensc-pkcs11.so", "onepin-opensc-pkcs11.so", "libykcs11.so"].contains { file.hasPrefix($0) }
     }
 
     /// Whether it is this product's own module, in which the same cards and keychains would be seen once more.
-    var isOurs: Bool { path.split(separator: "/").last?.hasPrefix(CryptokiLibrary.file) ?? false }
+    var isOurs: Bool { file.hasPrefix(CryptokiLibrary.file) }
+
+    private var file: Substring { path?.split(separator: "/").last ?? "" }
 }

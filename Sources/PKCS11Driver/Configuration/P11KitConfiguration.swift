@@ -64,11 +64,13 @@ public struct P11KitConfiguration: Sendable {
                 leftOut.append(LeftOut(name: name, reason: reason))
                 continue
             }
-            guard let path = fields["module"].flatMap(path(of:)) else {
+            let path = fields["module"].flatMap(path(of:))
+            let isElsewhere = fields["remote"] != nil
+            guard isElsewhere || path != nil else {
                 leftOut.append(LeftOut(name: name, reason: "its file \(fields["module"] ?? "") is not there"))
                 continue
             }
-            let module = ConfiguredModule(name: name, path: path)
+            let module = ConfiguredModule(name: name, path: isElsewhere ? nil : path)
             if !module.isOurs { found.append((module, fields["priority"].flatMap { Int($0) } ?? 0)) }
         }
         let sorted = found.sorted { ($1.priority, $0.module.name) < ($0.priority, $1.module.name) }
@@ -90,10 +92,7 @@ public struct P11KitConfiguration: Sendable {
         }
         if names("disable-in").contains(Substring(program)) { return "it is disabled in \(program)" }
         if fields["trust-policy"] == "yes" { return "it holds the system's authorities, not somebody's keys" }
-        if fields["remote"] != nil {
-            return "it is somewhere else (remote:); name p11-kit-proxy.so by its path to use it"
-        }
-        return fields["module"] == nil ? "it names no module" : nil
+        return fields["module"] ?? fields["remote"] == nil ? "it names no module" : nil
     }
 
     private func path(of module: String) -> String? {

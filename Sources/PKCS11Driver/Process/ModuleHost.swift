@@ -4,8 +4,7 @@ internal import TokenKit
 
 /// The way to a module: its worker, started when it is first asked, and again after it ended.
 final class ModuleHost: Sendable {
-    let name: String
-    private let path: String
+    let module: ConfiguredModule
     private let program: WorkerProgram
     private let patience: WorkerPatience
     private let state = Mutex(State())
@@ -19,9 +18,8 @@ final class ModuleHost: Sendable {
         var lastEnd: TokenError?
     }
 
-    init(name: String, path: String, program: WorkerProgram, patience: WorkerPatience) {
-        self.name = name
-        self.path = path
+    init(_ module: ConfiguredModule, program: WorkerProgram, patience: WorkerPatience) {
+        self.module = module
         self.program = program
         self.patience = patience
     }
@@ -88,7 +86,7 @@ final class ModuleHost: Sendable {
                 throw ended(worker, .malformed, &state)
             }
             state.endsInARow = 0
-            if let failure { throw TokenError(failure, of: name) }
+            if let failure { throw TokenError(failure, of: module.name) }
             guard let answer else { throw ended(worker, .malformed, &state) }
             return Reply(answer: answer, run: state.run, made: message.takeSecret())
         }
@@ -106,12 +104,12 @@ final class ModuleHost: Sendable {
         // Whoever asks on and on is not to be kept waiting each time.
         if state.endsInARow >= ModuleHost.mostEnds, let error = state.lastEnd { throw error }
         do throws(ModuleFailure) {
-            let worker = try WorkerProcess(program, module: path)
+            let worker = try WorkerProcess(program, module: module.place)
             state.worker = worker
             state.run += 1
             return worker
         } catch {
-            throw TokenError(error, of: name)
+            throw TokenError(error, of: module.name)
         }
     }
 
@@ -129,7 +127,7 @@ final class ModuleHost: Sendable {
             }
         let error = TokenError(
             .card(.communication),
-            "the PKCS#11 module '\(name)' \(reason) (see whether another program can use it: p11tool --provider \(path) --list-tokens)"
+            "the PKCS#11 module '\(module.name)' \(reason) (see whether another program can use it: \(module.test))"
         )
         state.lastEnd = error
         return error

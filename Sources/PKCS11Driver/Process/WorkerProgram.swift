@@ -1,8 +1,8 @@
-/// The program that is started as a worker: it is to call ``ModuleWorker/run(_:)`` with the path it is given.
+/// The program that is started as a worker: it is to call ``ModuleWorker/run(_:)`` with what it is given.
 public struct WorkerProgram: Hashable, Sendable {
     /// Its file, or a name to be looked up in `PATH`.
     public let path: String
-    /// The program's arguments, its name first; the module's path comes after them.
+    /// The program's arguments, its name first; what tells which module it is comes after them.
     public let arguments: [String]
 
     public init(path: String, arguments: [String]) {

@@ -17,11 +17,12 @@ struct ModuleObjects: Sendable {
         let privateKeys = objects.filter { $0.objectClass == UInt64(CKO_PRIVATE_KEY) }
 
         var maker = Maker()
-        for certificate in certificates {
-            let parsed = try? Certificate(der: certificate.value)
+        let allParsed = certificates.map { try? Certificate(der: $0.value) }
+        for (certificate, parsed) in zip(certificates, allParsed) {
             let key = privateKeys.first { $0.id == certificate.id && !$0.id.isEmpty }
             let pair = publicKeys.first { $0.id == certificate.id && !$0.id.isEmpty }
-            let isOwn = pair != nil || !certificate.id.isEmpty && !(parsed?.isCA ?? true)
+            let isOwn =
+                pair != nil || !certificate.id.isEmpty && parsed?.isSomebodysOwn(among: allParsed) ?? false
             let publicKey = parsed?.publicKey ?? pair?.publicKey
             let isPresumed = key == nil && hidesKeys && isOwn
             maker.add(
@@ -75,6 +76,15 @@ struct ModuleObjects: Sendable {
             while isTaken("\(name)/\(number)") { number += 1 }
             return TokenObjectID("\(name)/\(number)")
         }
+    }
+}
+
+extension Certificate {
+    /// Whether it is not there for the chain of another one. Who signs his own certificate, as `openssl req -x509` does, is an
+    /// authority by its word, though of nobody else.
+    fileprivate func isSomebodysOwn(among others: [Certificate?]) -> Bool {
+        guard isCA else { return true }
+        return issuer == subject && !others.contains { $0.map { $0.issuer == subject && $0.der != der } ?? false }
     }
 }
 

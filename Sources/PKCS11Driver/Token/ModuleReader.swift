@@ -10,7 +10,7 @@ struct ModuleReader: CardReader {
     init(_ host: ModuleHost, slot: UInt64, description: String) {
         self.host = host
         self.slot = slot
-        name = description.isEmpty ? host.name : "\(description) (\(host.name))"
+        name = description.isEmpty ? host.module.name : "\(description) (\(host.module.name))"
     }
 
     var hasCard: Bool { (try? host.tokens().answer.contains { $0.slot == slot }) ?? false }

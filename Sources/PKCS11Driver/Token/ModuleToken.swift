@@ -64,7 +64,7 @@ struct ModuleToken: Token {
     }
 
     func facts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] {
-        [TokenFact("Module", host.name), TokenFact("Slot", info.slotDescription)]
+        [TokenFact("Module", host.module.name), TokenFact("Slot", info.slotDescription)]
     }
 
     private mutating func content() throws(TokenError) -> ModuleObjects {

@@ -7,24 +7,24 @@ public import TokenKit
 /// an error of that question.
 public final class PKCS11Module: TokenModule {
     /// What p11-kit calls it, or its file's name.
-    public let name: String
-    public let path: String
+    public var name: String { configured.name }
+    /// Its file; nil for one that p11-kit has elsewhere.
+    public var path: String? { configured.path }
     public var driver: String { PKCS11Module.driver }
-    public let readsCardsAlone: Bool
+    public var readsCardsAlone: Bool { configured.readsCardsAlone }
 
     /// The first part of the ids of all modules' tokens; what follows is the token's URI (RFC 7512).
     public static let driver = CryptokiID.foreignDriver
 
+    private let configured: ConfiguredModule
     private let host: ModuleHost
     private let slots = Mutex<[UInt64: TokenSlot]>([:])
 
     public init(
         _ configured: ConfiguredModule, worker: WorkerProgram, patience: WorkerPatience = WorkerPatience()
     ) {
-        name = configured.name
-        path = configured.path
-        readsCardsAlone = configured.readsCardsAlone
-        host = ModuleHost(name: configured.name, path: configured.path, program: worker, patience: patience)
+        self.configured = configured
+        host = ModuleHost(configured, program: worker, patience: patience)
     }
 
     public func tokens() throws(TokenError) -> [ModuleSlot] {

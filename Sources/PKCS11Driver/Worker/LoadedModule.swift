@@ -1,4 +1,5 @@
 internal import CCryptoki
+internal import CP11Kit
 internal import Glibc
 internal import TokenKit
 
@@ -13,8 +14,20 @@ final class LoadedModule {
     private var sessions: [CK_SLOT_ID: CK_SESSION_HANDLE] = [:]
 
     /// Loads and initialises the module.
-    init(path: String) throws(ModuleFailure) {
-        guard let library = unsafe dlopen(path, RTLD_NOW | RTLD_LOCAL) else {
+    ///
+    /// - Parameter place: its file, or what p11-kit calls it.
+    init(_ place: String) throws(ModuleFailure) {
+        let list = unsafe try place.contains("/") ? LoadedModule.load(file: place) : LoadedModule.load(name: place)
+        unsafe functions = list
+        var arguments = unsafe CK_C_INITIALIZE_ARGS()
+        unsafe arguments.flags = CK_FLAGS(CKF_OS_LOCKING_OK)
+        let code = try unsafe call("C_Initialize", list.pointee.C_Initialize)(&arguments)
+        guard code != CKR_CRYPTOKI_ALREADY_INITIALIZED else { return }
+        try LoadedModule.check("C_Initialize", code)
+    }
+
+    private static func load(file: String) throws(ModuleFailure) -> UnsafeMutablePointer<CK_FUNCTION_LIST> {
+        guard let library = unsafe dlopen(file, RTLD_NOW | RTLD_LOCAL) else {
             let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "it cannot be loaded"
             throw ModuleFailure(code: 0, what: reason)
         }
@@ -27,12 +40,16 @@ final class LoadedModule {
         var list: UnsafeMutablePointer<CK_FUNCTION_LIST>?
         try LoadedModule.check("C_GetFunctionList", unsafe getFunctionList(&list))
         guard let list = unsafe list else { throw ModuleFailure(code: 0, what: "it gives no list of functions") }
-        unsafe functions = list
-        var arguments = unsafe CK_C_INITIALIZE_ARGS()
-        unsafe arguments.flags = CK_FLAGS(CKF_OS_LOCKING_OK)
-        let code = try unsafe call("C_Initialize", list.pointee.C_Initialize)(&arguments)
-        guard code != CKR_CRYPTOKI_ALREADY_INITIALIZED else { return }
-        try LoadedModule.check("C_Initialize", code)
+        return unsafe list
+    }
+
+    /// Where it is, p11-kit alone knows how to reach: it starts a program, or connects to a server. All that it has configured is
+    /// loaded for that, here where nobody else is harmed.
+    private static func load(name: String) throws(ModuleFailure) -> UnsafeMutablePointer<CK_FUNCTION_LIST> {
+        guard let list = unsafe cp11kit_module("tokenctl", name) else {
+            throw ModuleFailure(code: 0, what: "p11-kit has no module '\(name)' (see: p11-kit list-modules)")
+        }
+        return unsafe list.assumingMemoryBound(to: CK_FUNCTION_LIST.self)
     }
 
     func finalize() {

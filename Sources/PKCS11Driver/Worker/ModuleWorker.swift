@@ -5,9 +5,9 @@ internal import TokenKit
 
 /// The process that a foreign module runs in: it reads a request, calls the module, and writes an answer.
 ///
-/// p11-kit's own facility for that, its server and `remote:` modules, cannot serve here. Release 0.24 carries neither ECDH
-/// nor EdDSA, nor any limit of time; and its client is told the server's address by an environment variable of the whole
-/// process.
+/// p11-kit's own facility for that, its server and `remote:` modules, cannot serve in its place. Release 0.24 carries neither
+/// ECDH nor EdDSA, nor any limit of time; and its client is told the server's address by an environment variable of the whole
+/// process. What is configured as `remote:` all the same is reached through it, from here.
 ///
 ///     request:  kind · slot · …           beside it a PIN
 ///     answer:   0 · …  or  1 · failure    beside it what a key made
@@ -17,13 +17,13 @@ public enum ModuleWorker {
 
     /// Serves until the host closes the socket.
     ///
-    /// - Parameter path: the module's file.
-    public static func run(_ path: String) {
+    /// - Parameter place: the module's file, or what p11-kit calls one that it has elsewhere.
+    public static func run(_ place: String) {
         becomeExpendable()
         endWithHost()
         let socket = MessageSocket(descriptor: descriptor)
         let module: Result<LoadedModule, ModuleFailure>
-        do throws(ModuleFailure) { module = .success(try LoadedModule(path: path)) } catch { module = .failure(error) }
+        do throws(ModuleFailure) { module = .success(try LoadedModule(place)) } catch { module = .failure(error) }
         do throws(MessageSocket.Failure) {
             while true { try answer(module, on: socket) }
         } catch {

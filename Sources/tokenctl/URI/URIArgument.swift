@@ -11,10 +11,10 @@ extension PKCS11URI {
     init?(argument text: String) throws {
         guard PKCS11URI.isURI(text) else { return nil }
         try self.init(text)
-        if let moduleName, !PKCS11URI.isOwn(moduleName), !PKCS11URI.isInUse(moduleName, \.name) {
+        if let moduleName, !PKCS11URI.isOwn(moduleName), !PKCS11URI.isInUse({ $0.name == moduleName }) {
             throw PKCS11URI.foreign(moduleName)
         }
-        if let modulePath, !PKCS11URI.isOwn(path: modulePath), !PKCS11URI.isInUse(modulePath, \.path) {
+        if let modulePath, !PKCS11URI.isOwn(path: modulePath), !PKCS11URI.isInUse({ $0.path == modulePath }) {
             throw PKCS11URI.foreign(modulePath)
         }
     }
@@ -51,10 +51,8 @@ extension PKCS11URI {
     }
 
     /// Whether it is one of the modules of others that are searched.
-    private static func isInUse(_ text: String, _ part: KeyPath<ConfiguredModule, String>) -> Bool {
-        (Modules.named.withLock(\.self) + ((try? Modules.choice.modules()) ?? [])).contains {
-            $0[keyPath: part] == text
-        }
+    private static func isInUse(_ isMeant: (ConfiguredModule) -> Bool) -> Bool {
+        (Modules.named.withLock(\.self) + ((try? Modules.choice.modules()) ?? [])).contains(where: isMeant)
     }
 
     private static func foreign(_ module: String) -> CommandError {

@@ -80,14 +80,24 @@ import Testing
         #expect(answer.contains("Verified OK"))
     }
 
-    /// The command that runs another one where p11-kit knows the module alone.
     private func configured(_ card: ConsumerCard, _ configuration: String, _ command: [String]) -> [String] {
-        let modules = getuid() == 0 ? card.path("modules") : card.path("home/.config/pkcs11/modules")
+        card.configured("tokenkit", configuration, command)
+    }
+}
+
+extension ConsumerCard {
+    /// The command that runs another one where p11-kit knows one module alone.
+    ///
+    /// - Parameters:
+    ///   - name: what p11-kit calls the module.
+    ///   - configuration: what its file says.
+    func configured(_ name: String, _ configuration: String, _ command: [String]) -> [String] {
+        let modules = getuid() == 0 ? path("modules") : path("home/.config/pkcs11/modules")
         let manager = FileManager.default
         try? manager.createDirectory(atPath: modules, withIntermediateDirectories: true)
-        try? Data((configuration + "\n").utf8).write(to: URL(filePath: modules + "/tokenkit.module"))
+        try? Data((configuration + "\n").utf8).write(to: URL(filePath: "\(modules)/\(name).module"))
         guard getuid() == 0 else {
-            try? Data("user-config: only\n".utf8).write(to: URL(filePath: card.path("home/.config/pkcs11/pkcs11.conf")))
+            try? Data("user-config: only\n".utf8).write(to: URL(filePath: path("home/.config/pkcs11/pkcs11.conf")))
             return command
         }
         // Root's own configuration p11-kit does not read; the system's is covered, for this command alone.

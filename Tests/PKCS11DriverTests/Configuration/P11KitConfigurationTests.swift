@@ -62,7 +62,7 @@ import Testing
 
     @Test(arguments: [
         ("disable-in: ssh, tokenctl", false), ("disable-in: ssh", true), ("enable-in: tokenctl", true),
-        ("enable-in: ssh,gpg", false), ("trust-policy: yes", false), ("trust-policy: no", true), ("remote: |x", false),
+        ("enable-in: ssh,gpg", false), ("trust-policy: yes", false), ("trust-policy: no", true), ("remote: |x", true),
         ("critical: yes", true), ("nonsense", true),
     ])
     func aModuleIsUsedOrNot(line: String, isUsed: Bool) throws {
@@ -70,6 +70,13 @@ import Testing
         #expect(names() == (isUsed ? ["a"] : []))
         let (_, leftOut) = configuration().modules()
         #expect(leftOut.map(\.name) == (isUsed ? [] : ["a"]))
+    }
+
+    /// p11-kit then looks at no file, whether there is one or not.
+    @Test(arguments: ["", "module: a.so\n", "module: missing.so\n"])
+    func aModuleElsewhereHasNoFile(line: String) throws {
+        try folder.write("packages/far.module", line + "remote: |ssh host p11-kit remote x.so\n")
+        #expect(configuration().modules().modules == [ConfiguredModule(name: "far", path: nil)])
     }
 
     @Test func aModuleThatIsNotThereIsLeftOutAndNamed() throws {

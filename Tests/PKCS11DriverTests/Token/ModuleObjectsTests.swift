@@ -9,11 +9,19 @@ import TokenKit
     private static let key = try! PrivateKey.generate(.ecP256)
     private static let other = try! PrivateKey.generate(.rsa(bits: 1024))
 
-    private static func certificate(_ key: PrivateKey, isCA: Bool = false) throws -> [UInt8] {
+    private static func certificate(_ key: PrivateKey, isCA: Bool = false, named name: String = "c") throws -> [UInt8] {
         var builder = try CertificateBuilder(
-            commonName: "c", publicKey: key.publicKey, notBefore: 0, notAfter: 4_000_000_000)
+            commonName: name, publicKey: key.publicKey, notBefore: 0, notAfter: 4_000_000_000)
         builder.isCA = isCA
         return try builder.selfSigned(by: key).der
+    }
+
+    /// One that the self-signed authority `c`, whose key is the other one, has issued.
+    private static func issued(isCA: Bool = false) throws -> [UInt8] {
+        var builder = try CertificateBuilder(
+            commonName: "issued", publicKey: key.publicKey, notBefore: 0, notAfter: 4_000_000_000)
+        builder.isCA = isCA
+        return try builder.issued(by: Certificate(der: certificate(other, isCA: true)), key: other).der
     }
 
     private static func object(
@@ -64,7 +72,7 @@ import TokenKit
 
     /// Until somebody logs in, most tokens show what is public alone.
     @Test func ownCertificatesAndPublicKeysStandForHiddenKeys() throws {
-        let mine = try Self.certificate(Self.key)
+        let mine = try Self.issued()
         let authority = try Self.certificate(Self.other, isCA: true)
         let publicKey = Self.object(CKO_PUBLIC_KEY, id: [3]) { $0.publicKeyInfo = Self.other.publicKey.spki }
         let all = [Self.certificate(id: [1], mine), Self.certificate(id: [2], authority), publicKey]
@@ -82,6 +90,19 @@ import TokenKit
         let objects = ModuleObjects(
             [Self.certificate(id: [2], try Self.certificate(Self.other, isCA: true)), publicKey], hidesKeys: true)
         #expect(objects.inventory.objects.map { $0.key != nil } == [true])
+    }
+
+    /// `openssl req -x509` makes everybody an authority.
+    @Test func aSelfSignedCertificateThatIssuedNoOtherHasAKey() throws {
+        let alone = Self.certificate(id: [1], try Self.certificate(Self.other, isCA: true))
+        let unrelated = Self.certificate(id: [2], try Self.certificate(Self.key, named: "d"))
+        let objects = ModuleObjects([alone, unrelated], hidesKeys: true)
+        #expect(objects.inventory.objects.map { $0.key != nil } == [true, true])
+    }
+
+    @Test func anAuthorityBetweenOthersHasNone() throws {
+        let objects = ModuleObjects([Self.certificate(id: [1], try Self.issued(isCA: true))], hidesKeys: true)
+        #expect(objects.inventory.objects.map { $0.key != nil } == [false])
     }
 
     @Test func aSecondCertificateOfAKeyIsAnObjectWithoutOne() throws {
