@@ -51,6 +51,16 @@ import TokenKit
 
     private var gets: Int { module.reader.commands.count { $0.ins == 0xCB } }
 
+    @Test func aSearchShowsWhatIsOpenWhereAnotherProgramChangedThePIN() throws {
+        try logIn()
+        let other = try TestModule(module.reader)
+        let others = try other.session(loggedIn: true)
+        try other.cryptoki.setPIN(others, from: .of("123456"), to: .of("654321"))
+        try other.cryptoki.logOut(others)
+        #expect(try texts(module.find(session, Self.data)).sorted() == Self.open.sorted())
+        #expect(try module.cryptoki.sessionInfo(session).state == CKS_RW_PUBLIC_SESSION)
+    }
+
     // MARK: What they are
 
     @Test func theyAreFoundByTheirClassUnderTheNamesOfTheSpecification() throws {

@@ -107,6 +107,25 @@ import VirtualCard
         #expect(returned { try module.cryptoki.logOut(third) } == CKR_USER_NOT_LOGGED_IN)
     }
 
+    @Test func aPINThatAnotherProgramChangedEndsTheLoginForOneTry() throws {
+        let reader = VirtualReader(card: try Cards.plain())
+        let module = try TestModule(reader)
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        let other = try TestModule(reader)
+        let others = try other.session(loggedIn: true)
+        try other.cryptoki.setPIN(others, from: .of("123456"), to: .of("654321"))
+        try other.cryptoki.logOut(others)
+        let sent = reader.pinsSent
+        #expect(returned { _ = try module.sign(session, Self.ecdsa, key, Self.digest) } == CKR_USER_NOT_LOGGED_IN)
+        #expect(reader.pinsSent == sent + 1)
+        #expect(try module.cryptoki.sessionInfo(session).state == CKS_RW_PUBLIC_SESSION)
+        #expect(returned { _ = try module.key(session, [1]) } == CKR_KEY_HANDLE_INVALID)
+        #expect(reader.pinsSent == sent + 1)
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("654321"))
+        _ = try module.sign(session, Self.ecdsa, module.key(session, [1]), Self.digest)
+    }
+
     @Test func handlesOfPrivateKeysEndWithTheLogin() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))
         let session = try module.session(loggedIn: true)

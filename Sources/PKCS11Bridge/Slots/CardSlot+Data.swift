@@ -68,7 +68,13 @@ extension CardSlot {
     private func look(for objects: [TokenDataObject], _ state: inout State) throws(CryptokiError) {
         guard !objects.isEmpty else { return }
         var locked = try findings(of: objects, &state)
-        if try presentAgain(for: locked, &state) { locked = try findings(of: locked, &state) }
+        do throws(CryptokiError) {
+            if try presentAgain(for: locked, &state) { locked = try findings(of: locked, &state) }
+        } catch {
+            // A search that began with a login ends without it, and shows what is seen then.
+            guard error.code == CKR_USER_NOT_LOGGED_IN else { throw error }
+            return
+        }
         for object in locked { learn(.absent, of: object, &state) }
     }
 
@@ -101,7 +107,7 @@ extension CardSlot {
     /// - Returns: whether there was a reason to.
     private func presentAgain(for objects: [TokenDataObject], _ state: inout State) throws(CryptokiError) -> Bool {
         guard objects.contains(where: \.needsPIN), let pin = state.login.clonedPIN() else { return false }
-        try verify(pin, &state)
+        do throws(CryptokiError) { try verify(pin, &state) } catch { throw refused(error, &state) }
         return true
     }
 

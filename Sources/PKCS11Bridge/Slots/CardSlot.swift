@@ -283,6 +283,14 @@ final class CardSlot: Slot {
         try reading(&state) { (token, card) throws(TokenError) in try token.verify(pin, lastTry: .keep, &card) }
     }
 
+    /// What it means that the PIN of the login was presented once more and failed: where another program has changed it, the
+    /// login is over.
+    func refused(_ error: CryptokiError, _ state: inout State) -> CryptokiError {
+        guard [CKR_PIN_INCORRECT, CKR_PIN_LOCKED].contains(error.code) else { return error }
+        state.login.end()
+        return CryptokiError(CKR_USER_NOT_LOGGED_IN, "the PIN of the login is no longer right: \(error.reason)")
+    }
+
     func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError) {
         guard let old = old.take(), let new = new.take() else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
         let oldPIN = PIN(old)
@@ -327,8 +335,12 @@ final class CardSlot: Slot {
             }
             if let result = try performAtOnce(operation, of: generation, &state) { return result }
             let insertion = try card(of: generation, &state).insertion
-            return try perform(
-                operation, presenting: remembered(for: operation, insertion, &state), at: insertion, &state)
+            let pin = try remembered(for: operation, insertion, &state)
+            do throws(CryptokiError) {
+                return try perform(operation, presenting: pin, at: insertion, &state)
+            } catch {
+                throw refused(error, &state)
+            }
         }
     }
 
