@@ -1,0 +1,102 @@
+internal import CCryptoki
+internal import KeychainHost
+internal import Synchronization
+internal import TokenKit
+
+// Private keys: with the card as it is, and where that is not enough, with the PIN of the login.
+extension CardSlot {
+    func perform(
+        _ action: TokenOperation.Action, with key: ObjectName, of generation: Int, pin: borrowing Secret?
+    ) throws(CryptokiError) -> Secret {
+        guard case .card(_, let object, _) = key else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        let operation = TokenOperation(key: object, action: action)
+        var once: Secret? =
+            switch pin {
+            case .some(let pin): pin.clone()
+            case .none: nil
+            }
+        if behaviour.asksItself {
+            try state.withLock { state throws(CryptokiError) in _ = try card(of: generation, &state) }
+            return try performAsking(operation)
+        }
+        return try state.withLock { state throws(CryptokiError) in
+            if let pin = once.take() {
+                let insertion = try card(of: generation, &state).insertion
+                return try perform(operation, presenting: pin, at: insertion, &state)
+            }
+            if let result = try performAtOnce(operation, of: generation, &state) { return result }
+            let insertion = try card(of: generation, &state).insertion
+            let pin = try remembered(for: operation, insertion, &state)
+            do throws(CryptokiError) {
+                return try perform(operation, presenting: pin, at: insertion, &state)
+            } catch {
+                throw refused(error, &state)
+            }
+        }
+    }
+
+    /// Nil where the key wants the PIN first.
+    private func performAtOnce(
+        _ operation: TokenOperation, of generation: Int, _ state: inout State
+    ) throws(CryptokiError) -> Secret? {
+        // Whether the card is still in, the transaction tells: to ask beforehand would be a call of the service more for
+        // each signature.
+        var known = state.generation == generation ? state.card?.insertion : nil
+        while true {
+            let insertion = if let known { known } else { try card(of: generation, &state).insertion }
+            do throws(TokenError) {
+                return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                    try token.perform(operation, &card)
+                }
+            } catch {
+                if error.code == .pinRequired { return nil }
+                let isGone: [TokenError.Code] = [
+                    .card(.removed), .card(.noCard), .card(.noReader), .card(.serviceUnavailable),
+                ]
+                guard known != nil, isGone.contains(error.code) else { throw CryptokiError(error) }
+                known = nil
+            }
+        }
+    }
+
+    private func perform(
+        _ operation: TokenOperation, presenting secret: consuming Secret, at insertion: TokenSlot.Insertion,
+        _ state: inout State
+    ) throws(CryptokiError) -> Secret {
+        let pin = PIN(secret)
+        state.card?.pinStatus = nil
+        return try CryptokiError.mapping { () throws(TokenError) in
+            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                try token.perform(operation, presenting: pin, lastTry: .keep, &card)
+            }
+        }
+    }
+
+    /// The PIN of the login, where it may be presented again.
+    private func remembered(
+        for operation: TokenOperation, _ insertion: TokenSlot.Insertion, _ state: inout State
+    ) throws(CryptokiError) -> Secret {
+        let isAlways = try CryptokiError.mapping { () throws(TokenError) in
+            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                try token.inventory(.object(operation.key), &card).objects.first?.key?.pinPolicy.isAlways ?? false
+            }
+        }
+        guard !isAlways || state.login.isFresh, let pin = state.login.clonedPIN() else {
+            throw CryptokiError(CKR_USER_NOT_LOGGED_IN)
+        }
+        if isAlways { state.login.isFresh = false }
+        return pin
+    }
+
+    /// The module asks for the PIN by itself: nobody holds the card meanwhile.
+    private func performAsking(_ operation: TokenOperation) throws(CryptokiError) -> Secret {
+        let keychain = TokenKeychain(slot)
+        let context = AuthenticationContext(prompter: behaviour.prompter)
+        return try CryptokiError.mapping { () throws(KeychainError) in
+            guard let key = try keychain.keys(.name(operation.key.rawValue)).first else {
+                throw KeychainError(.itemNotFound)
+            }
+            return try key.perform(operation.action, use: "use it", authentication: context)
+        }
+    }
+}
