@@ -29,7 +29,8 @@ struct Doctor: ParsableCommand {
         let module = module ?? system.installedModule
         let findings =
             system.smartCardService() + system.module(module) + system.p11Kit(module) + system.sshAgent(module)
-            + system.networkSecurityServices(module) + system.openSSL() + system.gnuPG()
+            + system.networkSecurityServices(module)
+            + system.openSSL(keychainsWithEd25519: (try? Doctor.keychainsWithEd25519()) ?? []) + system.gnuPG()
         if output.json {
             try Listing.showJSON(findings)
         } else {
@@ -40,6 +41,17 @@ struct Doctor: ParsableCommand {
             }
         }
         if findings.contains(where: { $0.state == "missing" }) { throw ExitCode.failure }
+    }
+
+    /// The names of keychains with a private key of that kind. Cards are not asked.
+    private static func keychainsWithEd25519() throws -> [String] {
+        let keys: Attributes = [
+            .keyClass: KeyClass.private.value, .keyType: KeyType.ed25519.value,
+            .synchronizable: Query.anySynchronizable,
+        ]
+        return try Session(cards: false).locals.filter { keychain in
+            !((try? keychain.items(matching: Query(.key, keys, limit: .one)).items) ?? []).isEmpty
+        }.map(\.name)
     }
 }
 
@@ -155,10 +167,18 @@ struct DoctorSystem {
         }
     }
 
-    func openSSL() -> [Finding] {
+    /// libp11, which the engine is made with, gives up on a token's private keys at the first whose kind it does not know.
+    func openSSL(keychainsWithEd25519: [String]) -> [Finding] {
         let folders = names(in: "/usr/lib").map { "/usr/lib/\($0)/engines-3" }
         guard !folders.contains(where: { exists("\($0)/pkcs11.so") }) else {
-            return [Finding(state: "ok", subject: "OpenSSL", finding: "its PKCS#11 engine is there")]
+            let engine = Finding(state: "ok", subject: "OpenSSL", finding: "its PKCS#11 engine is there")
+            return [engine]
+                + keychainsWithEd25519.map { name in
+                    Finding(
+                        state: "note", subject: "OpenSSL",
+                        finding: "its engine finds no private key in '\(name)', where there is an Ed25519 key",
+                        remedy: "tokenctl create-keychain openssl, for the keys that OpenSSL is to use")
+                }
         }
         return [
             Finding(
