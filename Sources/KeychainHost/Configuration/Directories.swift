@@ -15,15 +15,20 @@ public struct Directories: Sendable, Hashable {
     public let runtime: String
     /// Where the settings of the whole system are.
     public let system: String
+    /// What is gone when the machine is off: `$XDG_RUNTIME_DIR`, or for programs that a service or `sudo` starts, which have none,
+    /// a folder that they share. Nil where there is no such folder of the user's own.
+    public let volatile: String?
 
     /// The last part of a keychain's name.
     public static let keychainSuffix = ".keychain"
 
     /// - Parameters:
     ///   - system: where the settings of the whole system are.
+    ///   - shared: a folder of the user's, in memory, for programs that have none of a session.
     ///   - variable: the value of an environment variable; a program that has more rights than its user sees none.
     public init(
-        system: String = "/etc/tokenkit", variable: (String) -> String? = { Directories.environmentVariable($0) }
+        system: String = "/etc/tokenkit", shared: String? = nil,
+        variable: (String) -> String? = { Directories.environmentVariable($0) }
     ) {
         // A relative path in a variable is to be ignored, says the specification.
         func path(_ name: String) -> String? { variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
@@ -33,8 +38,20 @@ public struct Directories: Sendable, Hashable {
         data = base("XDG_DATA_HOME", ".local/share")
         configuration = base("XDG_CONFIG_HOME", ".config")
         cache = base("XDG_CACHE_HOME", ".cache")
-        runtime = path("XDG_RUNTIME_DIR") ?? data
+        let session = path("XDG_RUNTIME_DIR")
+        runtime = session ?? data
+        volatile = session ?? shared
         self.system = system
+    }
+
+    /// Those of whoever runs the program.
+    public static var ofUser: Directories { Directories(shared: sharedMemory()) }
+
+    /// The session's folder, of which the program was not told, or one that is made in memory; nil where that is another's.
+    private static func sharedMemory() -> String? {
+        let folders = ["/run/user/\(geteuid())", "/dev/shm/tokenkit-\(geteuid())"]
+        return folders.first { Folder.isOwn($0) }
+            ?? folders.last.flatMap { unsafe mkdir($0, Folder.mode) == 0 ? $0 : nil }
     }
 
     /// Where the user's settings of all programs are: `$XDG_CONFIG_HOME`.

@@ -18,7 +18,7 @@ public struct KeychainPreferences: Sendable {
 
     public let directories: Directories
 
-    public init(directories: Directories = Directories()) {
+    public init(directories: Directories = .ofUser) {
         self.directories = directories
     }
 

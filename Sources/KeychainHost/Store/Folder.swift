@@ -52,6 +52,13 @@ struct Folder {
         return names
     }
 
+    /// Whether a folder is there that is this user's alone, and no link to one.
+    static func isOwn(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
+            && status.st_mode & (S_IRWXG | S_IRWXO) == 0
+    }
+
     private static func exists(_ path: String) -> Bool {
         let code = errno
         defer { errno = code }

@@ -91,7 +91,7 @@ public struct TokenCaches: Sendable {
     /// Facts about tokens.
     public let tokens: FileTokenMemory
     public let certificates: FileTokenMemory
-    /// What cards refused; nil where the session has no folder of its own that ends with it.
+    /// What cards refused; nil where there is no folder of the user's own that is gone when the machine is off.
     public let rejectedPINs: FileTokenMemory?
 
     /// - Parameter recalls: false to have everything found out, and remembered, anew.
@@ -100,9 +100,7 @@ public struct TokenCaches: Sendable {
         certificates = FileTokenMemory(
             directory: directories.cache + "/certificates", recalls: recalls, limit: FileTokenMemory.certificateLimit,
             keyFile: directories.data + "/cache.key")
-        rejectedPINs =
-            directories.runtime == directories.data
-            ? nil : FileTokenMemory(directory: directories.runtime + "/tokenkit-rejected-pins")
+        rejectedPINs = directories.volatile.map { FileTokenMemory(directory: $0 + "/tokenkit-rejected-pins") }
     }
 }
 

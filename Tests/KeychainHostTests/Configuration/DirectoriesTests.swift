@@ -39,6 +39,22 @@ import Testing
         #expect(directories.runtime == directories.data)
     }
 
+    @Test func whatIsGoneWithTheMachineIsInTheSessionsFolderOrInTheSharedOne() {
+        let session = Directories(shared: "/shared") { ["HOME": "/h", "XDG_RUNTIME_DIR": "/r"][$0] }
+        #expect(session.volatile == "/r")
+        #expect(Directories(shared: "/shared") { ["HOME": "/h"][$0] }.volatile == "/shared")
+        #expect(directories(["HOME": "/h"]).volatile == nil)
+    }
+
+    @Test func aFolderThatOthersMayWriteToOrThatIsALinkIsNotTheUsersOwn() throws {
+        let folder = try TemporaryFolder()
+        #expect(mkdir(folder.path("own"), 0o700) == 0)
+        #expect(mkdir(folder.path("open"), 0o700) == 0 && chmod(folder.path("open"), 0o755) == 0)
+        #expect(symlink(folder.path("own"), folder.path("link")) == 0)
+        #expect(
+            ["own", "open", "link", "missing"].map { Folder.isOwn(folder.path($0)) } == [true, false, false, false])
+    }
+
     @Test func withoutAHomeTheSystemsRecordOfTheUserTells() throws {
         let entry = try #require(getpwuid(getuid()))
         #expect(directories([:]).home == String(cString: entry.pointee.pw_dir))
