@@ -32,10 +32,8 @@ public func C_EncryptUpdate(
     _ output: UnsafeMutablePointer<UInt8>?, _ outputLength: UnsafeMutablePointer<CK_ULONG>?
 ) -> CK_RV {
     call { cryptoki throws(CryptokiError) in
-        let outputLength = try unsafe required(outputLength)
-        try cryptoki.encryptUpdate(session, unsafe bytes(part, partLength))
-        // What comes out comes at the end.
-        unsafe outputLength.pointee = 0
+        let given = try unsafe cryptoki.encryptUpdate(session, bytes(part, partLength), room(output, outputLength))
+        try unsafe give(given, output, outputLength)
     }
 }
 
@@ -76,10 +74,8 @@ public func C_DecryptUpdate(
     _ output: UnsafeMutablePointer<UInt8>?, _ outputLength: UnsafeMutablePointer<CK_ULONG>?
 ) -> CK_RV {
     call { cryptoki throws(CryptokiError) in
-        let outputLength = try unsafe required(outputLength)
-        try cryptoki.decryptUpdate(session, unsafe bytes(part, partLength))
-        // What comes out comes at the end.
-        unsafe outputLength.pointee = 0
+        let given = try unsafe cryptoki.decryptUpdate(session, bytes(part, partLength), room(output, outputLength))
+        try unsafe give(given, output, outputLength)
     }
 }
 

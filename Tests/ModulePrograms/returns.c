@@ -79,7 +79,7 @@ static CK_MECHANISM ecdh = {CKM_ECDH1_DERIVE, &ecdh_parameters, sizeof ecdh_para
 
 static CK_ATTRIBUTE any_data[] = {{CKA_CLASS, VALUE(data_class)}, {CKA_TOKEN, VALUE(yes)}, {CKA_VALUE, block, 4}};
 static CK_ATTRIBUTE secret_key[] = {{CKA_CLASS, VALUE(secret_class)}, {CKA_VALUE, block, 32}};
-static CK_ATTRIBUTE named_curve[] = {{CKA_EC_PARAMS, VALUE(p256)}};
+static CK_ATTRIBUTE named_curve[] = {{CKA_EC_PARAMS, VALUE(p256)}}, kept[] = {{CKA_TOKEN, VALUE(yes)}};
 
 /* Has the card taken out, put back, or answer as no card should. */
 static void ask(const char *folder, const char *what) {
@@ -268,7 +268,7 @@ static CK_OBJECT_HANDLE first(CK_SESSION_HANDLE session, CK_OBJECT_CLASS class) 
 /* Before anybody has logged in to the keychain. */
 static void locked_keychain(void) {
     GIVES(CKR_USER_NOT_LOGGED_IN, C_CreateObject, chain, any_data, 3, &made);
-    GIVES(CKR_USER_NOT_LOGGED_IN, C_GenerateKeyPair, chain, &ec_pair, named_curve, 1, NULL, 0, &made, &other);
+    GIVES(CKR_USER_NOT_LOGGED_IN, C_GenerateKeyPair, chain, &ec_pair, named_curve, 1, kept, 1, &made, &other);
     OK(p11->C_Login(chain, CKU_USER, password, 4));
     GIVES(CKR_USER_ALREADY_LOGGED_IN, C_Login, chain, CKU_USER, password, 4);
     GIVES_3_0(CKR_USER_ALREADY_LOGGED_IN, C_LoginUser, chain, CKU_USER, password, 4, NULL, 0);
@@ -593,21 +593,22 @@ static void generating(void) {
     CK_ATTRIBUTE foreign[] = {{CKA_EC_PARAMS, VALUE(p256)}, {CKA_APPLICATION, block, 1}};
     CK_ATTRIBUTE twice[] = {{CKA_EC_PARAMS, VALUE(p256)}, {CKA_LABEL, block, 1}, {CKA_LABEL, buffer, 2}};
     CK_ATTRIBUTE curve[] = {{CKA_EC_PARAMS, VALUE(secp256k1)}}, nonsense[] = {{CKA_EC_PARAMS, block, 9}};
-    CK_ATTRIBUTE bad_label[] = {{CKA_LABEL, VALUE(utf8_never)}};
+    CK_ATTRIBUTE bad_label[] = {{CKA_LABEL, VALUE(utf8_never)}, kept[0]};
 #define PAIR(code, session, mechanism, template, count, private_template, private_count) \
     GIVES(code, C_GenerateKeyPair, session, mechanism, template, count, private_template, private_count, &made, &other)
     GIVES(CKR_ARGUMENTS_BAD, C_GenerateKeyPair, chain, &ec_pair, named_curve, 1, NULL, 0, NULL, NULL);
     PAIR(CKR_ATTRIBUTE_READ_ONLY, chain, &ec_pair, local, 2, NULL, 0);
     PAIR(CKR_ATTRIBUTE_TYPE_INVALID, chain, &ec_pair, foreign, 2, NULL, 0);
-    PAIR(CKR_ATTRIBUTE_VALUE_INVALID, chain, &ec_pair, named_curve, 1, bad_label, 1);
+    PAIR(CKR_ATTRIBUTE_VALUE_INVALID, chain, &ec_pair, named_curve, 1, bad_label, 2);
     PAIR(CKR_CURVE_NOT_SUPPORTED, chain, &ec_pair, curve, 1, NULL, 0);
     PAIR(CKR_DOMAIN_PARAMS_INVALID, chain, &ec_pair, nonsense, 1, NULL, 0);
     PAIR(CKR_MECHANISM_INVALID, chain, &aes, named_curve, 1, NULL, 0);
     PAIR(CKR_MECHANISM_PARAM_INVALID, chain, &ec_pair_with, named_curve, 1, NULL, 0);
-    PAIR(CKR_SESSION_READ_ONLY, reader, &ec_pair, named_curve, 1, NULL, 0);
+    PAIR(CKR_SESSION_READ_ONLY, reader, &ec_pair, named_curve, 1, kept, 1);
     PAIR(CKR_TEMPLATE_INCOMPLETE, chain, &ec_pair, NULL, 0, NULL, 0);
     PAIR(CKR_TEMPLATE_INCONSISTENT, chain, &ec_pair, twice, 3, NULL, 0);
-    PAIR(CKR_TOKEN_WRITE_PROTECTED, card, &ec_pair, named_curve, 1, NULL, 0);
+    PAIR(CKR_TOKEN_WRITE_PROTECTED, card, &ec_pair, named_curve, 1, kept, 1);
+    PAIR(CKR_MECHANISM_INVALID, card, &ec_pair, named_curve, 1, NULL, 0);
 }
 
 /* A secret key of a template that cannot be right: of C_UnwrapKey and C_DeriveKey alike. */
@@ -615,13 +616,13 @@ static void generating(void) {
     do {                                                                                                          \
         CK_ATTRIBUTE local = {CKA_LOCAL, VALUE(yes)}, foreign = {CKA_MODULUS, block, 1},                          \
                      narrow = {CKA_SENSITIVE, block, 2}, data = {CKA_CLASS, VALUE(data_class)},                   \
-                     kept = {CKA_TOKEN, VALUE(yes)};                                                              \
+                     on_token = {CKA_TOKEN, VALUE(yes)};                                                          \
         GIVES(CKR_ARGUMENTS_BAD, function, card, mechanism, __VA_ARGS__, NULL, 0, NULL);                          \
         GIVES(CKR_ATTRIBUTE_READ_ONLY, function, card, mechanism, __VA_ARGS__, &local, 1, &made);                 \
         GIVES(CKR_ATTRIBUTE_TYPE_INVALID, function, card, mechanism, __VA_ARGS__, &foreign, 1, &made);            \
         GIVES(CKR_ATTRIBUTE_VALUE_INVALID, function, card, mechanism, __VA_ARGS__, &narrow, 1, &made);            \
         GIVES(CKR_TEMPLATE_INCONSISTENT, function, card, mechanism, __VA_ARGS__, &data, 1, &made);                \
-        GIVES(CKR_TOKEN_WRITE_PROTECTED, function, card, mechanism, __VA_ARGS__, &kept, 1, &made);                \
+        GIVES(CKR_TOKEN_WRITE_PROTECTED, function, card, mechanism, __VA_ARGS__, &on_token, 1, &made);            \
         GIVES(CKR_MECHANISM_INVALID, function, card, &aes, __VA_ARGS__, NULL, 0, &made);                          \
     } while (0)
 

@@ -114,7 +114,7 @@ import VirtualCard
             (CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? []), (CKA_MODULUS_BITS, Encoded.ulong(2048)),
             (CKA_PUBLIC_EXPONENT, [1, 0, 1]),
         ])
-        let privateTemplate = Template([(CKA_LABEL, Array("mine".utf8)), (CKA_EXTRACTABLE, [0])])
+        let privateTemplate = Template([(CKA_TOKEN, [1]), (CKA_LABEL, Array("mine".utf8)), (CKA_EXTRACTABLE, [0])])
         let pair = try cryptoki.generateKeyPair(session, MechanismRequest(type), publicTemplate, privateTemplate)
         #expect(try module.value(session, pair.privateKey, CKA_LABEL) == Array("mine".utf8))
         #expect(try module.value(session, pair.privateKey, CKA_ID) == module.value(session, pair.publicKey, CKA_ID))
@@ -133,7 +133,7 @@ import VirtualCard
         return try cryptoki.generateKeyPair(
             session, MechanismRequest(CKM_EC_KEY_PAIR_GEN),
             Template([(CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? [])] + template(publicID)),
-            Template(template(privateID)))
+            Template([(CKA_TOKEN, [1])] + template(privateID)))
     }
 
     private func hash(_ session: CK_SESSION_HANDLE, _ key: CK_OBJECT_HANDLE) throws -> [UInt8] {
@@ -208,20 +208,35 @@ import VirtualCard
         #expect(try module.value(session, object, CKA_ID) == key.publicKey.keyHash)
     }
 
-    @Test func aCertificateWithoutKeyHasNoIdButItsHash() throws {
+    @Test func aCertificateHasAnIdOfItsOwnUntilItsKeyComesWithAnother() throws {
         let key = try PrivateKey.generate(.ecP256)
         let certificate = try CertificateBuilder(
             commonName: "anna", publicKey: key.publicKey, notBefore: 1_600_000_000, notAfter: 1_900_000_000
         ).selfSigned(by: key)
-        try keychain.add(.certificate(certificate))
         let session = try session()
-        let object = try module.key(session, certificate.keyHash, CKO_CERTIFICATE)
+        let object = try cryptoki.createObject(
+            session,
+            Template([
+                (CKA_TOKEN, [1]), (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE)), (CKA_ID, [0x21]),
+                (CKA_VALUE, certificate.der),
+            ]))
+        #expect(try module.value(session, object, CKA_ID) == [0x21])
         func change(_ id: [UInt8]) -> CK_RV {
             returned { try cryptoki.setAttributes(session, object, to: Template([(CKA_ID, id)])) }
         }
-        #expect(change([1]) == CKR_ATTRIBUTE_READ_ONLY)
         #expect(change([]) == CKR_ATTRIBUTE_VALUE_INVALID)
-        #expect(change(certificate.keyHash) == CKR_OK)
+        #expect(change([0x22]) == CKR_OK)
+        #expect(try module.find(session, (CKA_ID, [0x22])) == [object])
+        try keychain.add(.privateKey(key, [.applicationTag: .data([0x23])]))
+        #expect(try module.find(session, (CKA_ID, [0x23])).count == 3)
+        #expect(try module.value(session, object, CKA_ID) == [0x23])
+    }
+
+    @Test func everyHandleOfAPairTellsTheIdThatItsOtherHalfWasGiven() throws {
+        let session = try session()
+        let pair = try generate(session, [0x0A])
+        try cryptoki.setAttributes(session, pair.privateKey, to: Template([(CKA_ID, [0x0B])]))
+        #expect(try module.value(session, pair.publicKey, CKA_ID) == [0x0B])
     }
 
     @Test func aPasswordHasNoIdToChange() throws {
@@ -230,6 +245,132 @@ import VirtualCard
         let object = try #require(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_DATA))).first)
         let code = returned { try cryptoki.setAttributes(session, object, to: Template([(CKA_ID, [1])])) }
         #expect(code == CKR_ATTRIBUTE_TYPE_INVALID)
+    }
+
+    // MARK: Keys of a session
+
+    private static let sign = MechanismRequest(CKM_ECDSA_SHA256)
+
+    /// Without `CKA_TOKEN`, as Java asks for keys of a connection.
+    private func generateForSession(
+        _ session: CK_SESSION_HANDLE, _ attributes: (type: CK_ATTRIBUTE_TYPE, value: [UInt8])...
+    ) throws -> (publicKey: CK_OBJECT_HANDLE, privateKey: CK_OBJECT_HANDLE) {
+        try cryptoki.generateKeyPair(
+            session, MechanismRequest(CKM_EC_KEY_PAIR_GEN),
+            Template([(CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? [])]), Template(attributes))
+    }
+
+    @Test func aPairForASessionSignsAndLeavesNothingBehind() throws {
+        let session = try session()
+        let pair = try generateForSession(session)
+        #expect(try module.value(session, pair.privateKey, CKA_TOKEN) == [0])
+        #expect(try module.value(session, pair.privateKey, CKA_LOCAL) == [1])
+        #expect(returned { _ = try module.value(session, pair.privateKey, CKA_VALUE) } == CKR_ATTRIBUTE_SENSITIVE)
+        let signature = try module.sign(session, Self.sign, pair.privateKey, [1, 2, 3])
+        try cryptoki.verifyInit(session, Self.sign, key: pair.publicKey)
+        try cryptoki.verify(session, [1, 2, 3], signature: signature)
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.isEmpty)
+        let other = try module.session()
+        try cryptoki.closeSession(session)
+        #expect(returned { try cryptoki.signInit(other, Self.sign, key: pair.privateKey) } == CKR_KEY_HANDLE_INVALID)
+    }
+
+    @Test func aKeyOfASessionIsKeptByCopyingIt() throws {
+        let session = try session()
+        let pair = try generateForSession(session)
+        let copy = try cryptoki.copyObject(
+            session, pair.privateKey,
+            Template([(CKA_TOKEN, [1]), (CKA_ID, [7]), (CKA_LABEL, Array("kept".utf8))]))
+        try cryptoki.closeAllSessions(module.slots[0])
+        let later = try self.session()
+        #expect(try module.key(later, [7]) == copy)
+        #expect(try module.value(later, copy, CKA_LABEL) == Array("kept".utf8))
+        _ = try module.sign(later, Self.sign, copy, [1])
+    }
+
+    @Test func aKeyThatIsBroughtForASessionAgreesOnSecrets() throws {
+        let session = try session()
+        let key = try PrivateKey.generate(.ecP256)
+        let external = try key.externalRepresentation().copy
+        let object = try cryptoki.createObject(
+            session,
+            Template([
+                (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY)), (CKA_KEY_TYPE, Encoded.ulong(CKK_EC)),
+                (CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? []), (CKA_VALUE, Array(external.suffix(32))),
+            ]))
+        let peer = try PrivateKey.generate(.ecP256)
+        let request = MechanismRequest(
+            CKM_ECDH1_DERIVE,
+            .agreement(kdf: CKD_NULL, sharedInfo: [], publicData: peer.publicKey.rawRepresentation))
+        let derived = try cryptoki.deriveKey(session, request, base: object, Template())
+        #expect(try module.value(session, derived, CKA_VALUE) == peer.sharedSecret(with: key.publicKey).copy)
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.isEmpty)
+    }
+
+    /// PKCS #11 §5.6.10.
+    @Test func whatIsTheUsersOfASessionEndsWithTheLogin() throws {
+        let session = try session()
+        let pair = try generateForSession(session)
+        let secret = Template([(CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY)), (CKA_VALUE, [1, 2]), (CKA_PRIVATE, [1])])
+        let own = try cryptoki.createObject(session, secret)
+        #expect(try module.value(session, own, CKA_PRIVATE) == [1])
+        try cryptoki.logOut(session)
+        #expect(returned { _ = try cryptoki.createObject(session, secret) } == CKR_USER_NOT_LOGGED_IN)
+        #expect(returned { _ = try generateForSession(session, (CKA_PRIVATE, [1])) } == CKR_USER_NOT_LOGGED_IN)
+        try cryptoki.logIn(session, CKU_USER, pin: .of("open"))
+        for object in [own, pair.privateKey] {
+            #expect(returned { _ = try module.value(session, object, CKA_CLASS) } == CKR_OBJECT_HANDLE_INVALID)
+        }
+        #expect(try module.value(session, pair.publicKey, CKA_CLASS) == Encoded.ulong(CKO_PUBLIC_KEY))
+    }
+
+    @Test func whatIsNotKeptAsItIsAskedForIsNotKept() throws {
+        let session = try session()
+        let always = returned { _ = try generateForSession(session, (CKA_TOKEN, [1]), (CKA_ALWAYS_AUTHENTICATE, [1])) }
+        #expect(always == CKR_TEMPLATE_INCONSISTENT)
+        let sizes: [(CK_KEY_TYPE, Int, CK_RV)] = [
+            (CKK_AES, 16, CKR_OK), (CKK_AES, 15, CKR_ATTRIBUTE_VALUE_INVALID),
+            (CKK_AES, 33, CKR_ATTRIBUTE_VALUE_INVALID),
+            (CKK_GENERIC_SECRET, 15, CKR_OK), (CKK_GENERIC_SECRET, 0, CKR_ATTRIBUTE_VALUE_INVALID),
+        ]
+        for (type, count, code) in sizes {
+            let template = Template([
+                (CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY)), (CKA_KEY_TYPE, Encoded.ulong(type)),
+                (CKA_VALUE, [UInt8](repeating: 1, count: count)),
+            ])
+            #expect(returned { _ = try cryptoki.createObject(session, template) } == code, "\(type) \(count)")
+        }
+        let key = try PrivateKey.generate(.ecP256)
+        let certificate = try CertificateBuilder(
+            commonName: "anna", publicKey: key.publicKey, notBefore: 1_600_000_000, notAfter: 1_900_000_000
+        ).selfSigned(by: key)
+        let wrong: [((CK_ATTRIBUTE_TYPE, [UInt8]), CK_RV)] = [
+            ((CKA_TRUSTED, [1]), CKR_ATTRIBUTE_READ_ONLY), ((CKA_SUBJECT, [0x30, 0]), CKR_TEMPLATE_INCONSISTENT),
+        ]
+        for (attribute, code) in wrong {
+            let template = Template([
+                (CKA_TOKEN, [1]), (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE)), (CKA_VALUE, certificate.der),
+                (type: attribute.0, value: attribute.1),
+            ])
+            #expect(returned { _ = try cryptoki.createObject(session, template) } == code)
+        }
+        let long = String(repeating: "x", count: 256)
+        #expect(returned { try cryptoki.setPIN(session, from: .of("open"), to: .of(long)) } == CKR_PIN_LEN_RANGE)
+    }
+
+    @Test func anotherFileInTheSamePlaceIsAnotherToken() throws {
+        let session = try session()
+        let slot = module.slots[0]
+        try module.process.preferences.delete(keychain.path)
+        #expect(module.slots.isEmpty)
+        _ = try module.keychain()
+        #expect(module.slots == [slot])
+        #expect(returned { _ = try module.find(session) } == CKR_DEVICE_REMOVED)
+        let later = try self.session()
+        _ = try cryptoki.generateKeyPair(
+            later, MechanismRequest(CKM_EC_KEY_PAIR_GEN),
+            Template([(CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? [])]), Template([(CKA_TOKEN, [1])]))
+        #expect(try module.find(later, (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY))).count == 1)
     }
 
     // MARK: Writing

@@ -143,6 +143,23 @@ import VirtualCard
         }
     }
 
+    /// PKCS #11 §5.2: a program that asks how much room it needs has given nothing yet.
+    @Test func askingForTheLengthOfAPartTakesNoPart() throws {
+        let (module, session) = try card(.rsa2048)
+        let (key, publicKey) = (try module.key(session, [3]), try module.key(session, [3], CKO_PUBLIC_KEY))
+        let (cryptoki, request) = (module.cryptoki, MechanismRequest(CKM_RSA_PKCS))
+        try cryptoki.encryptInit(session, request, key: publicKey)
+        #expect(try length(of: cryptoki.encryptUpdate(session, Array("secret".utf8), .query)) == 0)
+        #expect(try bytes(of: cryptoki.encryptUpdate(session, Array("secret".utf8), .bytes(0))).isEmpty)
+        let ciphertext = try bytes(of: cryptoki.encryptFinal(session, .bytes(256)))
+        try cryptoki.decryptInit(session, request, key: key)
+        for part in [ciphertext.prefix(100), ciphertext.dropFirst(100)] {
+            #expect(try length(of: cryptoki.decryptUpdate(session, Array(part), .query)) == 0)
+            _ = try cryptoki.decryptUpdate(session, Array(part), .bytes(0))
+        }
+        #expect(try bytes(of: cryptoki.decryptFinal(session, .bytes(256))) == Array("secret".utf8))
+    }
+
     @Test func aWrongPKCS1PaddingIsNoErrorAndGivesRandomBytes() throws {
         let (module, session) = try card(.rsa2048)
         let key = try module.key(session, [3])

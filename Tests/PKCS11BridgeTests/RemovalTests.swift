@@ -116,4 +116,45 @@ import VirtualCard
         module.readers[1].remove()
         #expect(try module.cryptoki.waitForSlotEvent(blocking: false) == slots[1])
     }
+
+    /// The usual order is to list the slots and to wait then: what happens in between is not missed.
+    @Test func whatHappensAfterTheFirstListIsAnEvent() throws {
+        let module = try TestModule(VirtualReader(name: "One"))
+        let slots = module.cryptoki.slotList(withToken: false, refreshing: true)
+        module.reader.insert(try Cards.plain())
+        #expect(try module.cryptoki.waitForSlotEvent(blocking: true) == slots[0])
+        #expect(returned { _ = try module.cryptoki.waitForSlotEvent(blocking: false) } == CKR_NO_EVENT)
+    }
+
+    @Test func aCardThatTookTheOthersPlaceIsAnEvent() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let slots = module.cryptoki.slotList(withToken: true, refreshing: true)
+        module.reader.remove()
+        module.reader.insert(try Cards.plain())
+        #expect(try module.cryptoki.waitForSlotEvent(blocking: false) == slots[0])
+        #expect(returned { _ = try module.cryptoki.waitForSlotEvent(blocking: false) } == CKR_NO_EVENT)
+    }
+
+    /// Once anybody has met the other card, no function of an old session takes it for the one that was.
+    @Test func everyFunctionOfASessionWithAnotherCardSaysSo() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let slot = module.slots[0]
+        _ = try module.cryptoki.tokenInfo(slot)
+        let calls: [(CK_SESSION_HANDLE, CK_OBJECT_HANDLE) throws -> Void] = [
+            { try module.cryptoki.signInit($0, Self.ecdsa, key: $1) },
+            { _ = try module.cryptoki.reader(of: $1, in: $0) },
+            { session, _ in
+                _ = try module.cryptoki.sessionInfo(session)
+            },
+            { session, _ in try module.cryptoki.logOut(session) },
+        ]
+        let sessions = try calls.map { _ in try module.session() }
+        try module.cryptoki.logIn(sessions[0], CKU_USER, pin: .of("123456"))
+        let key = try module.key(sessions[0], [1])
+        module.reader.insert(try Cards.plain())
+        _ = try module.cryptoki.tokenInfo(slot)
+        for (call, session) in zip(calls, sessions) {
+            #expect(returned { try call(session, key) } == CKR_SESSION_HANDLE_INVALID)
+        }
+    }
 }

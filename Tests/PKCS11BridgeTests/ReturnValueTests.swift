@@ -36,10 +36,12 @@ import VirtualCard
             { try cryptoki.verify(noSession, [], signature: []) }, { try cryptoki.verifyUpdate(noSession, []) },
             { try cryptoki.verifyFinal(noSession, signature: []) },
             { try cryptoki.encryptInit(noSession, MechanismRequest(CKM_RSA_PKCS), key: 1) },
-            { _ = try cryptoki.encrypt(noSession, .of("a"), .query) }, { try cryptoki.encryptUpdate(noSession, []) },
+            { _ = try cryptoki.encrypt(noSession, .of("a"), .query) },
+            { _ = try cryptoki.encryptUpdate(noSession, [], .bytes(0)) },
             { _ = try cryptoki.encryptFinal(noSession, .query) },
             { try cryptoki.decryptInit(noSession, MechanismRequest(CKM_RSA_PKCS), key: 1) },
-            { _ = try cryptoki.decrypt(noSession, [], .query) }, { try cryptoki.decryptUpdate(noSession, []) },
+            { _ = try cryptoki.decrypt(noSession, [], .query) },
+            { _ = try cryptoki.decryptUpdate(noSession, [], .bytes(0)) },
             { _ = try cryptoki.decryptFinal(noSession, .query) },
             { try cryptoki.digestInit(noSession, MechanismRequest(CKM_SHA256)) },
             { _ = try cryptoki.digest(noSession, [], .query) }, { try cryptoki.digestUpdate(noSession, []) },
@@ -73,9 +75,11 @@ import VirtualCard
             { _ = try cryptoki.sign(session, [], .query) }, { try cryptoki.signUpdate(session, []) },
             { _ = try cryptoki.signFinal(session, .query) }, { try cryptoki.verify(session, [], signature: []) },
             { try cryptoki.verifyUpdate(session, []) }, { try cryptoki.verifyFinal(session, signature: []) },
-            { _ = try cryptoki.encrypt(session, .of("a"), .query) }, { try cryptoki.encryptUpdate(session, []) },
+            { _ = try cryptoki.encrypt(session, .of("a"), .query) },
+            { _ = try cryptoki.encryptUpdate(session, [], .bytes(0)) },
             { _ = try cryptoki.encryptFinal(session, .query) }, { _ = try cryptoki.decrypt(session, [], .query) },
-            { try cryptoki.decryptUpdate(session, []) }, { _ = try cryptoki.decryptFinal(session, .query) },
+            { _ = try cryptoki.decryptUpdate(session, [], .bytes(0)) },
+            { _ = try cryptoki.decryptFinal(session, .query) },
             { _ = try cryptoki.digest(session, [], .query) }, { try cryptoki.digestUpdate(session, []) },
             { _ = try cryptoki.digestFinal(session, .query) }, { _ = try cryptoki.findObjects(session, limit: 1) },
             { try cryptoki.findObjectsFinal(session) },
@@ -176,13 +180,13 @@ import VirtualCard
         let (publicKey, key) = (try module.key(session, [1], CKO_PUBLIC_KEY), try module.key(session, [1]))
         let request = MechanismRequest(CKM_RSA_PKCS)
         try cryptoki.encryptInit(session, request, key: publicKey)
-        try cryptoki.encryptUpdate(session, [1])
+        _ = try cryptoki.encryptUpdate(session, [1], .bytes(0))
         #expect(returned { _ = try cryptoki.encrypt(session, .of("a"), .bytes(256)) } == CKR_OPERATION_ACTIVE)
-        #expect(returned { try cryptoki.encryptUpdate(session, [1]) } == CKR_OPERATION_NOT_INITIALIZED)
+        #expect(returned { _ = try cryptoki.encryptUpdate(session, [1], .bytes(0)) } == CKR_OPERATION_NOT_INITIALIZED)
         try cryptoki.decryptInit(session, request, key: key)
-        try cryptoki.decryptUpdate(session, [1])
+        _ = try cryptoki.decryptUpdate(session, [1], .bytes(0))
         #expect(returned { _ = try cryptoki.decrypt(session, [1], .bytes(256)) } == CKR_OPERATION_ACTIVE)
-        #expect(returned { try cryptoki.decryptUpdate(session, [1]) } == CKR_OPERATION_NOT_INITIALIZED)
+        #expect(returned { _ = try cryptoki.decryptUpdate(session, [1], .bytes(0)) } == CKR_OPERATION_NOT_INITIALIZED)
     }
 
     @Test func noMechanismEndsWhatWasBegun() throws {

@@ -20,8 +20,8 @@ extension LocalKeychain {
 
 /// What items of a keychain in a file are called in PKCS #11.
 ///
-/// A certificate and the halves of its key have one id: the tag that a program gave the key, unless another key of the
-/// keychain has it too; else the hash of the public key.
+/// A certificate and the halves of its key have one id: the tag that a program gave the key, else the alias that it gave the
+/// certificate, unless what has another key has it too; else the hash of the public key.
 package struct CryptokiItemNames {
     /// By the hashes of public keys.
     private let tags: [[UInt8]: [UInt8]]
@@ -31,7 +31,7 @@ package struct CryptokiItemNames {
     ///   - keys: all of the keychain.
     ///   - certificates: all of the keychain, in its order.
     package init(keys: [Item], certificates: [Item]) {
-        tags = CryptokiItemNames.tags(of: keys)
+        tags = CryptokiItemNames.tags(of: keys, certificates)
         certificateLabels = CryptokiItemNames.labels(of: certificates)
     }
 
@@ -61,11 +61,12 @@ package struct CryptokiItemNames {
         }
     }
 
-    private static func tags(of keys: [Item]) -> [[UInt8]: [UInt8]] {
+    private static func tags(of keys: [Item], _ certificates: [Item]) -> [[UInt8]: [UInt8]] {
         var (tags, owners) = ([[UInt8]: [UInt8]](), [[UInt8]: Set<[UInt8]>]())
-        // Of halves that do not agree the private one says how the pair is called.
-        for key in keys.filter(\.isPrivateKey) + keys.filter({ !$0.isPrivateKey }) {
-            guard let hash = key.publicKeyHash, let tag = key[.applicationTag]?.bytes, !tag.isEmpty else { continue }
+        // Of those that do not agree the private half says how the pair is called.
+        for item in keys.filter(\.isPrivateKey) + keys.filter({ !$0.isPrivateKey }) + certificates {
+            let name = item.itemClass == .certificate ? item[.alias] : item[.applicationTag]
+            guard let hash = item.publicKeyHash, let tag = name?.bytes, !tag.isEmpty else { continue }
             owners[tag, default: []].insert(hash)
             if tags[hash] == nil { tags[hash] = tag }
         }

@@ -38,11 +38,17 @@ extension Cryptoki {
         return .bytes(try scheme.encrypt(plaintext))
     }
 
-    package func encryptUpdate(_ handle: CK_SESSION_HANDLE, _ part: [UInt8]) throws(CryptokiError) {
-        try session(handle).state.withLock { state throws(CryptokiError) in
+    /// What comes out comes at the end. Whoever asks how much that is has given nothing yet.
+    package func encryptUpdate(
+        _ handle: CK_SESSION_HANDLE, _ part: [UInt8], _ room: Room
+    ) throws(CryptokiError) -> Output {
+        try session(handle).state.withLock { state throws(CryptokiError) -> Output in
+            guard state.encryption != nil else { throw Cryptoki.notBegun }
+            if case .query = room { return .length(0) }
             guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
             try operation.input.append(part)
             state.encryption = consume operation
+            return .bytes([])
         }
     }
 
@@ -92,13 +98,19 @@ extension Cryptoki {
         }
     }
 
-    package func decryptUpdate(_ handle: CK_SESSION_HANDLE, _ part: [UInt8]) throws(CryptokiError) {
-        try session(handle).state.withLock { state throws(CryptokiError) in
+    /// What comes out comes at the end. Whoever asks how much that is has given nothing yet.
+    package func decryptUpdate(
+        _ handle: CK_SESSION_HANDLE, _ part: [UInt8], _ room: Room
+    ) throws(CryptokiError) -> Output {
+        try session(handle).state.withLock { state throws(CryptokiError) -> Output in
+            guard state.decryption != nil else { throw Cryptoki.notBegun }
+            if case .query = room { return .length(0) }
             guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
             guard operation.result == nil else { throw CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE) }
             operation.hasParts = true
             try operation.appendCiphertext(part)
             state.decryption = consume operation
+            return .bytes([])
         }
     }
 
@@ -122,7 +134,7 @@ extension Cryptoki {
         try operation.appendCiphertext(ciphertext)
         let whole = try operation.input.taken()
         let pin = operation.pin.take()
-        let (scheme, key) = (operation.scheme, operation.key.name)
+        let (scheme, key) = (operation.scheme, operation.key)
         return try renaming([CKR_DATA_INVALID: CKR_ENCRYPTED_DATA_INVALID]) { () throws(CryptokiError) in
             try scheme.plaintext(from: session.perform(scheme.action(for: whole), with: key, pin: pin))
         }
@@ -192,10 +204,10 @@ extension Cryptoki {
         let invalid = [CKR_ENCRYPTED_DATA_INVALID, CKR_DATA_INVALID].map { ($0, CKR_WRAPPED_KEY_INVALID) }
         let secret = try Cryptoki.renaming(Dictionary(uniqueKeysWithValues: invalid)) {
             () throws(CryptokiError) in
-            let result = try session.perform(scheme.action(for: wrapped), with: object.name, pin: nil)
+            let result = try session.perform(scheme.action(for: wrapped), with: object, pin: nil)
             return try scheme.plaintext(from: result)
         }
-        return try addSecretKey(secret, template, in: session)
+        return try addSecretKey(secret, template, in: session, invalid: CKR_WRAPPED_KEY_INVALID)
     }
 
     package func deriveKey(
@@ -210,9 +222,10 @@ extension Cryptoki {
         let count = try template.ulong(CKA_VALUE_LEN).map { Int(clamping: $0) }
         // What does not fit the key is the other side's, which is the mechanism's parameter.
         let result = try Cryptoki.renaming([CKR_DATA_INVALID: CKR_MECHANISM_PARAM_INVALID]) {
-            () throws(CryptokiError) in try session.perform(scheme.action, with: object.name, pin: nil)
+            () throws(CryptokiError) in try session.perform(scheme.action, with: object, pin: nil)
         }
-        return try addSecretKey(scheme.keyBytes(from: result, count: count), template, in: session)
+        return try addSecretKey(
+            scheme.keyBytes(from: result, count: count), template, in: session, invalid: CKR_TEMPLATE_INCONSISTENT)
     }
 
     /// Keys that come of others last as long as their session. The card is not asked for one that could not be made.
@@ -225,6 +238,7 @@ extension Cryptoki {
         if try template.bool(CKA_TOKEN) == true {
             throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED, "secret keys end with their session")
         }
+        _ = try template.bool(CKA_PRIVATE)
     }
 
     /// Runs `body`, and says of a failure what it is called where keys are wrapped.

@@ -16,6 +16,10 @@ extension Cryptoki {
         let copy = try entry.object.template(changedBy: changes)
         guard try copy.bool(CKA_TOKEN) ?? false else { return try addCopy(of: entry, copy, in: session) }
         try requireWritable(session)
+        if let key = entry.object.sessionKey {
+            guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+            return try self.handle(of: session.slot.create(key, copy), in: session)
+        }
         // A secret key is refused whatever its bytes are.
         let isData = entry.session == nil && entry.object.secret.contains(CKA_VALUE)
         let value = isData ? try value(of: entry.object.name, in: session) : []
@@ -27,11 +31,14 @@ extension Cryptoki {
     private func addCopy(
         of entry: HandleTable.Entry, _ copy: Template, in session: Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
-        if let secret = entry.secret { return try addSecretKey(secret.clone(), copy, in: session) }
-        guard entry.session != nil, let key = entry.object.publicKey else {
-            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only public and secret keys end with a session")
+        if let secret = entry.secret {
+            return try addSecretKey(secret.clone(), copy, in: session, invalid: CKR_TEMPLATE_INCONSISTENT)
         }
-        return handles.add({ .sessionPublicKey(key, copy, number: $0) }, secret: nil, in: session)
+        if let key = entry.object.sessionKey { return try addPrivateKey(key, copy, in: session) }
+        guard entry.session != nil, let key = entry.object.publicKey else {
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only keys end with a session")
+        }
+        return try addPublicKey(key, copy, in: session)
     }
 
     private func value(of name: ObjectName, in session: Session) throws(CryptokiError) -> [UInt8] {

@@ -74,29 +74,70 @@ extension Cryptoki {
         _ session: Session, _ template: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         switch try template.ulong(CKA_CLASS) {
-        case CKO_PUBLIC_KEY:
-            let key = try NewObject.publicKey(from: template)
-            return handles.add({ .sessionPublicKey(key, template, number: $0) }, secret: nil, in: session)
+        case CKO_PUBLIC_KEY: return try addPublicKey(NewObject.publicKey(from: template), template, in: session)
+        case CKO_PRIVATE_KEY: return try addPrivateKey(NewObject.privateKey(from: template), template, in: session)
         case CKO_SECRET_KEY:
             var value = try template.required(CKA_VALUE)
-            return try addSecretKey(Secret(consuming: &value), template, in: session)
+            return try addSecretKey(
+                Secret(consuming: &value), template, in: session, invalid: CKR_ATTRIBUTE_VALUE_INVALID)
         case nil: throw CryptokiError(CKR_TEMPLATE_INCOMPLETE)
-        default: throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only public and secret keys end with a session")
+        default: throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only keys end with a session")
         }
     }
 
+    func addPublicKey(
+        _ key: PublicKey, _ template: Template, in session: Session
+    ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+        let isPrivate = try isPrivate(template, in: session)
+        return handles.add(
+            { .sessionPublicKey(key, template, isPrivate: isPrivate, number: $0) }, secret: nil, in: session)
+    }
+
+    /// - Parameter isLocal: whether it was generated here.
+    func addPrivateKey(
+        _ key: PrivateKey, _ template: Template, isLocal: Bool = false, in session: Session
+    ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+        let isPrivate = try isPrivate(template, in: session, unlessSaid: session.slot.isLoggedIn)
+        let protection = try NewObject.protection(template)
+        return handles.add(
+            {
+                .sessionPrivateKey(
+                    key, template, protection, isPrivate: isPrivate, isLocal: isLocal, number: $0)
+            }, secret: nil, in: session)
+    }
+
+    /// - Parameter invalid: what the function says of a key whose kind has no keys of its length.
     func addSecretKey(
-        _ secret: consuming Secret, _ template: Template, in session: Session
+        _ secret: consuming Secret, _ template: Template, in session: Session, invalid: CK_RV
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         if let length = try template.ulong(CKA_VALUE_LEN), length != CK_ULONG(secret.count) {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT)
         }
         let count = secret.count
+        let lengths = try template.ulong(CKA_KEY_TYPE) == CKK_AES ? [16, 24, 32] : nil
+        guard count > 0, lengths?.contains(count) ?? true else {
+            throw CryptokiError(invalid, "no key of the kind has \(count) bytes")
+        }
+        let isPrivate = try isPrivate(template, in: session)
         let (isSensitive, isExtractable) = (try template.bool(CKA_SENSITIVE), try template.bool(CKA_EXTRACTABLE))
         let isReadable = isSensitive != true && isExtractable != false
         return handles.add(
-            { .sessionSecretKey(byteCount: count, isReadable: isReadable, template, number: $0) },
+            {
+                .sessionSecretKey(
+                    byteCount: count, isReadable: isReadable, template, isPrivate: isPrivate, number: $0)
+            },
             secret: SessionSecret(secret), in: session)
+    }
+
+    /// Whether an object that ends with its session ends with the login as well.
+    ///
+    /// - Throws: `CKR_USER_NOT_LOGGED_IN`.
+    private func isPrivate(
+        _ template: Template, in session: Session, unlessSaid: Bool = false
+    ) throws(CryptokiError) -> Bool {
+        let isPrivate = try template.bool(CKA_PRIVATE) ?? unlessSaid
+        guard !isPrivate || session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        return isPrivate
     }
 
     package func destroyObject(_ handle: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE) throws(CryptokiError) {
@@ -123,6 +164,9 @@ extension Cryptoki {
         }
         try session.slot.change(entry.object.name, to: template)
         _ = try self.handle(of: entry.object.name, in: session)
+        guard template[CKA_ID] != nil else { return }
+        // It is the id of the key's other half and of its certificate as well.
+        _ = handles.handles(of: try session.slot.objects(matching: Template()), in: session)
     }
 
     package func generateKeyPair(
@@ -130,14 +174,38 @@ extension Cryptoki {
         _ privateTemplate: Template
     ) throws(CryptokiError) -> (publicKey: CK_OBJECT_HANDLE, privateKey: CK_OBJECT_HANDLE) {
         let session = try session(handle, meetingCard: true)
-        try requireWritable(session)
-        guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        let isKept = try privateTemplate.bool(CKA_TOKEN) ?? false
+        if isKept {
+            try requireWritable(session)
+            guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        }
+        guard let mechanism = session.slot.mechanisms.first(where: { $0.type == request.type }) else {
+            throw MechanismRequest.unknown
+        }
         try TemplateRules.check(publicTemplate, for: CKO_PUBLIC_KEY)
         try TemplateRules.check(privateTemplate, for: CKO_PRIVATE_KEY)
         let kind = try Cryptoki.kind(request, publicTemplate)
+        if case .rsa(let bits) = kind, mechanism.keySizes?.contains(bits) == false {
+            throw Template.invalid(CKA_MODULUS_BITS)
+        }
+        guard isKept else { return try generateForSession(kind, publicTemplate, privateTemplate, in: session) }
         let pair = try session.slot.generateKeyPair(
             kind, publicTemplate: publicTemplate, privateTemplate: privateTemplate)
         return (try self.handle(of: pair.publicKey, in: session), try self.handle(of: pair.privateKey, in: session))
+    }
+
+    /// A pair that no keychain keeps: for a connection, say, as Java does.
+    private func generateForSession(
+        _ kind: KeyKind, _ publicTemplate: Template, _ privateTemplate: Template, in session: Session
+    ) throws(CryptokiError) -> (publicKey: CK_OBJECT_HANDLE, privateKey: CK_OBJECT_HANDLE) {
+        guard try publicTemplate.bool(CKA_TOKEN) != true else {
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a public key is kept with its private half")
+        }
+        let key = try CryptokiError.mapping { () throws(CryptoError) in try PrivateKey.generate(kind) }
+        return (
+            try addPublicKey(key.publicKey, publicTemplate, in: session),
+            try addPrivateKey(key, privateTemplate, isLocal: true, in: session)
+        )
     }
 
     private static func kind(_ request: MechanismRequest, _ template: Template) throws(CryptokiError) -> KeyKind {
@@ -166,47 +234,5 @@ extension Cryptoki {
             throw CryptokiError(CKR_GENERAL_ERROR)
         }
         return handle
-    }
-}
-
-extension CryptokiObject {
-    /// A public key that a program brought.
-    static func sessionPublicKey(_ key: PublicKey, _ template: Template, number: Int) -> CryptokiObject {
-        var attributes = ObjectAttributes.publicKey(key, id: template[CKA_ID] ?? [], subject: [], isLocal: false)
-        // A program may renounce what the key could do.
-        for use in [CKA_ENCRYPT, CKA_VERIFY, CKA_WRAP] where template[use] == Encoded.bool(false) {
-            attributes[use] = Encoded.bool(false)
-        }
-        attributes.merge(session(CKO_PUBLIC_KEY, template, number)) { $1 }
-        return CryptokiObject(.session(number), attributes, publicKey: key)
-    }
-
-    /// A secret key that was agreed on, unwrapped or brought.
-    static func sessionSecretKey(
-        byteCount: Int, isReadable: Bool, _ template: Template, number: Int
-    ) -> CryptokiObject {
-        var attributes = session(CKO_SECRET_KEY, template, number)
-        attributes.merge([
-            CKA_KEY_TYPE: template[CKA_KEY_TYPE] ?? Encoded.ulong(CKK_GENERIC_SECRET),
-            CKA_ID: template[CKA_ID] ?? [], CKA_VALUE_LEN: Encoded.ulong(CK_ULONG(byteCount)),
-            CKA_SENSITIVE: Encoded.bool(!isReadable), CKA_EXTRACTABLE: Encoded.bool(isReadable),
-            CKA_ALWAYS_SENSITIVE: Encoded.bool(false), CKA_NEVER_EXTRACTABLE: Encoded.bool(false),
-            CKA_LOCAL: Encoded.bool(false), CKA_DERIVE: Encoded.bool(false),
-        ]) { $1 }
-        return CryptokiObject(
-            .session(number), attributes, sensitive: isReadable ? [] : [CKA_VALUE],
-            secret: isReadable ? [CKA_VALUE] : [])
-    }
-
-    private static func session(
-        _ objectClass: CK_OBJECT_CLASS, _ template: Template, _ number: Int
-    ) -> ObjectAttributes.Attributes {
-        var attributes = ObjectAttributes.storage(
-            objectClass, label: "", uniqueID: "session/\(number)", isPrivate: false, isModifiable: true)
-        attributes[CKA_TOKEN] = Encoded.bool(false)
-        attributes[CKA_MODIFIABLE] = Encoded.bool(false)
-        attributes[CKA_COPYABLE] = Encoded.bool(true)
-        attributes[CKA_LABEL] = template[CKA_LABEL] ?? []
-        return attributes
     }
 }

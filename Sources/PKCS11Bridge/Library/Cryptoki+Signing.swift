@@ -62,7 +62,7 @@ extension Cryptoki {
         let (key, scheme) = (operation.key, operation.scheme)
         let pin = operation.pin.take()
         let input = try operation.input.finish()
-        let result = try session.perform(scheme.action(for: input), with: key.name, pin: pin)
+        let result = try session.perform(scheme.action(for: input), with: key, pin: pin)
         return try scheme.signature(from: result)
     }
 

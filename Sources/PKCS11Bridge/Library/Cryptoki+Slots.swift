@@ -1,10 +1,15 @@
 package import CCryptoki
+internal import TokenKit
 
 // Slots and tokens: PKCS #11 §5.5.
 extension Cryptoki {
     package func slotList(withToken: Bool, refreshing: Bool) -> [CK_SLOT_ID] {
         let slots = slots.all(refreshing: refreshing)
-        return (withToken ? slots.filter(\.hasToken) : slots).map(\.id)
+        guard withToken || !events.haveBegun else { return slots.map(\.id) }
+        let occupied = slots.map { ($0.id, $0.occupancy) }
+        // Whoever waits for an event waits for what is not as it was in the list.
+        events.begin(with: occupied)
+        return occupied.filter { !withToken || $0.1.hasCard }.map(\.0)
     }
 
     package func slotInfo(_ slot: CK_SLOT_ID) throws(CryptokiError) -> SlotInfo { try slots.slot(slot).info }

@@ -44,13 +44,13 @@ package final class Cryptoki: Sendable {
 
     /// The session of a handle.
     ///
-    /// - Parameter meetingCard: whether to look if its card is still in.
+    /// - Parameter meetingCard: whether to look if its card is still in. That another has come is known once anybody has met it.
     /// - Throws: `CKR_SESSION_HANDLE_INVALID`, also where another card has come; `CKR_DEVICE_REMOVED` while there is none.
     func session(_ handle: CK_SESSION_HANDLE, meetingCard: Bool = false) throws(CryptokiError) -> Session {
         guard let session = sessions.withLock({ $0.open[handle] }) else {
             throw CryptokiError(CKR_SESSION_HANDLE_INVALID, "session \(handle)")
         }
-        guard meetingCard else { return session }
+        guard meetingCard || session.slot.knownGeneration != session.generation else { return session }
         let generation = try CryptokiError.removed { () throws(CryptokiError) in try session.slot.generation() }
         guard generation == session.generation else {
             close([session])
@@ -151,6 +151,7 @@ package final class Cryptoki: Sendable {
         let session = try session(handle)
         guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         session.slot.logOut()
+        handles.removePrivateSessionObjects(of: session.slot.id)
     }
 
     /// PKCS #11 §5.5.9.

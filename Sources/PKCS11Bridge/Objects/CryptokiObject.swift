@@ -37,14 +37,16 @@ struct CryptokiObject: Sendable {
     /// The public half of a key.
     let publicKey: PublicKey?
 
+    /// A private key that ends with its session, and is used here.
+    let sessionKey: PrivateKey?
+
     /// What a private key may be used for.
     let mechanisms: KeyMechanisms
 
     init(
         _ name: ObjectName, _ attributes: [CK_ATTRIBUTE_TYPE: [UInt8]], ids: [[UInt8]] = [],
         isPrivate: Bool = false, sensitive: Set<CK_ATTRIBUTE_TYPE> = [], secret: Set<CK_ATTRIBUTE_TYPE> = [],
-        publicKey: PublicKey? = nil,
-        mechanisms: KeyMechanisms = KeyMechanisms()
+        publicKey: PublicKey? = nil, sessionKey: PrivateKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms()
     ) {
         self.name = name
         self.ids = ids
@@ -52,6 +54,7 @@ struct CryptokiObject: Sendable {
         self.sensitive = sensitive
         self.secret = secret
         self.publicKey = publicKey
+        self.sessionKey = sessionKey
         self.mechanisms = mechanisms
         self.attributes = attributes
     }

@@ -71,10 +71,21 @@ final class HandleTable: Sendable {
 
     /// The objects of sessions with a token that the template finds.
     func sessionObjects(matching template: Template, in session: Session) -> [CK_OBJECT_HANDLE] {
-        state.withLock { state in
+        let sees = session.slot.isLoggedIn
+        return state.withLock { state in
             state.entries.filter { _, entry in
-                entry.session != nil && entry.slot == session.slot.id && entry.object.matches(template)
+                entry.session != nil && entry.slot == session.slot.id && (sees || !entry.object.isPrivate)
+                    && entry.object.matches(template)
             }.keys.sorted()
+        }
+    }
+
+    /// What sessions with a token have that is its user's. It ends with the login: PKCS #11 §5.6.10.
+    func removePrivateSessionObjects(of slot: CK_SLOT_ID) {
+        state.withLock { state in
+            state.entries = state.entries.filter { _, entry in
+                entry.session == nil || entry.slot != slot || !entry.object.isPrivate
+            }
         }
     }
 

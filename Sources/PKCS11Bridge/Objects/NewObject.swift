@@ -15,13 +15,20 @@ enum NewObject {
             let key = try publicKey(from: template)
             let attributes = tag(template, key).merging(label) { $1 }
             return try mapping { () throws(KeychainError) in try .publicKey(key, attributes) }
-        case CKO_PRIVATE_KEY:
-            let key = try privateKey(from: template)
-            let attributes = try tag(template, key.publicKey).merging(label) { $1 }.merging(protection(template)) { $1 }
-            return try mapping { () throws(KeychainError) in try .privateKey(key, attributes) }
+        case CKO_PRIVATE_KEY: return try item(of: privateKey(from: template), template)
         case CKO_DATA: return try data(template, label)
         default: throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "objects of class \(objectClass) are not kept here")
         }
+    }
+
+    /// The item of a private key, with what a template says beside its numbers.
+    static func item(of key: PrivateKey, _ template: Template) throws(CryptokiError) -> NewItem {
+        guard try template.bool(CKA_ALWAYS_AUTHENTICATE) != true else {
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "no key here wants the PIN each time")
+        }
+        let label: Attributes = try template.text(CKA_LABEL).map { [.label: .string($0)] } ?? [:]
+        let attributes = try tag(template, key.publicKey).merging(label) { $1 }.merging(protection(template)) { $1 }
+        return try mapping { () throws(KeychainError) in try .privateKey(key, attributes) }
     }
 
     /// What a private key's template says of its protection.
@@ -37,10 +44,13 @@ enum NewObject {
         return attributes
     }
 
-    /// The id that a program gave a key. That its hash is its id needs no saying.
     private static func tag(_ template: Template, _ key: PublicKey) -> Attributes {
-        guard let id = template[CKA_ID], !id.isEmpty, id != key.keyHash else { return [:] }
-        return [.applicationTag: .data(id)]
+        id(template, key.keyHash).map { [.applicationTag: .data($0)] } ?? [:]
+    }
+
+    /// The id that a program gave. That the hash is the id needs no saying.
+    private static func id(_ template: Template, _ hash: [UInt8]) -> [UInt8]? {
+        template[CKA_ID].flatMap { $0.isEmpty || $0 == hash ? nil : $0 }
     }
 
     private static func certificate(_ template: Template, _ label: Attributes) throws(CryptokiError) -> NewItem {
@@ -51,13 +61,25 @@ enum NewObject {
         let certificate = try CryptokiError.mapping(invalid: CKR_ATTRIBUTE_VALUE_INVALID) { () throws(CryptoError) in
             try Certificate(der: der)
         }
-        return try mapping { () throws(KeychainError) in try .certificate(certificate, label) }
+        guard try template.bool(CKA_TRUSTED) != true else {
+            throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "nobody here says which certificates are trusted")
+        }
+        guard template[CKA_SUBJECT].map({ $0.isEmpty || $0 == certificate.subject.der }) ?? true else {
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "it is the certificate of another subject")
+        }
+        let alias: Attributes = id(template, certificate.keyHash).map { [.alias: .data($0)] } ?? [:]
+        return try mapping { () throws(KeychainError) in
+            try .certificate(certificate, alias.merging(label) { $1 })
+        }
     }
 
     private static func data(_ template: Template, _ label: Attributes) throws(CryptokiError) -> NewItem {
         var attributes = label
         if let name = label[.label] { attributes[.account] = name }
         if let application = try template.text(CKA_APPLICATION) { attributes[.service] = .string(application) }
+        guard template[CKA_OBJECT_ID]?.isEmpty ?? true else {
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a password has no object identifier")
+        }
         var value = template[CKA_VALUE] ?? []
         let secret = Secret(consuming: &value)
         do throws(KeychainError) {
@@ -89,7 +111,8 @@ enum NewObject {
         }
     }
 
-    private static func privateKey(from template: Template) throws(CryptokiError) -> PrivateKey {
+    /// The private key that a template describes, also for as long as a session lasts.
+    static func privateKey(from template: Template) throws(CryptokiError) -> PrivateKey {
         let type = try required(template.ulong(CKA_KEY_TYPE), CKA_KEY_TYPE)
         if type == CKK_RSA { return try rsaKey(template) }
         let kind = try curve(of: template, type)

@@ -1,4 +1,5 @@
 package import CCryptoki
+internal import KeychainHost
 internal import Synchronization
 internal import SystemCrypto
 internal import TokenKit
@@ -30,11 +31,16 @@ final class Session: Sendable {
         self.isWritable = isWritable
     }
 
-    /// Uses a private key of the session's token.
+    /// Uses a private key of the session's token, or of a session with it.
     func perform(
-        _ action: TokenOperation.Action, with key: ObjectName, pin: borrowing Secret?
+        _ action: TokenOperation.Action, with key: CryptokiObject, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
-        try slot.perform(action, with: key, of: generation, pin: pin)
+        guard let own = key.sessionKey else {
+            return try slot.perform(action, with: key.name, of: generation, pin: pin)
+        }
+        return try CryptokiError.mapping { () throws(KeychainError) in
+            try SoftwareKey(own).perform(action, use: "", authentication: AuthenticationContext(prompter: NoPrompter()))
+        }
     }
 
     /// PKCS #11 §5.6, `CK_STATE`.

@@ -41,7 +41,7 @@ extension CardSlot {
     ) throws(CryptokiError) -> Secret? {
         // Whether the card is still in, the transaction tells: to ask beforehand would be a call of the service more for
         // each signature.
-        var known = state.generation == generation ? state.card?.insertion : nil
+        var known = knownGeneration == generation ? state.card?.insertion : nil
         while true {
             let insertion = if let known { known } else { try card(of: generation, &state).insertion }
             do throws(TokenError) {

@@ -15,11 +15,11 @@ final class CardSlot: Slot {
     let slot: TokenSlot
     private let filter: TokenFilter
     let state = Mutex(State())
+    /// How many different cards there were.
+    private let generations = Atomic(0)
 
     struct State: ~Copyable {
         var card: Card?
-        /// How many different cards there were.
-        var generation = 0
         var login = Login()
     }
 
@@ -68,20 +68,23 @@ final class CardSlot: Slot {
             flags: CKF_REMOVABLE_DEVICE | CKF_HW_SLOT | (hasToken ? CKF_TOKEN_PRESENT : 0))
     }
 
-    var hasToken: Bool {
-        guard slot.hasCard else { return false }
-        guard !filter.wants(card: "") else { return true }
-        return (try? tokenInfo()).map { filter.wants(card: $0.name.serialNumber) } ?? false
+    var occupancy: ReaderOccupancy {
+        let occupancy = slot.occupancy
+        guard occupancy.hasCard, !filter.wants(card: "") else { return occupancy }
+        let isWanted = (try? tokenInfo()).map { filter.wants(card: $0.name.serialNumber) } ?? false
+        return ReaderOccupancy(hasCard: isWanted, changeCount: occupancy.changeCount)
     }
 
     let mechanisms = MechanismTable.mechanisms(rsa: 1024...4096, curves: 256...384, hardware: CKF_HW, generates: false)
 
     // MARK: The card
 
+    var knownGeneration: Int { generations.load(ordering: .acquiring) }
+
     func generation() throws(CryptokiError) -> Int {
         try state.withLock { state throws(CryptokiError) in
             _ = try present(&state)
-            return state.generation
+            return knownGeneration
         }
     }
 
@@ -100,7 +103,7 @@ final class CardSlot: Slot {
             card.objects = previous?.objects
             card.data = previous?.data.withoutContents ?? CardData()
         } else {
-            state.generation += 1
+            generations.add(1, ordering: .releasing)
         }
         state.card = card
         return card
@@ -111,7 +114,7 @@ final class CardSlot: Slot {
     /// - Throws: `CKR_DEVICE_REMOVED` where it is out, or another has come.
     func card(of generation: Int, _ state: inout State) throws(CryptokiError) -> Card {
         let card = try CryptokiError.removed { () throws(CryptokiError) in try present(&state) }
-        guard state.generation == generation else { throw CryptokiError(CKR_DEVICE_REMOVED, "another card has come") }
+        guard knownGeneration == generation else { throw CryptokiError(CKR_DEVICE_REMOVED, "another card has come") }
         return card
     }
 
@@ -315,6 +318,9 @@ final class CardSlot: Slot {
     // MARK: Writing
 
     func create(_ template: Template) throws(CryptokiError) -> ObjectName { throw CardSlot.writeProtected }
+    func create(_ key: PrivateKey, _ template: Template) throws(CryptokiError) -> ObjectName {
+        throw CardSlot.writeProtected
+    }
     func destroy(_ object: ObjectName) throws(CryptokiError) { throw CardSlot.writeProtected }
     func change(_ object: ObjectName, to template: Template) throws(CryptokiError) { throw CardSlot.writeProtected }
 

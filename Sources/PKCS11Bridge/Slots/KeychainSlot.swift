@@ -8,14 +8,20 @@ internal import TokenKit
 final class KeychainSlot: Slot {
     let id: CK_SLOT_ID
 
-    private let keychain: LocalKeychain
+    let keychain: LocalKeychain
+
     private let behaviour: Behaviour
+    let knownGeneration: Int
     private let hasLoggedIn = Mutex(false)
 
-    init(_ id: CK_SLOT_ID, _ keychain: LocalKeychain, _ behaviour: Behaviour) {
+    /// - Parameter predecessor: the slot of the file that was in the same place before.
+    init(
+        _ id: CK_SLOT_ID, _ keychain: LocalKeychain, _ behaviour: Behaviour, after predecessor: KeychainSlot? = nil
+    ) {
         self.id = id
         self.keychain = keychain
         self.behaviour = behaviour
+        knownGeneration = predecessor.map { $0.knownGeneration + 1 } ?? 0
     }
 
     var name: String { keychain.path }
@@ -27,13 +33,13 @@ final class KeychainSlot: Slot {
             flags: CKF_REMOVABLE_DEVICE | (hasToken ? CKF_TOKEN_PRESENT : 0))
     }
 
-    var hasToken: Bool { keychain.isValid }
+    var occupancy: ReaderOccupancy { ReaderOccupancy(hasCard: keychain.isValid, changeCount: knownGeneration) }
 
     let mechanisms = MechanismTable.mechanisms(rsa: 512...16384, curves: 256...521, hardware: 0, generates: true)
 
     func generation() throws(CryptokiError) -> Int {
         try requireToken()
-        return 0
+        return knownGeneration
     }
 
     func tokenInfo() throws(CryptokiError) -> TokenInfo {
@@ -44,7 +50,7 @@ final class KeychainSlot: Slot {
             flags |= CKF_LOGIN_REQUIRED | (behaviour.hasProtectedPath ? CKF_PROTECTED_AUTHENTICATION_PATH : 0)
         }
         return TokenInfo(
-            name: keychain.cryptokiName, flags: flags, pinLengths: 0...255, firmware: (0, 0))
+            name: keychain.cryptokiName, flags: flags, pinLengths: KeychainSlot.pinLengths, firmware: (0, 0))
     }
 
     // MARK: Objects
@@ -94,6 +100,9 @@ final class KeychainSlot: Slot {
 
     var isLoggedIn: Bool { behaviour.asksItself || !needsLogin || hasLoggedIn.withLock { $0 } }
 
+    /// Bytes that a password may have; longer ones that were set elsewhere are taken all the same.
+    private static let pinLengths = 0...255
+
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
         try requireToken()
         guard !hasLoggedIn.withLock({ $0 }) else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
@@ -125,6 +134,7 @@ final class KeychainSlot: Slot {
 
     func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError) {
         guard let old = old.take(), let new = new.take() else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
+        guard new.count <= KeychainSlot.pinLengths.upperBound else { throw CryptokiError(CKR_PIN_LEN_RANGE) }
         try CryptokiError.mapping { () throws(KeychainError) in try keychain.changePassword(from: old, to: new) }
     }
 
@@ -151,6 +161,12 @@ final class KeychainSlot: Slot {
         return .item(objectClass, added.reference)
     }
 
+    func create(_ key: PrivateKey, _ template: Template) throws(CryptokiError) -> ObjectName {
+        let item = try NewObject.item(of: key, template)
+        let added = try CryptokiError.mapping { () throws(KeychainError) in try keychain.add(item) }
+        return .item(CKO_PRIVATE_KEY, added.reference)
+    }
+
     func destroy(_ object: ObjectName) throws(CryptokiError) {
         guard case .item(_, let reference) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         let count = try CryptokiError.mapping { () throws(KeychainError) in
@@ -172,19 +188,21 @@ final class KeychainSlot: Slot {
         }
     }
 
-    /// Of all that has the object's public key: a certificate has no id but that of its key.
+    /// Of all that has the object's public key.
     private func changeID(of object: ObjectName, to id: [UInt8]) throws(CryptokiError) {
         guard let found = try self.object(object) else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
         guard found.attributes[CKA_ID] != id else { return }
         guard let hash = found.publicKeyHash, !id.isEmpty else { throw Template.invalid(CKA_ID) }
-        let ofPair: Attributes = [.applicationLabel: .data(hash), .synchronizable: Query.anySynchronizable]
-        let tag = AttributeValue.data(id == hash ? [] : id)
-        let changed = try CryptokiError.mapping { () throws(KeychainError) in
-            try keychain.update(
-                matching: Query(.key, ofPair, limit: .all), to: ItemChanges([.applicationTag: tag]))
-        }
-        guard changed > 0 else {
-            throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "a certificate has the id of its key, and there is none")
+        let name = AttributeValue.data(id == hash ? [] : id)
+        let places: [(ItemClass, Attribute, Attribute)] = [
+            (.key, .applicationLabel, .applicationTag), (.certificate, .publicKeyHash, .alias),
+        ]
+        for (itemClass, hashOfKey, nameOfItem) in places {
+            let ofKey: Attributes = [hashOfKey: .data(hash), .synchronizable: Query.anySynchronizable]
+            _ = try CryptokiError.mapping { () throws(KeychainError) in
+                try keychain.update(
+                    matching: Query(itemClass, ofKey, limit: .all), to: ItemChanges([nameOfItem: name]))
+            }
         }
     }
 
@@ -193,6 +211,9 @@ final class KeychainSlot: Slot {
     ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName) {
         let (own, other) = (try privateTemplate.text(CKA_LABEL), try publicTemplate.text(CKA_LABEL))
         var attributes: Attributes = (own ?? other).map { [.label: .string($0)] } ?? [:]
+        guard try privateTemplate.bool(CKA_ALWAYS_AUTHENTICATE) != true else {
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "no key here wants the PIN each time")
+        }
         let ids = Set([privateTemplate, publicTemplate].compactMap { $0[CKA_ID] }.filter { !$0.isEmpty })
         guard ids.count < 2 else { throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a pair of keys has one id") }
         if let id = ids.first { attributes[.applicationTag] = .data(id) }

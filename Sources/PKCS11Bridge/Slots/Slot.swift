@@ -33,13 +33,16 @@ protocol Slot: AnyObject, Sendable {
 
     var info: SlotInfo { get }
 
-    /// Whether there is a token in it. No card is asked.
-    var hasToken: Bool { get }
+    /// Whether there is a token in it, and what tells that another took its place. No card is asked.
+    var occupancy: ReaderOccupancy { get }
 
     /// Tells one token from the next, and the same one taken out and put back from itself not at all.
     ///
     /// - Throws: `CKR_TOKEN_NOT_PRESENT`, `CKR_TOKEN_NOT_RECOGNIZED`.
     func generation() throws(CryptokiError) -> Int
+
+    /// The same as it was when it was last looked. It waits for nobody.
+    var knownGeneration: Int { get }
 
     func tokenInfo() throws(CryptokiError) -> TokenInfo
 
@@ -83,6 +86,8 @@ protocol Slot: AnyObject, Sendable {
     // MARK: Writing
 
     func create(_ template: Template) throws(CryptokiError) -> ObjectName
+    /// Keeps a private key that a session has.
+    func create(_ key: PrivateKey, _ template: Template) throws(CryptokiError) -> ObjectName
     func destroy(_ object: ObjectName) throws(CryptokiError)
     func change(_ object: ObjectName, to template: Template) throws(CryptokiError)
     func generateKeyPair(
@@ -94,6 +99,8 @@ protocol Slot: AnyObject, Sendable {
 }
 
 extension Slot {
+    var hasToken: Bool { occupancy.hasCard }
+
     func requireToken() throws(CryptokiError) {
         guard hasToken else { throw CryptokiError(CKR_TOKEN_NOT_PRESENT) }
     }

@@ -8,8 +8,8 @@ final class SlotEvents: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Whether there was a card when it was last looked; nil for a first look.
-        var seen: [CK_SLOT_ID: Bool]?
+        /// What was in the slots when it was last looked; nil before the first look.
+        var seen: [CK_SLOT_ID: ReaderOccupancy]?
         var pending: [CK_SLOT_ID] = []
         var monitors: [ReaderMonitor] = []
         var hasEnded = false
@@ -52,15 +52,30 @@ final class SlotEvents: Sendable {
         for monitor in monitors { monitor.cancel() }
     }
 
+    var haveBegun: Bool { state.withLock { $0.seen != nil } }
+
+    /// Takes what a program was told first for what was there before any event.
+    func begin(with slots: [(CK_SLOT_ID, ReaderOccupancy)]) {
+        state.withLock { state in
+            if state.seen == nil { state.seen = Dictionary(slots) { $1 } }
+        }
+    }
+
     private func look() {
-        let now = slots.all(refreshing: true).map { ($0.id, $0.info.flags & CKF_TOKEN_PRESENT != 0) }
+        let now = slots.all(refreshing: true).map { ($0.id, $0.occupancy) }
         state.withLock { state in
             let earlier = state.seen
-            var current = earlier?.mapValues { _ in false } ?? [:]
-            for (id, isPresent) in now { current[id] = isPresent }
+            // A reader that was plugged out holds nothing.
+            var current = earlier?.mapValues { ReaderOccupancy(hasCard: false, changeCount: $0.changeCount) } ?? [:]
+            for (id, occupancy) in now { current[id] = occupancy }
             if let earlier {
-                let changed = current.filter { (earlier[$0.key] ?? false) != $0.value }.keys.sorted()
-                state.pending += changed.filter { !state.pending.contains($0) }
+                let changed = current.filter { id, occupancy in
+                    let before = earlier[id] ?? ReaderOccupancy(hasCard: false)
+                    // A service that was started anew counts from the beginning.
+                    return before.hasCard != occupancy.hasCard
+                        || occupancy.hasCard && occupancy.changeCount > before.changeCount
+                }
+                state.pending += changed.keys.sorted().filter { !state.pending.contains($0) }
             }
             state.seen = current
         }

@@ -70,7 +70,10 @@ final class SlotTable: Sendable {
             for keychain in keychains {
                 let id = SlotTable.id(of: keychain.path, in: CryptokiSlotName.keychains, among: state.slots)
                 present.append(id)
-                if state.slots[id] == nil { state.slots[id] = KeychainSlot(id, keychain, behaviour) }
+                let known = state.slots[id] as? KeychainSlot
+                // Another file in the same place, as a restored backup is, is another token.
+                if let known, known.keychain === keychain { continue }
+                state.slots[id] = KeychainSlot(id, keychain, behaviour, after: known)
             }
             (state.present, state.isRead) = (present, true)
         }

@@ -13,7 +13,9 @@ struct ModuleReader: CardReader {
         name = description.isEmpty ? host.module.name : "\(description) (\(host.module.name))"
     }
 
-    var hasCard: Bool { (try? host.tokens().answer.contains { $0.slot == slot }) ?? false }
+    var occupancy: ReaderOccupancy {
+        ReaderOccupancy(hasCard: (try? host.tokens().answer.contains { $0.slot == slot }) ?? false)
+    }
 
     func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
         do throws(TokenError) {

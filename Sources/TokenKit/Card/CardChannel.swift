@@ -13,13 +13,31 @@ public protocol CardReader: Sendable {
     /// The reader's name, as the PC/SC service gives it.
     var name: String { get }
 
-    /// Whether there is a card in the reader at the moment, be it one that answers or not. Nothing is sent to it.
-    var hasCard: Bool { get }
+    /// What is in the reader at the moment. Nothing is sent to a card.
+    var occupancy: ReaderOccupancy { get }
 
     /// Connects to the card in the reader, shared with other programs.
     ///
     /// - Parameter trace: who is told each command and answer; nil for nobody.
     func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection
+}
+
+extension CardReader {
+    /// Whether there is a card in the reader at the moment, be it one that answers or not. Nothing is sent to it.
+    public var hasCard: Bool { occupancy.hasCard }
+}
+
+/// What is known of a reader from outside.
+public struct ReaderOccupancy: Hashable, Sendable {
+    public let hasCard: Bool
+
+    /// How often a card was put in or taken out, as far as the service counts; zero where it does not.
+    public let changeCount: Int
+
+    public init(hasCard: Bool, changeCount: Int = 0) {
+        self.hasCard = hasCard
+        self.changeCount = changeCount
+    }
 }
 
 /// A connection to one inserted card. It has no `transmit`: only a transaction, borrowed from it, reaches the card.

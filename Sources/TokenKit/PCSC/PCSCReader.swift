@@ -29,10 +29,11 @@ public struct PCSCReader: CardReader, Hashable {
         try PCSCContext().readerNames().map { PCSCReader(name: $0) }
     }
 
-    public var hasCard: Bool {
-        guard let context = try? PCSCContext() else { return false }
+    public var occupancy: ReaderOccupancy {
+        guard let context = try? PCSCContext() else { return ReaderOccupancy(hasCard: false) }
         let (code, now) = context.statusChange(from: [PCSCStatus(reader: name)], seconds: 0)
-        return [.success, .timeout].contains(code) && now.first.map { $0.presence != .absent } ?? false
+        guard [.success, .timeout].contains(code), let now = now.first else { return ReaderOccupancy(hasCard: false) }
+        return ReaderOccupancy(hasCard: now.presence != .absent, changeCount: Int(now.changeCount))
     }
 
     public func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {

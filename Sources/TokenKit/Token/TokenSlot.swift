@@ -11,6 +11,9 @@ public final class TokenSlot: Sendable {
     /// Whether there is a card in the reader. It waits for nobody, and nothing is sent.
     public var hasCard: Bool { reader.hasCard }
 
+    /// What is in the reader, and what tells that another card took its place. It waits for nobody, and nothing is sent.
+    public var occupancy: ReaderOccupancy { reader.occupancy }
+
     private let reader: any CardReader
     private let drivers: [any TokenDriver]
     private let trace: (any CardTrace)?

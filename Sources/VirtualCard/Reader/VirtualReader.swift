@@ -84,7 +84,9 @@ public final class VirtualReader: CardReader {
 
     // MARK: - CardReader
 
-    public var hasCard: Bool { state.withLock { $0.card != nil } }
+    public var occupancy: ReaderOccupancy {
+        state.withLock { ReaderOccupancy(hasCard: $0.card != nil, changeCount: $0.insertion) }
+    }
 
     public func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
         let (card, insertion, resetCount) = try begin()

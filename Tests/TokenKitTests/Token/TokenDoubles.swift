@@ -12,7 +12,7 @@ final class PreparedReader: CardReader {
         self.outcomes = Mutex(outcomes[...])
     }
 
-    var hasCard: Bool { outcomes.withLock { !$0.isEmpty } }
+    var occupancy: ReaderOccupancy { ReaderOccupancy(hasCard: outcomes.withLock { !$0.isEmpty }) }
 
     var timesConnected: Int { connectCount.load(ordering: .relaxed) }
 
