@@ -91,6 +91,29 @@ struct TestModule {
     }
 }
 
+/// Tests of a keychain that is the module's one token; its password is "open".
+protocol KeychainTokenTest {
+    var module: TestModule { get }
+    var keychain: LocalKeychain { get }
+}
+
+extension KeychainTokenTest {
+    var cryptoki: Cryptoki { module.cryptoki }
+
+    func session() throws -> CK_SESSION_HANDLE { try module.session(loggedIn: true, pin: "open") }
+
+    /// Adds a key with a certificate of it.
+    func addIdentity(_ name: String, _ kind: KeyKind = .ecP256) throws -> PrivateKey {
+        let key = try PrivateKey.generate(kind)
+        let certificate = try CertificateBuilder(
+            commonName: name, publicKey: key.publicKey, notBefore: 1_600_000_000, notAfter: 1_900_000_000
+        ).selfSigned(by: kind == .x25519 ? PrivateKey.generate(.ecP256) : key)
+        try keychain.add(.privateKey(key, [.label: .string(name)]))
+        try keychain.add(.certificate(certificate))
+        return key
+    }
+}
+
 /// The bytes of an output; none where there is only a length.
 func bytes(of output: consuming Output) -> [UInt8] {
     switch consume output {
