@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TokenKit
 
@@ -27,6 +28,26 @@ import TokenKit
     ])
     func `A password alone is as it is, or digits`(_ password: String, _ expected: String) {
         #expect(text(SecretText.plain(Secret(copying: Array(password.utf8).span))) == expected)
+    }
+
+    @Test(arguments: [
+        ("", ""), ("abc", "abc"), ("a\"b\\c", #"a\"b\\c"#), ("\n\u{1B}", #"\u000a\u001b"#), ("é\u{7F}🔑", "é\u{7F}🔑"),
+    ])
+    func `A string of JSON says the same as the text in it`(_ password: String, _ expected: String) throws {
+        #expect(escaped(Array(password.utf8)) == expected)
+        #expect(try JSONDecoder().decode([String].self, from: Data("[\"\(expected)\"]".utf8)) == [password])
+    }
+
+    @Test(arguments: [[0xFF], [0x41, 0xC3], [0xED, 0xA0, 0x80], [0xC0, 0x80]] as [[UInt8]])
+    func `What is no UTF-8 is no string of JSON`(_ bytes: [UInt8]) {
+        #expect(escaped(bytes) == nil)
+    }
+
+    @Test func `Base64 is what others read`() {
+        for count in 0..<200 {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: 251 &* $0 &+ count) }
+            #expect(text(SecretText.base64(Secret(copying: bytes.span))) == Data(bytes).base64EncodedString())
+        }
     }
 
     @Test(
@@ -173,6 +194,10 @@ import TokenKit
         #expect(Set(CommandName.all).isDisjoint(with: MissingCommand.reasons.keys))
         #expect(Set(CommandName.all).count == CommandName.all.count)
         for reason in MissingCommand.reasons.values { #expect(reason.description.hasSuffix(")")) }
+    }
+
+    private func escaped(_ bytes: [UInt8]) -> String? {
+        if let secret = SecretText.escaped(Secret(copying: bytes.span)) { text(secret) } else { nil }
     }
 
     private func text(_ secret: borrowing Secret) -> String {

@@ -1,4 +1,4 @@
-internal import TokenKit
+public import TokenKit
 
 /// Asks for a card's PIN until it is right, the person gives up, or only one try is left.
 ///
@@ -96,7 +96,8 @@ struct PINQuestion {
 }
 
 extension PINKind {
-    var name: String { self == .pin ? "PIN" : "PUK" }
+    /// What people call it.
+    public var name: String { self == .pin ? "PIN" : "PUK" }
 }
 
 extension TokenError {

@@ -20,9 +20,7 @@ struct CreateCSR: ParsableCommand {
         name: .long, help: ArgumentHelp("An e-mail address that it is for; for each address.", valueName: "address"))
     var email: [String] = []
 
-    @Option(name: [.letter("o"), .long], help: ArgumentHelp("Where the request goes.", valueName: "file"))
-    var output: String?
-
+    @OptionGroup var destination: DestinationOptions
     @OptionGroup var cards: CardOptions
     @OptionGroup var authentication: AuthenticationOptions
 
@@ -41,6 +39,7 @@ struct CreateCSR: ParsableCommand {
             authentication: authentication.context(session.process, for: self.key.key, cards.reader))
         let bytes = signature.bytes
         let der = try request.assemble(signature: bytes.indices.map { bytes[$0] }, algorithm: algorithm)
-        try Output(path: output).write(Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8))
+        try destination.write(
+            Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8), as: .text("request", orElse: "data"))
     }
 }

@@ -19,18 +19,22 @@ struct CreateKeychain: ParsableCommand {
     @Argument(help: "Names, or paths with a slash in them.")
     var keychains: [String] = ["login"]
 
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
         let context = try authentication.context()
+        var rows: [KeychainRow] = []
         for keychain in keychains {
             let name = try KeychainName.new(keychain)
             let password = Passphrase(
                 argument: password, request: PromptRequest(.newPassword, subject: keychain), context: context)
             let created = try KeychainPreferences.own.create(name, password: password.ask())
             if self.password != nil { try? created.shareKeyWithSession(seconds: UnlockKeychain.standardTimeout) }
-            print(created.path)
+            rows.append(KeychainRow(created))
+            if !output.json { print(created.path) }
         }
+        if output.json { try Listing.show(rows, json: true) }
     }
 }
 
@@ -41,8 +45,16 @@ struct DeleteKeychain: ParsableCommand {
     @Argument(help: "Names, or paths with a slash in them.")
     var keychains: [String]
 
+    @OptionGroup var output: OutputOptions
+
     func run() throws {
-        for keychain in keychains { try KeychainPreferences.own.delete(KeychainName.file(keychain)) }
+        var rows: [KeychainRow] = []
+        for keychain in keychains {
+            let name = try KeychainName.file(keychain)
+            rows.append(KeychainRow(at: KeychainPreferences.own.absolutePath(name)))
+            try KeychainPreferences.own.delete(name)
+        }
+        if output.json { try Listing.show(rows, json: true) }
     }
 }
 
@@ -74,6 +86,7 @@ struct UnlockKeychain: ParsableCommand {
     static let standardTimeout: UInt32 = 28_800
 
     @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
@@ -82,9 +95,11 @@ struct UnlockKeychain: ParsableCommand {
             let context = try authentication.context(for: keychain, cards.reader)
             if let password { context.setCredential(SecretArgument.secret(password), .pin) }
             try card.verifyPIN(authentication: context)
+            if output.json { try Listing.showJSON(KeychainInfo(card, isUnlocked: true)) }
         case .local(let opened):
             try unlock(opened)
             try opened.shareKeyWithSession(seconds: timeout)
+            if output.json { try Listing.showJSON(KeychainInfo(opened)) }
         }
     }
 
@@ -116,23 +131,39 @@ struct LockKeychain: ParsableCommand {
     var keychain: String?
 
     @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
-        guard all else {
-            switch try NamedKeychain(keychain, cards) {
-            case .card(let card): card.slot.disconnect(resetting: true)
-            case .local(let opened): try opened.lockSession()
-            }
-            return
+        guard !all else { return try lockAll() }
+        switch try NamedKeychain(keychain, cards) {
+        case .card(let card):
+            let info = try LockKeychain.lock(card)
+            if output.json { try Listing.showJSON([info]) }
+        case .local(let opened):
+            try opened.lockSession()
+            if output.json { try Listing.showJSON([KeychainInfo(opened)]) }
         }
+    }
+
+    private static func lock(_ card: TokenKeychain) throws -> KeychainInfo {
+        defer { card.slot.disconnect(resetting: true) }
+        return try KeychainInfo(card, isUnlocked: false)
+    }
+
+    private func lockAll() throws {
         let session = try Session(cards, locals: false)
         var result = SearchList.Result<String>()
         // What is not there is not unlocked.
         result.failures = try session.process.lockAll().filter { $0.error.code != .noSuchKeychain }
+        var infos: [KeychainInfo] = []
         for token in session.tokens where (try? token.identity()) ?? nil != nil {
-            token.slot.disconnect(resetting: true)
+            infos.append(try LockKeychain.lock(token))
         }
         _ = session.reporting(result)
+        if output.json {
+            infos += try session.process.localKeychains().found.map { try KeychainInfo($0) }
+            try Listing.showJSON(infos)
+        }
         if !result.failures.isEmpty { throw ExitCode(1) }
     }
 }
@@ -151,6 +182,7 @@ struct SetKeychainPassword: ParsableCommand {
     var keychain: String?
 
     @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
@@ -165,6 +197,7 @@ struct SetKeychainPassword: ParsableCommand {
         let new = Passphrase(
             argument: newPassword, request: PromptRequest(.newPassword, subject: opened.name), context: context)
         try opened.changePassword(from: old.ask(), to: new.ask())
+        guard !output.json else { return try Listing.showJSON(KeychainInfo(opened)) }
         print("The password of '\(opened.name)' has been changed.")
     }
 }
