@@ -70,6 +70,29 @@ import TokenKit
         #expect(HostName.matches(host, pattern) == isMatch)
     }
 
+    @Test(arguments: [
+        ("example.com", true), ("EXAMPLE.com", true), ("a-b.example.com", true), ("*.example.com", true),
+        ("host", true),
+        ("xn--bcher-kva.example", true), ("3com.com", true), ("", false), (".", false), ("a..b", false), (".a", false),
+        ("a.", false), ("*", false), ("*.com", false), ("a.*.com", false), ("w*.example.com", false), ("-a.com", false),
+        ("a-.com", false), ("a_b.com", false), ("a b.com", false), ("bücher.example", false), ("a\n.com", false),
+        ("https://a.com", false), ("a.com:443", false), ("192.0.2.1", false), ("٣.٣", false), ("::1", false),
+        (String(repeating: "a", count: 63) + ".com", true), (String(repeating: "a", count: 64) + ".com", false),
+        (String(repeating: "a.", count: 126) + "a", true), (String(repeating: "a.", count: 127) + "a", false),
+    ])
+    func `A host in a request has a name of RFC 1123, or a star for its first label`(_ name: String, _ isName: Bool) {
+        #expect(HostName.isPattern(name) == isName)
+    }
+
+    @Test(arguments: [
+        ("jo@example.com", true), ("jo+x@example.com", true), ("\"a@b\"@example.com", true), ("jo@host", true),
+        ("", false), ("jo", false), ("@example.com", false), ("jo@", false), ("jo@*.example.com", false),
+        ("jo doe@example.com", false), ("jö@example.com", false), ("jo@example..com", false),
+    ])
+    func `An e-mail address in a request has two parts of ASCII`(_ address: String, _ isAddress: Bool) {
+        #expect(HostName.isAddress(address) == isAddress)
+    }
+
     @Test(
         arguments: [
             ("1970-01-01", 0), ("2026-10-21", 1_792_540_800), ("2026-10-21-09:54:24", 1_792_576_464),

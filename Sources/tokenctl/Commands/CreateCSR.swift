@@ -24,6 +24,21 @@ struct CreateCSR: ParsableCommand {
     @OptionGroup var cards: CardOptions
     @OptionGroup var authentication: AuthenticationOptions
 
+    func validate() throws {
+        // ub-common-name of RFC 5280, appendix A.1.
+        guard (1...64).contains(commonName.unicodeScalars.count) else {
+            throw ValidationError("a common name has 1 to 64 characters")
+        }
+        for name in dns where !HostName.isPattern(name) {
+            throw ValidationError(
+                "'\(name)' is no host name: labels of letters, digits and hyphens with dots between, the first of which may be *"
+            )
+        }
+        for address in email where !HostName.isAddress(address) {
+            throw ValidationError("'\(address)' is no e-mail address of ASCII characters")
+        }
+    }
+
     func run() throws {
         let session = try Session(cards)
         let key = try key.resolve(in: session)
