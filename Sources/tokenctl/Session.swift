@@ -20,8 +20,9 @@ extension PresentKeychains {
         let files = names.filter { !PKCS11URI.isURI($0) && !(cards && NamedKeychain.tokenID($0) != nil) }
         let isAll = names.isEmpty
         let paths = files.map { Directories.own.path(ofKeychain: KeychainName.normalized($0)) }
-        self = try process.present(
-            paths, cards: cards && (isAll || files.count < names.count), locals: locals && (isAll || !files.isEmpty))
+        let visitsCards = cards && (isAll || files.count < names.count)
+        self = try process.present(paths, cards: visitsCards, locals: locals && (isAll || !files.isEmpty))
+        if visitsCards { try options?.check(self) }
         guard files.count < names.count else { return }
         var others = self
         others.locals = locals && !uris.isEmpty ? try process.present(cards: false).locals : []
@@ -36,6 +37,24 @@ extension PresentKeychains {
         let others = failures.filter { !result.failures.contains($0) }
         for failure in others + result.failures { printError("\(failure.keychain): \(failure.error)") }
         return result.found
+    }
+}
+
+extension CardOptions {
+    /// Sees to it that there is what they name.
+    ///
+    /// - Throws: for a reader that is not there, and a module that cannot be used.
+    fileprivate func check(_ session: Session) throws {
+        if let reader, !PKCS11URI.isURI(reader), session.tokens.isEmpty, session.failures.isEmpty {
+            let names = ((try? PCSCReader.all()) ?? []).map(\.name)
+            guard names.contains(where: { $0.contains(reader) }) else {
+                let others = names.map { "'\($0)'" }.joined(separator: " and ")
+                throw KeychainError(
+                    .noSuchKeychain, "no reader's name contains '\(reader)'",
+                    remedy: "there is \(others.isEmpty ? "no reader" : others)")
+            }
+        }
+        if !module.isEmpty { for module in session.modules { _ = try module.tokens() } }
     }
 }
 
