@@ -150,7 +150,7 @@ struct AuthenticationOptions: ParsableArguments {
 struct SearchOptions: ParsableArguments {
     @Argument(
         help: """
-            The keychains to search, and cards by their ids, instead of all; or pkcs11: URIs of keychains, cards, and what \
+            The keychains to search, and cards by their ids or labels, instead of all; or pkcs11: URIs of keychains, cards, and what \
             is in them.
             """)
     var keychains: [String] = []

@@ -8,7 +8,7 @@ typealias Session = PresentKeychains
 
 extension PresentKeychains {
     /// - Parameters:
-    ///   - names: files or names of local keychains, ids of cards, and URIs of either, to use instead of all.
+    ///   - names: files or names of local keychains, ids or labels of cards, and URIs of either, to use instead of all.
     ///   - cards: whether cards are used.
     ///   - locals: whether local keychains are used.
     init(
@@ -16,8 +16,8 @@ extension PresentKeychains {
     ) throws {
         let process = try ProcessKeychains(options)
         let uris = try PKCS11URI.all(in: names)
-        let ids = cards ? names.compactMap(NamedKeychain.tokenID) : []
-        let files = names.filter { !PKCS11URI.isURI($0) && !(cards && NamedKeychain.tokenID($0) != nil) }
+        let ofCards = cards ? try process.namesOfCards(among: names) : []
+        let files = names.filter { !PKCS11URI.isURI($0) && !ofCards.contains($0) }
         let isAll = names.isEmpty
         let paths = files.map { Directories.own.path(ofKeychain: KeychainName.normalized($0)) }
         let visitsCards = cards && (isAll || files.count < names.count)
@@ -26,7 +26,7 @@ extension PresentKeychains {
         guard files.count < names.count else { return }
         var others = self
         others.locals = locals && !uris.isEmpty ? try process.present(cards: false).locals : []
-        let named = try others.limited(to: uris) { ids.contains($0.id) }
+        let named = try others.limited(to: uris) { identity in ofCards.contains(where: identity.isNamed) }
         let own = self.locals
         self.locals += named.locals.filter { keychain in !own.contains { $0.identifier == keychain.identifier } }
         (tokens, modules, failures) = (named.tokens, named.modules, named.failures)
@@ -59,6 +59,15 @@ extension CardOptions {
 }
 
 extension ProcessKeychains {
+    /// The names that are ids of cards, or labels of those that are in.
+    fileprivate func namesOfCards(among names: [String]) throws -> Set<String> {
+        let candidates = names.filter(NamedKeychain.mayBeCard)
+        let ids = candidates.filter { NamedKeychain.tokenID($0) != nil }
+        guard ids.count < candidates.count else { return Set(ids) }
+        let labels = try present(locals: false).eachToken { $1.label }.found
+        return Set(ids).union(Set(labels).intersection(candidates))
+    }
+
     /// Those of whoever runs the command, without the cards that the options leave out.
     convenience init(_ options: CardOptions? = nil) throws {
         let uri = try options?.reader.flatMap { try PKCS11URI(argument: $0) }

@@ -89,7 +89,14 @@ struct KeychainSettingOptions: ParsableArguments {
 
     /// What it is to be set to.
     var path: String? {
-        get throws { try keychain.map(KeychainName.file) }
+        get throws {
+            if let keychain, NamedKeychain.isCard(keychain) {
+                throw KeychainError(
+                    .invalidPreferencesDomain, "'\(keychain)' is a card, and takes no new items",
+                    remedy: "name the file of a keychain")
+            }
+            return try keychain.map(KeychainName.file)
+        }
     }
 
     func show(_ path: String?) throws {

@@ -42,8 +42,7 @@ struct ShowKeychainInfo: ParsableCommand {
         commandName: "show-keychain-info", abstract: "Show the settings of a keychain, and what guards it.",
         discussion: "The settings go to standard error in the form of macOS's security. A card is named by its id.")
 
-    @Argument(
-        help: "A name, a path with a slash in it, a card's id, or a pkcs11: URI; the default keychain if left out.")
+    @Argument(help: NamedKeychain.help)
     var keychain: String?
 
     @OptionGroup var cards: CardOptions

@@ -51,6 +51,10 @@ struct DeleteKeychain: ParsableCommand {
         var rows: [KeychainRow] = []
         for keychain in keychains {
             let name = try KeychainName.file(keychain)
+            guard !NamedKeychain.isCard(keychain) else {
+                throw KeychainError(
+                    .readOnly, "'\(keychain)' is a card, not a file that could be deleted", remedy: "take it out")
+            }
             rows.append(KeychainRow(at: KeychainPreferences.own.absolutePath(name)))
             try KeychainPreferences.own.delete(name)
         }
@@ -68,8 +72,7 @@ struct UnlockKeychain: ParsableCommand {
             Where a card is in that the keychain is bound to (see bind-keychain), its PIN is asked for, not the password.
             """)
 
-    @Argument(
-        help: "A name, a path with a slash in it, a card's id, or a pkcs11: URI; the default keychain if left out.")
+    @Argument(help: NamedKeychain.help)
     var keychain: String?
 
     @Option(name: .letter("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
@@ -126,8 +129,7 @@ struct LockKeychain: ParsableCommand {
     @Flag(name: [.customShort("a"), .customLong("all")], help: "Lock every keychain and card.")
     var all = false
 
-    @Argument(
-        help: "A name, a path with a slash in it, a card's id, or a pkcs11: URI; the default keychain if left out.")
+    @Argument(help: NamedKeychain.help)
     var keychain: String?
 
     @OptionGroup var cards: CardOptions
