@@ -145,3 +145,9 @@ extension KeychainFile {
         return status
     }
 }
+    /// What a symbolic link leads to, as far as that is there; nil for anything else.
+    static func target(ofLink path: String) -> String? {
+        guard let status = try? status(of: path), status.st_mode & S_IFMT == S_IFLNK else { return nil }
+        return resolve(path) ?? "nothing"
+    }
+

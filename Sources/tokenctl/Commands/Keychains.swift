@@ -40,7 +40,8 @@ struct CreateKeychain: ParsableCommand {
 
 struct DeleteKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete-keychain", abstract: "Delete keychains with all that is in them, and unlist them.")
+        commandName: "delete-keychain", abstract: "Delete keychains with all that is in them, and unlist them.",
+        discussion: "A symbolic link is refused: it, or the keychain that it leads to, may be meant.")
 
     @Argument(help: "Names, or paths with a slash in them.")
     var keychains: [String]
@@ -50,11 +51,11 @@ struct DeleteKeychain: ParsableCommand {
     func run() throws {
         var rows: [KeychainRow] = []
         for keychain in keychains {
-            let name = try KeychainName.file(keychain)
             guard !NamedKeychain.isCard(keychain) else {
                 throw KeychainError(
                     .readOnly, "'\(keychain)' is a card, not a file that could be deleted", remedy: "take it out")
             }
+            let name = try KeychainName.file(keychain)
             rows.append(KeychainRow(at: KeychainPreferences.own.absolutePath(name)))
             try KeychainPreferences.own.delete(name)
         }
