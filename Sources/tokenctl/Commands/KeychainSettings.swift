@@ -62,11 +62,12 @@ struct ShowKeychainInfo: ParsableCommand {
         let interval = info.lockInterval.map { " use-lock-interval timeout=\($0)s" } ?? " no-timeout"
         let name = keychain.map { PKCS11URI.isURI($0) ? opened.path : $0 } ?? "<NULL>"
         StandardError.write("Keychain \"\(Listing.printable(name))\"\(sleep)\(interval)\n")
-        Listing.show([
+        let facts = [
             TokenFact("File", opened.path), TokenFact("State", info.isUnlocked ? "unlocked" : "locked"),
             TokenFact("Password", info.hasPassword == true ? "set" : "empty"),
             TokenFact("One guess costs", info.passwordCost ?? "unknown"),
-        ])
+        ]
+        Listing.show(facts + (info.cards ?? []).map { TokenFact("Opened by", "\($0.card) (\($0.token))") })
     }
 
     private func show(_ card: TokenKeychain) throws {

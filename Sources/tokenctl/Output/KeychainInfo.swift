@@ -12,6 +12,8 @@ struct KeychainInfo: Encodable {
     var lockInterval: UInt32?
     var hasPassword: Bool?
     var passwordCost: String?
+    /// Those that open it beside the password.
+    var cards: [BindingRow]?
     var triesLeft: Int?
 
     init(_ opened: LocalKeychain) throws(KeychainError) {
@@ -23,6 +25,7 @@ struct KeychainInfo: Encodable {
         lockInterval = settings.lockInterval
         hasPassword = try opened.hasPassword
         passwordCost = KeychainInfo.text(of: try opened.cost)
+        cards = try opened.cardBindings().map(BindingRow.init)
     }
 
     /// A card's, of which nothing more is read than which it is.
