@@ -27,6 +27,8 @@ struct KeychainFile {
             throw KeychainError(.invalidKeychain, "\(path) is not a file")
         }
         guard status.st_mode & 0o077 == 0 else {
+            // Nobody is to be told to change the mode of what is no keychain.
+            try Self.checkContent(of: resolved)
             throw KeychainError(
                 .noAccessForItem, "other users have access to the keychain file \(path)", remedy: "chmod 600 it")
         }
@@ -42,6 +44,19 @@ struct KeychainFile {
         }
         self.init(folder: resolved, name: name)
         try checkFolder()
+    }
+
+    /// - Throws: `errSecInvalidKeychain` for the file of another program.
+    private static func checkContent(of path: String) throws(KeychainError) {
+        let database = try KeychainError.mapping { () throws(SQLiteError) in
+            try Database(path: path, access: .asItIs, busyTimeout: 0)
+        }
+        _ = try Migrations.checkedVersion(of: database)
+    }
+
+    /// - Throws: as ``init(existing:)``, and `errSecInvalidKeychain` for the file of another program.
+    static func check(_ path: String) throws(KeychainError) {
+        try checkContent(of: KeychainFile(existing: path).path)
     }
 
     private init(folder: String, name: String) {

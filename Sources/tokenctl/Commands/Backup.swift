@@ -56,8 +56,9 @@ struct RestoreKeychain: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        // Nobody is to give a password for what is not there.
+        // Nobody is to give a password for what is not there, or no backup.
         _ = try Input(backup)
+        try LocalKeychain.checkBackup(backup)
         let request = PromptRequest(.password, subject: backup, use: "restore it")
         let password = try authentication.context().prompter.ask(request)
         let restored = try KeychainPreferences.own.restore(backup, as: keychain, password: password)
