@@ -77,6 +77,29 @@ struct KeychainFile {
         get throws(KeychainError) { try Self.status(of: path).st_mode & 0o200 != 0 }
     }
 
+    /// How the file can be opened.
+    ///
+    /// SQLite wants to keep files beside it, also for reading. In a folder that one may not write to it is read as it is.
+    ///
+    /// - Throws: `errSecWrPerm` where that is not all there is to it.
+    var access: Database.Access {
+        get throws(KeychainError) {
+            let usual: Database.Access = try isWritable ? .readWrite : .readOnly
+            let log = path + Self.logSuffix
+            let hasLog = Self.isTaken(log)
+            guard unsafe faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0,
+                !(hasLog && Self.isTaken(path + Self.logIndexSuffix))
+            else { return usual }
+            let changes = try hasLog ? Self.status(of: log).st_size : 0
+            guard changes == 0 else {
+                throw KeychainError(
+                    .writePermission, "the latest changes may still be in \(log), and \(folder) cannot be written to",
+                    remedy: "make it writable and open the keychain once")
+            }
+            return .asItIs
+        }
+    }
+
     /// Makes the keychain appear with all its content or not at all.
     ///
     /// `body` fills an empty file in the same folder, which then gets its name. A file or symbolic link that already has
@@ -108,7 +131,9 @@ struct KeychainFile {
     }
 
     /// What SQLite adds to the name of a database for files of its own.
-    private static let companions = ["-wal", "-shm", "-journal"]
+    private static let companions = [logSuffix, logIndexSuffix, "-journal"]
+    private static let logSuffix = "-wal"
+    private static let logIndexSuffix = "-shm"
 
     /// - Throws: `errSecDuplicateKeychain` if the name is taken, be it by a link that leads nowhere, or by what a program that
     ///   crashed has left of an earlier keychain: SQLite would take that for changes to the new one.
@@ -147,6 +172,12 @@ extension KeychainFile {
         return unsafe String(validatingCString: resolved)
     }
 
+    /// What a symbolic link leads to, as far as that is there; nil for anything else.
+    static func target(ofLink path: String) -> String? {
+        guard let status = try? status(of: path), status.st_mode & S_IFMT == S_IFLNK else { return nil }
+        return resolve(path) ?? "nothing"
+    }
+
     /// The path from the root, for one that may lead nowhere.
     static func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/"), !path.isEmpty, let folder = resolve(".") else { return path }
@@ -160,9 +191,3 @@ extension KeychainFile {
         return status
     }
 }
-    /// What a symbolic link leads to, as far as that is there; nil for anything else.
-    static func target(ofLink path: String) -> String? {
-        guard let status = try? status(of: path), status.st_mode & S_IFMT == S_IFLNK else { return nil }
-        return resolve(path) ?? "nothing"
-    }
-
