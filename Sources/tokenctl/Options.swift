@@ -8,6 +8,11 @@ internal import TokenKit
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON for programs.")
     var json = false
+
+    /// Tells programs what was done so far, if anything was.
+    func report(_ rows: [some Row]) {
+        if json, !rows.isEmpty { try? Listing.show(rows, json: true) }
+    }
 }
 
 /// Where bytes go that a command makes.

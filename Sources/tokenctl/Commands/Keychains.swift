@@ -25,6 +25,8 @@ struct CreateKeychain: ParsableCommand {
     func run() throws {
         let context = try authentication.context()
         var rows: [KeychainRow] = []
+        // Also those that were made before another could not be.
+        defer { output.report(rows) }
         for keychain in keychains {
             let name = try KeychainName.new(keychain)
             let password = Passphrase(
@@ -34,7 +36,6 @@ struct CreateKeychain: ParsableCommand {
             rows.append(KeychainRow(created))
             if !output.json { print(created.path) }
         }
-        if output.json { try Listing.show(rows, json: true) }
     }
 }
 
@@ -50,16 +51,17 @@ struct DeleteKeychain: ParsableCommand {
 
     func run() throws {
         var rows: [KeychainRow] = []
+        defer { output.report(rows) }
         for keychain in keychains {
             guard !NamedKeychain.isCard(keychain) else {
                 throw KeychainError(
                     .readOnly, "'\(keychain)' is a card, not a file that could be deleted", remedy: "take it out")
             }
             let name = try KeychainName.file(keychain)
-            rows.append(KeychainRow(at: KeychainPreferences.own.absolutePath(name)))
+            let row = KeychainRow(at: KeychainPreferences.own.absolutePath(name))
             try KeychainPreferences.own.delete(name)
+            rows.append(row)
         }
-        if output.json { try Listing.show(rows, json: true) }
     }
 }
 
