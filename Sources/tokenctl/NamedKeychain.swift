@@ -1,3 +1,5 @@
+internal import ArgumentParser
+internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
 internal import TokenKit
@@ -7,7 +9,12 @@ enum NamedKeychain {
     case local(LocalKeychain)
     case card(TokenKeychain)
 
-    /// - Parameter name: a name or path of a file, a card's id, or a URI; the default keychain if nil.
+    /// What the help says of an argument that names one.
+    static let help: ArgumentHelp = """
+        A name, a path with a slash in it, a card's id or label, or a pkcs11: URI; the default keychain if left out.
+        """
+
+    /// - Parameter name: a name or path of a file, a card's id or label, or a URI; the default keychain if nil.
     init(_ name: String?, _ cards: CardOptions) throws {
         if let name, let uri = try PKCS11URI(keychain: name) {
             let session = try Session(cards, keychains: [name])
@@ -15,16 +22,30 @@ enum NamedKeychain {
                 session.locals.map { .local($0) } + session.tokens.map { .card($0) }, namedBy: uri)
             return
         }
-        guard let name, let id = NamedKeychain.tokenID(name) else {
+        guard let name, NamedKeychain.mayBeCard(name) else {
             self = .local(try LocalKeychain.named(name))
             return
         }
         let session = try Session(cards, locals: false)
-        let matches = session.reporting(session.eachToken { token, identity in (token, identity.id) })
-        guard let match = matches.first(where: { $0.1 == id }) else {
-            throw KeychainError(.noSuchKeychain, "the card \(name) is not inserted", remedy: "insert it")
+        let result = session.eachToken { token, identity in (token: token, isMeant: identity.isNamed(name)) }
+        if let card = try NamedKeychain.only(result.found.filter(\.isMeant).map { .card($0.token) }, named: name) {
+            self = card
+            return
         }
-        self = .card(match.0)
+        guard NamedKeychain.tokenID(name) != nil else {
+            self = .local(try LocalKeychain.named(name))
+            return
+        }
+        _ = session.reporting(result)
+        throw KeychainError(.noSuchKeychain, "the card \(name) is not inserted", remedy: "insert it")
+    }
+
+    private static func only(_ found: [NamedKeychain], named name: String) throws -> NamedKeychain? {
+        guard found.count < 2 else {
+            throw CommandError(
+                "'\(name)' is more than one card", advice: "'tokenctl list-keychains' lists their ids")
+        }
+        return found.first
     }
 
     fileprivate static func only(_ found: [NamedKeychain], namedBy uri: PKCS11URI) throws -> NamedKeychain {
@@ -35,11 +56,30 @@ enum NamedKeychain {
         return first
     }
 
+    /// Whether a name can be a card's: an id, or what no file has for its name.
+    static func mayBeCard(_ name: String) -> Bool {
+        guard tokenID(name) == nil else { return true }
+        guard !name.isEmpty, !name.contains("/"), !PKCS11URI.isURI(name) else { return false }
+        return unsafe access(Directories.own.path(ofKeychain: KeychainName.normalized(name)), F_OK) != 0
+    }
+
+    /// Whether a name is that of a card: its id, or the label of one that is in and of no file.
+    static func isCard(_ name: String) -> Bool {
+        guard tokenID(name) == nil else { return true }
+        guard mayBeCard(name), let session = try? Session(locals: false) else { return false }
+        return session.eachToken { $1.label }.found.contains(name)
+    }
+
     /// The card whose id an argument is.
     static func tokenID(_ name: String) -> TokenID? {
         guard !PKCS11URI.isURI(name), let id = TokenID(name), CardDrivers.names.contains(id.driver) else { return nil }
         return id
     }
+}
+
+extension TokenIdentity {
+    /// Whether a name is its id or label.
+    func isNamed(_ name: String) -> Bool { label == name || id.description == name }
 }
 
 extension LocalKeychain {
@@ -53,7 +93,7 @@ extension LocalKeychain {
             }
             return keychain
         }
-        guard NamedKeychain.tokenID(name) == nil else {
+        guard !NamedKeychain.isCard(name) else {
             throw KeychainError(.readOnly, "\(name) is a card, and only read", remedy: "name the file of a keychain")
         }
         return try open(Directories.own.path(ofKeychain: KeychainName.normalized(name)))

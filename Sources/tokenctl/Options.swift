@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
 internal import TokenKit
@@ -7,6 +8,60 @@ internal import TokenKit
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON for programs.")
     var json = false
+
+    /// Tells programs what was done so far, if anything was.
+    func report(_ rows: [some Row]) {
+        if json, !rows.isEmpty { try? Listing.show(rows, json: true) }
+    }
+}
+
+/// Where bytes go that a command makes.
+struct DestinationOptions: ParsableArguments {
+    @Option(
+        name: [.letter("o"), .customLong("output")],
+        help: ArgumentHelp("Where the result goes, instead of standard output.", valueName: "file"))
+    var path: String?
+
+    @OptionGroup var output: OutputOptions
+
+    /// What bytes are called in JSON.
+    enum Member {
+        case base64(String)
+        /// Text under the first name; under the second one in Base64 what is none.
+        case text(String, orElse: String)
+    }
+
+    /// Writes bytes to the file, or to standard output. With `--json` standard output is for JSON, which has those that no file
+    /// got.
+    ///
+    /// - Parameter facts: what JSON says beside that.
+    func write(
+        _ bytes: borrowing Secret, mode: mode_t = 0o644, as member: Member, _ facts: [String: String] = [:]
+    ) throws {
+        guard output.json else { return try Output(path: path).write(bytes, mode: mode) }
+        if let path, path != "-" {
+            try Output(path: path).write(bytes, mode: mode)
+            return try Listing.showJSON(facts.merging(["file": path]) { $1 })
+        }
+        func show(_ text: borrowing Secret, _ name: String) throws {
+            try Listing.showJSON(with: text) { facts.merging([name: $0]) { $1 } }
+        }
+        switch member {
+        case .base64(let name): try show(SecretText.base64(bytes), name)
+        case .text(let name, let other):
+            if let text = SecretText.escaped(bytes) {
+                try show(text, name)
+            } else {
+                try show(SecretText.base64(bytes), other)
+            }
+        }
+    }
+
+    func write(
+        _ bytes: [UInt8], mode: mode_t = 0o644, as member: Member, _ facts: [String: String] = [:]
+    ) throws {
+        try write(Secret(copying: bytes.span), mode: mode, as: member, facts)
+    }
 }
 
 /// How a listing is to look that macOS's `security` has too: its readers expect its form, people a table.
@@ -100,7 +155,7 @@ struct AuthenticationOptions: ParsableArguments {
 struct SearchOptions: ParsableArguments {
     @Argument(
         help: """
-            The keychains to search, and cards by their ids, instead of all; or pkcs11: URIs of keychains, cards, and what \
+            The keychains to search, and cards by their ids or labels, instead of all; or pkcs11: URIs of keychains, cards, and what \
             is in them.
             """)
     var keychains: [String] = []

@@ -8,7 +8,7 @@ typealias Session = PresentKeychains
 
 extension PresentKeychains {
     /// - Parameters:
-    ///   - names: files or names of local keychains, ids of cards, and URIs of either, to use instead of all.
+    ///   - names: files or names of local keychains, ids or labels of cards, and URIs of either, to use instead of all.
     ///   - cards: whether cards are used.
     ///   - locals: whether local keychains are used.
     init(
@@ -16,16 +16,17 @@ extension PresentKeychains {
     ) throws {
         let process = try ProcessKeychains(options)
         let uris = try PKCS11URI.all(in: names)
-        let ids = cards ? names.compactMap(NamedKeychain.tokenID) : []
-        let files = names.filter { !PKCS11URI.isURI($0) && !(cards && NamedKeychain.tokenID($0) != nil) }
+        let ofCards = cards ? try process.namesOfCards(among: names) : []
+        let files = names.filter { !PKCS11URI.isURI($0) && !ofCards.contains($0) }
         let isAll = names.isEmpty
         let paths = files.map { Directories.own.path(ofKeychain: KeychainName.normalized($0)) }
-        self = try process.present(
-            paths, cards: cards && (isAll || files.count < names.count), locals: locals && (isAll || !files.isEmpty))
+        let visitsCards = cards && (isAll || files.count < names.count)
+        self = try process.present(paths, cards: visitsCards, locals: locals && (isAll || !files.isEmpty))
+        if visitsCards { try options?.check(self) }
         guard files.count < names.count else { return }
         var others = self
         others.locals = locals && !uris.isEmpty ? try process.present(cards: false).locals : []
-        let named = try others.limited(to: uris) { ids.contains($0.id) }
+        let named = try others.limited(to: uris) { identity in ofCards.contains(where: identity.isNamed) }
         let own = self.locals
         self.locals += named.locals.filter { keychain in !own.contains { $0.identifier == keychain.identifier } }
         (tokens, modules, failures) = (named.tokens, named.modules, named.failures)
@@ -39,7 +40,34 @@ extension PresentKeychains {
     }
 }
 
+extension CardOptions {
+    /// Sees to it that there is what they name.
+    ///
+    /// - Throws: for a reader that is not there, and a module that cannot be used.
+    fileprivate func check(_ session: Session) throws {
+        if let reader, !PKCS11URI.isURI(reader), session.tokens.isEmpty, session.failures.isEmpty {
+            let names = ((try? PCSCReader.all()) ?? []).map(\.name)
+            guard names.contains(where: { $0.contains(reader) }) else {
+                let others = names.map { "'\($0)'" }.joined(separator: " and ")
+                throw KeychainError(
+                    .noSuchKeychain, "no reader's name contains '\(reader)'",
+                    remedy: "there is \(others.isEmpty ? "no reader" : others)")
+            }
+        }
+        if !module.isEmpty { for module in session.modules { _ = try module.tokens() } }
+    }
+}
+
 extension ProcessKeychains {
+    /// The names that are ids of cards, or labels of those that are in.
+    fileprivate func namesOfCards(among names: [String]) throws -> Set<String> {
+        let candidates = names.filter(NamedKeychain.mayBeCard)
+        let ids = candidates.filter { NamedKeychain.tokenID($0) != nil }
+        guard ids.count < candidates.count else { return Set(ids) }
+        let labels = try present(locals: false).eachToken { $1.label }.found
+        return Set(ids).union(Set(labels).intersection(candidates))
+    }
+
     /// Those of whoever runs the command, without the cards that the options leave out.
     convenience init(_ options: CardOptions? = nil) throws {
         let uri = try options?.reader.flatMap { try PKCS11URI(argument: $0) }

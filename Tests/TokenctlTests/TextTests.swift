@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TokenKit
 
@@ -29,6 +30,26 @@ import TokenKit
         #expect(text(SecretText.plain(Secret(copying: Array(password.utf8).span))) == expected)
     }
 
+    @Test(arguments: [
+        ("", ""), ("abc", "abc"), ("a\"b\\c", #"a\"b\\c"#), ("\n\u{1B}", #"\u000a\u001b"#), ("é\u{7F}🔑", "é\u{7F}🔑"),
+    ])
+    func `A string of JSON says the same as the text in it`(_ password: String, _ expected: String) throws {
+        #expect(escaped(Array(password.utf8)) == expected)
+        #expect(try JSONDecoder().decode([String].self, from: Data("[\"\(expected)\"]".utf8)) == [password])
+    }
+
+    @Test(arguments: [[0xFF], [0x41, 0xC3], [0xED, 0xA0, 0x80], [0xC0, 0x80]] as [[UInt8]])
+    func `What is no UTF-8 is no string of JSON`(_ bytes: [UInt8]) {
+        #expect(escaped(bytes) == nil)
+    }
+
+    @Test func `Base64 is what others read`() {
+        for count in 0..<200 {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: 251 &* $0 &+ count) }
+            #expect(text(SecretText.base64(Secret(copying: bytes.span))) == Data(bytes).base64EncodedString())
+        }
+    }
+
     @Test(
         arguments: [
             ("", []), ("  ", []), ("a b", ["a", "b"]), (" a\tb ", ["a", "b"]), ("'a b' c", ["a b", "c"]),
@@ -47,6 +68,29 @@ import TokenKit
     ])
     func `A star in a certificate stands for one label`(_ host: String, _ pattern: String, _ isMatch: Bool) {
         #expect(HostName.matches(host, pattern) == isMatch)
+    }
+
+    @Test(arguments: [
+        ("example.com", true), ("EXAMPLE.com", true), ("a-b.example.com", true), ("*.example.com", true),
+        ("host", true),
+        ("xn--bcher-kva.example", true), ("3com.com", true), ("", false), (".", false), ("a..b", false), (".a", false),
+        ("a.", false), ("*", false), ("*.com", false), ("a.*.com", false), ("w*.example.com", false), ("-a.com", false),
+        ("a-.com", false), ("a_b.com", false), ("a b.com", false), ("bücher.example", false), ("a\n.com", false),
+        ("https://a.com", false), ("a.com:443", false), ("192.0.2.1", false), ("٣.٣", false), ("::1", false),
+        (String(repeating: "a", count: 63) + ".com", true), (String(repeating: "a", count: 64) + ".com", false),
+        (String(repeating: "a.", count: 126) + "a", true), (String(repeating: "a.", count: 127) + "a", false),
+    ])
+    func `A host in a request has a name of RFC 1123, or a star for its first label`(_ name: String, _ isName: Bool) {
+        #expect(HostName.isPattern(name) == isName)
+    }
+
+    @Test(arguments: [
+        ("jo@example.com", true), ("jo+x@example.com", true), ("\"a@b\"@example.com", true), ("jo@host", true),
+        ("", false), ("jo", false), ("@example.com", false), ("jo@", false), ("jo@*.example.com", false),
+        ("jo doe@example.com", false), ("jö@example.com", false), ("jo@example..com", false),
+    ])
+    func `An e-mail address in a request has two parts of ASCII`(_ address: String, _ isAddress: Bool) {
+        #expect(HostName.isAddress(address) == isAddress)
     }
 
     @Test(
@@ -173,6 +217,10 @@ import TokenKit
         #expect(Set(CommandName.all).isDisjoint(with: MissingCommand.reasons.keys))
         #expect(Set(CommandName.all).count == CommandName.all.count)
         for reason in MissingCommand.reasons.values { #expect(reason.description.hasSuffix(")")) }
+    }
+
+    private func escaped(_ bytes: [UInt8]) -> String? {
+        if let secret = SecretText.escaped(Secret(copying: bytes.span)) { text(secret) } else { nil }
     }
 
     private func text(_ secret: borrowing Secret) -> String {

@@ -31,9 +31,16 @@ extension KeychainPreferences {
 
     /// Deletes a keychain, and what the user's settings say of it.
     ///
-    /// - Throws: `errSecInvalidKeychain` for a file that is no keychain, which stays. Where there is no file, the
-    ///   settings still forget it; `errSecNoSuchKeychain` if they did not know it either.
+    /// - Throws: `errSecInvalidKeychain` for a file that is no keychain, which stays; `errSecParam` for a symbolic link, since
+    ///   either of the two may be meant. Where there is no file, the settings still forget it; `errSecNoSuchKeychain` if they
+    ///   did not know it either.
     public func delete(_ name: String) throws(KeychainError) {
+        let given = directories.path(ofKeychain: name)
+        if let target = KeychainFile.target(ofLink: given) {
+            throw KeychainError(
+                .param, "\(given) is a symbolic link to \(target)",
+                remedy: "delete the keychain by its own path, or the link with rm")
+        }
         let path = absolutePath(name)
         // Names of the file that settings have; once it is gone, nobody can tell that they meant it.
         let names = try file(of: .user).read()?.paths.filter {

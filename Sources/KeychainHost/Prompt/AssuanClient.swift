@@ -20,9 +20,11 @@ final class AssuanClient {
 
     /// Starts the program and waits for its greeting.
     ///
-    /// - Parameter patience: milliseconds that it may take for an answer that nobody has to think about.
-    init(program: String, patience: Int32) throws(KeychainError) {
-        child = try ProgramOnSocket(program)
+    /// - Parameters:
+    ///   - patience: milliseconds that it may take for an answer that nobody has to think about.
+    ///   - signals: what ends every waiting, with `errSecUserCanceled`.
+    init(program: String, patience: Int32, unless signals: HeldSignals? = nil) throws(KeychainError) {
+        child = try ProgramOnSocket(program, unless: signals)
         self.patience = patience
         do throws(KeychainError) { _ = try answer(within: patience) } catch {
             end()

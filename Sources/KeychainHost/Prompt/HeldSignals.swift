@@ -6,13 +6,14 @@ internal import Synchronization
 /// As readpassphrase(3) does: handlers for as long as it takes, then the signals again. Signals that the program handles
 /// or ignores itself are left to it.
 struct HeldSignals {
-    private static let numbers = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP]
+    /// Those that end a process.
+    static let ending = [SIGTERM, SIGHUP, SIGINT, SIGQUIT]
 
     private let held: [Int32]
 
-    init() {
+    init(_ numbers: [Int32] = ending + [SIGTSTP]) {
         caught.store(0, ordering: .relaxed)
-        held = HeldSignals.numbers.filter { number in
+        held = numbers.filter { number in
             var current = sigaction()
             guard unsafe sigaction(number, nil, &current) == 0,
                 // SIG_DFL is the null pointer.

@@ -27,8 +27,10 @@ public struct PinentryPrompter: Prompter {
 
     /// - Throws: `errSecNotAvailable` where the program cannot be used, `errSecUserCanceled`.
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        let assuan = try begin()
-        defer { assuan.end() }
+        try conversing { (assuan) throws(KeychainError) in try ask(request, assuan) }
+    }
+
+    private func ask(_ request: PromptRequest, _ assuan: AssuanClient) throws(KeychainError) -> Secret {
         try assuan.command("SETTITLE", "tokenctl")
         try assuan.command("SETDESC", request.sentence)
         try assuan.command("SETPROMPT", "\(request.field):")
@@ -48,21 +50,37 @@ public struct PinentryPrompter: Prompter {
     }
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool {
-        let assuan = try begin()
-        defer { assuan.end() }
-        try assuan.command("SETTITLE", "tokenctl")
-        try assuan.command("SETDESC", shown(question))
-        do throws(KeychainError) {
-            try assuan.question("CONFIRM")
-            return true
-        } catch {
-            guard error.code == .userCanceled else { throw error }
-            return false
+        try conversing { (assuan) throws(KeychainError) in
+            try assuan.command("SETTITLE", "tokenctl")
+            try assuan.command("SETDESC", shown(question))
+            do throws(KeychainError) {
+                try assuan.question("CONFIRM")
+                return true
+            } catch {
+                guard error.code == .userCanceled else { throw error }
+                return false
+            }
         }
     }
 
-    private func begin() throws(KeychainError) -> AssuanClient {
-        let assuan = try AssuanClient(program: program, patience: patience)
+    /// Talks to the program. The terminal is as it was before when this returns, and when a signal ends the process meanwhile.
+    private func conversing<Result: ~Copyable>(
+        _ body: (AssuanClient) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        let terminal = terminalName.flatMap { TerminalState($0) }
+        // One that stops the process stops the program as well, which knows what to do with its terminal then.
+        let signals = HeldSignals(HeldSignals.ending)
+        defer {
+            terminal?.restore()
+            signals.release()
+        }
+        let assuan = try begin(unless: signals)
+        defer { assuan.end() }
+        return try body(assuan)
+    }
+
+    private func begin(unless signals: HeldSignals? = nil) throws(KeychainError) -> AssuanClient {
+        let assuan = try AssuanClient(program: program, patience: patience, unless: signals)
         // An option that a program does not know is no reason not to ask.
         if let terminalName { try? assuan.command("OPTION", "ttyname=\(terminalName)") }
         let options = [

@@ -8,11 +8,13 @@ final class ProgramOnSocket {
     private let name: String
     private let process: pid_t
     private let socket: Int32
+    private let signals: HeldSignals?
 
     /// Starts a program that is looked up in `PATH`.
     ///
+    /// - Parameter signals: what ends the waiting for it.
     /// - Throws: `errSecNotAvailable` where it cannot be started.
-    init(_ program: String) throws(KeychainError) {
+    init(_ program: String, unless signals: HeldSignals? = nil) throws(KeychainError) {
         var descriptors: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
@@ -25,7 +27,7 @@ final class ProgramOnSocket {
             close(descriptors[0])
             throw KeychainError(.notAvailable, "cannot start \(program): \(systemMessage(result))")
         }
-        (name, process, socket) = (program, child, descriptors[0])
+        (name, process, socket, self.signals) = (program, child, descriptors[0], signals)
     }
 
     private static func spawn(_ child: inout pid_t, _ program: String, connectedTo socket: Int32) -> Int32 {
@@ -51,6 +53,8 @@ final class ProgramOnSocket {
     /// Closes the socket and waits for the program's end; one that does not mind is killed.
     func end() {
         close(socket)
+        // While a person is asked it does not look at its socket; so it can put the terminal in order.
+        if wasInterrupted { kill(process, SIGTERM) }
         for _ in 0..<ProgramOnSocket.looks {
             if hasEnded(WNOHANG) { return }
             usleep(ProgramOnSocket.timeBetweenLooks)
@@ -106,15 +110,26 @@ final class ProgramOnSocket {
         }
     }
 
+    /// - Throws: `errSecUserCanceled` where a signal came that is held.
     private func waitForByte(_ milliseconds: Int32) throws(KeychainError) {
         var watched = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-        while true {
-            let count = unsafe poll(&watched, 1, milliseconds)
+        var rest = milliseconds
+        while !wasInterrupted {
+            // A signal that comes just before the wait does not end it.
+            let part = signals == nil ? rest : rest < 0 ? Self.signalCheckInterval : min(rest, Self.signalCheckInterval)
+            let count = unsafe poll(&watched, 1, part)
             if count > 0 { return }
             if count < 0 && errno == EINTR { continue }
-            throw KeychainError(.notAvailable, "\(name) does not answer")
+            if rest > 0 { rest -= part }
+            guard count == 0, rest != 0 else { throw KeychainError(.notAvailable, "\(name) does not answer") }
         }
+        throw .canceled
     }
+
+    private var wasInterrupted: Bool { signals?.hasCome == true }
+
+    /// Milliseconds between two looks at the signals.
+    private static let signalCheckInterval: Int32 = 100
 
     private var ended: KeychainError { KeychainError(.notAvailable, "\(name) ended early") }
 }

@@ -47,11 +47,13 @@ extension KeychainSession {
 
     private func explain(_ request: SearchRequest) throws(KeychainError) -> Explanation {
         let query = request.query
-        let visits = request.searchList.members.map { visit($0, request) }
-        let found =
+        let identities =
             query.itemClass == .identity
-            ? (try? request.searchList.identities(matching: query).found.count) ?? 0
-            : (try? request.searchList.items(matching: query).found.count) ?? 0
+            ? (try? request.searchList.identities(matching: query.withoutLimit).found) ?? [] : nil
+        let visits = request.searchList.members.map { visit($0, request, identities) }
+        let found =
+            identities.map { min($0.count, query.limit.count ?? $0.count) }
+            ?? (try? request.searchList.items(matching: query).found.count) ?? 0
         let folded = query.folding.isEmpty || query.attributes[.label] == nil ? nil : Attribute.label
         return Explanation(
             itemClass: query.itemClass,
@@ -62,7 +64,10 @@ extension KeychainSession {
             limit: query.limit.count, visits: visits, count: found)
     }
 
-    private func visit(_ member: any Keychain, _ request: SearchRequest) -> Explanation.Visit {
+    /// - Parameter identities: what was found of that class, wherever it is; nil where another one is searched for.
+    private func visit(
+        _ member: any Keychain, _ request: SearchRequest, _ identities: [Identity]?
+    ) -> Explanation.Visit {
         // An identity is searched for by its two halves, the certificate first.
         let queries: [Query]
         do throws(KeychainError) {
@@ -80,8 +85,10 @@ extension KeychainSession {
             var items: [Item] = []
             for query in queries { items += try member.items(matching: query).items }
             let needsSecret = request.returns.contains(.data) && items.contains(where: \.hasSecret)
+            let references = Set(items.map(\.reference))
+            let matches = identities?.count { references.contains($0.certificate.reference) } ?? items.count
             return Explanation.Visit(
-                keychain: member.name, outcome: .searched(matches: items.count),
+                keychain: member.name, outcome: .searched(matches: matches),
                 question: needsSecret && needsPassword(member) ? "password for '\(member.name)'" : nil,
                 plan: queries.flatMap { member.plan(for: $0) })
         } catch {

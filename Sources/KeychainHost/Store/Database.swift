@@ -1,10 +1,14 @@
 internal import CSQLite
+internal import TokenKit
 
 /// One connection to an SQLite file, for one thread at a time.
 @safe
 struct Database: ~Copyable {
     enum Access {
         case readOnly, readWrite
+        /// What is in the file itself, without a look at what SQLite keeps beside it and without locks: nobody else may
+        /// write meanwhile.
+        case asItIs
     }
 
     private let handle: OpaquePointer
@@ -14,10 +18,15 @@ struct Database: ~Copyable {
     ///
     /// - Parameter busyTimeout: How long a call waits for other processes, in milliseconds.
     init(path: String, access: Access, busyTimeout: Int32) throws(SQLiteError) {
-        let mode = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
-        let flags = mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
+        let mode = access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+        var flags = mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
+        var name = path
+        if access == .asItIs {
+            flags |= SQLITE_OPEN_URI
+            name = "file:\(Self.percentEncoded(path))?immutable=1"
+        }
         var opened: OpaquePointer?
-        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        let code = unsafe sqlite3_open_v2(name, &opened, flags, nil)
         guard code == SQLITE_OK, let opened = unsafe opened else {
             let error = unsafe SQLiteError(last: opened)
             unsafe sqlite3_close_v2(opened)
@@ -25,6 +34,17 @@ struct Database: ~Copyable {
         }
         unsafe handle = opened
         unsafe sqlite3_busy_timeout(handle, busyTimeout)
+    }
+
+    /// A path as SQLite reads it in a URI: every character but the plainest by its bytes.
+    private static func percentEncoded(_ path: String) -> String {
+        path.utf8.map { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"):
+                String(UnicodeScalar(byte))
+            default: "%" + Hex.encode([byte])
+            }
+        }.joined()
     }
 
     // The statements end after the connection, which waits for them.

@@ -21,6 +21,11 @@ extension LocalKeychain {
         return try use { opened throws(KeychainError) in try opened.backUp(to: file) }
     }
 
+    /// Sees to it that a file is a backup, before anybody is asked for its password.
+    ///
+    /// - Throws: `errSecInvalidKeychain` for any other file, and what ``open(_:)`` has against its place.
+    public static func checkBackup(_ backup: String) throws(KeychainError) { try KeychainFile.check(backup) }
+
     /// Makes a keychain of a backup, unlocked, once every item in it has been checked.
     ///
     /// Its items have the references they had, whatever the file is called now.

@@ -27,6 +27,8 @@ struct KeychainFile {
             throw KeychainError(.invalidKeychain, "\(path) is not a file")
         }
         guard status.st_mode & 0o077 == 0 else {
+            // Nobody is to be told to change the mode of what is no keychain.
+            try Self.checkContent(of: resolved)
             throw KeychainError(
                 .noAccessForItem, "other users have access to the keychain file \(path)", remedy: "chmod 600 it")
         }
@@ -42,6 +44,19 @@ struct KeychainFile {
         }
         self.init(folder: resolved, name: name)
         try checkFolder()
+    }
+
+    /// - Throws: `errSecInvalidKeychain` for the file of another program.
+    private static func checkContent(of path: String) throws(KeychainError) {
+        let database = try KeychainError.mapping { () throws(SQLiteError) in
+            try Database(path: path, access: .asItIs, busyTimeout: 0)
+        }
+        _ = try Migrations.checkedVersion(of: database)
+    }
+
+    /// - Throws: as ``init(existing:)``, and `errSecInvalidKeychain` for the file of another program.
+    static func check(_ path: String) throws(KeychainError) {
+        try checkContent(of: KeychainFile(existing: path).path)
     }
 
     private init(folder: String, name: String) {
@@ -60,6 +75,29 @@ struct KeychainFile {
     /// Whether the owner may write to the file; a file marked read-only is, even for root.
     var isWritable: Bool {
         get throws(KeychainError) { try Self.status(of: path).st_mode & 0o200 != 0 }
+    }
+
+    /// How the file can be opened.
+    ///
+    /// SQLite wants to keep files beside it, also for reading. In a folder that one may not write to it is read as it is.
+    ///
+    /// - Throws: `errSecWrPerm` where that is not all there is to it.
+    var access: Database.Access {
+        get throws(KeychainError) {
+            let usual: Database.Access = try isWritable ? .readWrite : .readOnly
+            let log = path + Self.logSuffix
+            let hasLog = Self.isTaken(log)
+            guard unsafe faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0,
+                !(hasLog && Self.isTaken(path + Self.logIndexSuffix))
+            else { return usual }
+            let changes = try hasLog ? Self.status(of: log).st_size : 0
+            guard changes == 0 else {
+                throw KeychainError(
+                    .writePermission, "the latest changes may still be in \(log), and \(folder) cannot be written to",
+                    remedy: "make it writable and open the keychain once")
+            }
+            return .asItIs
+        }
     }
 
     /// Makes the keychain appear with all its content or not at all.
@@ -93,7 +131,9 @@ struct KeychainFile {
     }
 
     /// What SQLite adds to the name of a database for files of its own.
-    private static let companions = ["-wal", "-shm", "-journal"]
+    private static let companions = [logSuffix, logIndexSuffix, "-journal"]
+    private static let logSuffix = "-wal"
+    private static let logIndexSuffix = "-shm"
 
     /// - Throws: `errSecDuplicateKeychain` if the name is taken, be it by a link that leads nowhere, or by what a program that
     ///   crashed has left of an earlier keychain: SQLite would take that for changes to the new one.
@@ -130,6 +170,12 @@ extension KeychainFile {
         guard let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }
         return unsafe String(validatingCString: resolved)
+    }
+
+    /// What a symbolic link leads to, as far as that is there; nil for anything else.
+    static func target(ofLink path: String) -> String? {
+        guard let status = try? status(of: path), status.st_mode & S_IFMT == S_IFLNK else { return nil }
+        return resolve(path) ?? "nothing"
     }
 
     /// The path from the root, for one that may lead nowhere.

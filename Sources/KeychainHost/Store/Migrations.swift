@@ -128,7 +128,8 @@ enum Migrations {
         }
     }
 
-    private static func checkedVersion(of database: borrowing Database) throws(KeychainError) -> Int64 {
+    /// - Throws: as ``apply(to:)``.
+    static func checkedVersion(of database: borrowing Database) throws(KeychainError) -> Int64 {
         let (application, version) = try KeychainError.mapping { () throws(SQLiteError) in
             (try database.value("PRAGMA application_id").integer, try database.value("PRAGMA user_version").integer)
         }

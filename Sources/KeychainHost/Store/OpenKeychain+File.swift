@@ -13,7 +13,7 @@ extension OpenKeychain {
         uptime: @escaping @Sendable () -> Uptime = Uptime.now,
         isSessionLocked: @escaping @Sendable () -> Bool = LoginSession.isLocked
     ) throws(KeychainError) {
-        let access: Database.Access = try file.isWritable ? .readWrite : .readOnly
+        let access = try file.access
         let database = try KeychainError.mapping { () throws(SQLiteError) in
             try Self.connect(file.path, access: access)
         }

@@ -232,7 +232,8 @@ struct OpenKeychain: ~Copyable {
     private func checkWritable() throws(KeychainError) {
         if database.isReadOnly {
             throw KeychainError(
-                .readOnly, "the keychain file is read-only", remedy: "make it writable and open it again")
+                .readOnly, "the keychain file is read-only",
+                remedy: "make it and its folder writable, and open it again")
         }
     }
 

@@ -1,4 +1,4 @@
-internal import TokenKit
+public import TokenKit
 
 /// Asks for a card's PIN until it is right, the person gives up, or only one try is left.
 ///
@@ -40,7 +40,11 @@ struct PINQuestion {
         self.insertion = insertion
         self.authentication = authentication
         lastTry = authentication.lastTry
-        subject = slot.name
+        subject = Self.subject(slot, insertion)
+    }
+
+    private static func subject(_ slot: TokenSlot, _ insertion: TokenSlot.Insertion) -> String {
+        slot.knownLabel(at: insertion).map { "\($0) in \(slot.name)" } ?? slot.name
     }
 
     /// Asks once. Where nobody can be asked, nothing is sent to the card either.
@@ -48,7 +52,7 @@ struct PINQuestion {
         let purpose: PromptRequest.Purpose = kind == .pin ? .pin : .unblockingKey
         isFromContext = kind == .pin && authentication.hasCredential(.pin)
         guard isFromContext || authentication.prompter.canAsk else {
-            throw .cannotAsk(PromptRequest(purpose, subject: slot.name, use: use))
+            throw .cannotAsk(PromptRequest(purpose, subject: subject, use: use))
         }
         let triesLeft = try look()
         try obtainConsent(triesLeft: triesLeft)
@@ -76,10 +80,10 @@ struct PINQuestion {
     /// Looks at the card: which it is, and how many tries are left.
     private mutating func look() throws(KeychainError) -> Int? {
         do throws(TokenError) {
-            let (status, label) = try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                (try token.status(of: kind, &card), token.knownLabel)
+            let status = try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                try token.status(of: kind, &card)
             }
-            if let label { subject = "\(label) in \(slot.name)" }
+            subject = Self.subject(slot, insertion)
             guard !status.isBlocked else { throw TokenError.blocked(kind) }
             return status.triesLeft
         } catch {
@@ -96,7 +100,8 @@ struct PINQuestion {
 }
 
 extension PINKind {
-    var name: String { self == .pin ? "PIN" : "PUK" }
+    /// What people call it.
+    public var name: String { self == .pin ? "PIN" : "PUK" }
 }
 
 extension TokenError {

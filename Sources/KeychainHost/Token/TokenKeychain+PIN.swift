@@ -39,7 +39,7 @@ extension TokenKeychain {
         var question = PINQuestion(
             kind, use: "change it", slot: slot, insertion: insertion, authentication: authentication)
         var old = try question.ask()
-        var new = try askNew(kind, authentication)
+        var new = try askNew(kind, for: question.subject, authentication)
         while true {
             do throws(TokenError) {
                 return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
@@ -49,7 +49,7 @@ extension TokenKeychain {
                 try question.answer(failedWith: error)
                 old = try question.ask()
                 // Which of the two has the wrong form the card does not say.
-                if error.code == .pinFormat { new = try askNew(kind, authentication) }
+                if error.code == .pinFormat { new = try askNew(kind, for: question.subject, authentication) }
             }
         }
     }
@@ -60,7 +60,7 @@ extension TokenKeychain {
         var question = PINQuestion(
             .unblockingKey, use: "unblock the PIN", slot: slot, insertion: insertion, authentication: authentication)
         var unblockingKey = try question.ask()
-        var new = try askNew(.pin, authentication)
+        var new = try askNew(.pin, for: question.subject, authentication)
         while true {
             do throws(TokenError) {
                 return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
@@ -69,7 +69,7 @@ extension TokenKeychain {
             } catch {
                 try question.answer(failedWith: error)
                 unblockingKey = try question.ask()
-                if error.code == .pinFormat { new = try askNew(.pin, authentication) }
+                if error.code == .pinFormat { new = try askNew(.pin, for: question.subject, authentication) }
             }
         }
     }
@@ -98,9 +98,11 @@ extension TokenKeychain {
         try present(reading { (token, card, _) throws(TokenError) in try token.logOut(&card) })
     }
 
-    private func askNew(_ kind: PINKind, _ authentication: AuthenticationContext) throws(KeychainError) -> PIN {
+    private func askNew(
+        _ kind: PINKind, for subject: String, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> PIN {
         let purpose: PromptRequest.Purpose = kind == .pin ? .newPIN : .newUnblockingKey
-        return PIN(try authentication.prompter.ask(PromptRequest(purpose, subject: slot.name)))
+        return PIN(try authentication.prompter.ask(PromptRequest(purpose, subject: subject)))
     }
 
     private func insertion() throws(KeychainError) -> TokenSlot.Insertion {

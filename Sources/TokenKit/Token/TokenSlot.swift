@@ -75,6 +75,11 @@ public final class TokenSlot: Sendable {
         }
     }
 
+    /// What people call the token that was there at `insertion`, as far as that is known. Nothing is sent to it.
+    public func knownLabel(at insertion: Insertion) -> String? {
+        state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }
+    }
+
     /// Lets go of the card.
     ///
     /// - Parameter resetting: whether it is reset, so that it forgets a presented PIN.

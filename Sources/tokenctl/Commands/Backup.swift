@@ -16,9 +16,22 @@ struct BackupKeychain: ParsableCommand {
     @Argument(help: "A name, or a path with a slash in it.")
     var keychain = "login"
 
+    @OptionGroup var output: OutputOptions
+
+    private struct Report: Encodable {
+        let keychain: String
+        let file: String
+        let items: Int
+        let leftOut: Int
+    }
+
     func run() throws {
         let opened = try LocalKeychain.named(keychain)
         let count = try opened.backUp(to: file)
+        guard !output.json else {
+            return try Listing.showJSON(
+                Report(keychain: opened.path, file: file, items: count.items, leftOut: count.leftOut))
+        }
         print("\(count.items) \(count.items == 1 ? "item" : "items") of '\(opened.name)' backed up.")
         if count.leftOut > 0 {
             print("\(count.leftOut) left out: \(count.leftOut == 1 ? "it stays" : "they stay") on this device.")
@@ -39,13 +52,17 @@ struct RestoreKeychain: ParsableCommand {
     @Argument(help: "A name, or a path with a slash in it; nothing may be there yet.")
     var keychain = "login"
 
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        // Nobody is to give a password for what is not there.
+        // Nobody is to give a password for what is not there, or no backup.
         _ = try Input(backup)
+        try LocalKeychain.checkBackup(backup)
         let request = PromptRequest(.password, subject: backup, use: "restore it")
         let password = try authentication.context().prompter.ask(request)
-        print(try KeychainPreferences.own.restore(backup, as: keychain, password: password).path)
+        let restored = try KeychainPreferences.own.restore(backup, as: keychain, password: password)
+        guard !output.json else { return try Listing.showJSON(KeychainRow(restored)) }
+        print(restored.path)
     }
 }

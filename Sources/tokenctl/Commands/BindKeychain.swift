@@ -27,18 +27,10 @@ struct BindKeychain: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
-    struct BindingRow: Row {
-        static let columns = ["CARD", "TOKEN"]
-        let card: String
-        let token: String
-        var cells: [String] { [card, token] }
-    }
-
     func run() throws {
         let opened = try LocalKeychain.named(keychain)
         if list {
-            let rows = try opened.cardBindings().map { BindingRow(card: $0.label, token: $0.tokenID) }
-            return try Listing.show(rows, json: output.json)
+            return try Listing.show(opened.cardBindings().map(BindingRow.init), json: output.json)
         }
         let uri = try PKCS11URI(argument: key)
         let session = try Session(cards, keychains: uri == nil ? [] : [key], locals: false)
@@ -47,7 +39,20 @@ struct BindKeychain: ParsableCommand {
         let token = try session.onlyCard()
         try opened.unlock(use: "bind it to a card", authentication: context)
         let binding = try opened.bind(to: token, key: name, authentication: context)
+        guard !output.json else { return try Listing.showJSON(BindingRow(binding)) }
         print("'\(binding.label)' opens '\(opened.name)' from now on.")
+    }
+}
+
+/// A card that opens a keychain.
+struct BindingRow: Row {
+    static let columns = ["CARD", "TOKEN"]
+    let card: String
+    let token: String
+    var cells: [String] { [card, token] }
+
+    init(_ binding: CardBinding) {
+        (card, token) = (binding.label, binding.tokenID)
     }
 }
 
@@ -66,14 +71,19 @@ struct UnbindKeychain: ParsableCommand {
             valueName: "token"))
     var token: String?
 
+    @OptionGroup var output: OutputOptions
+
     func run() throws {
         let opened = try LocalKeychain.named(keychain)
-        let isListed = try opened.cardBindings().contains { $0.tokenID == token }
+        let bindings = try opened.cardBindings()
+        let isListed = bindings.contains { $0.tokenID == token }
         let uri = try isListed ? nil : token.flatMap { try PKCS11URI(argument: $0) }
         let id = try uri.map { try UnbindKeychain.id(of: $0) } ?? token
         guard try opened.unbind(id) > 0 else {
             throw KeychainError(.itemNotFound, "no such card opens '\(opened.name)'")
         }
+        guard output.json else { return }
+        try Listing.show(bindings.filter { [nil, $0.tokenID].contains(id) }.map(BindingRow.init), json: true)
     }
 
     /// The id of a card that is in, or was read before.

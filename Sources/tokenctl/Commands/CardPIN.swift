@@ -9,6 +9,30 @@ extension Card {
             abstract: "Show, verify, change or unblock a card's PIN.",
             subcommands: [Status.self, VerifyPIN.self, Change.self, Unblock.self])
 
+        /// What was done with a PIN, for programs.
+        private struct Outcome: Encodable {
+            enum Action: String, Encodable {
+                case verified, changed, unblocked
+            }
+
+            let name: String
+            let outcome: Action
+            let reader: String
+            let token: String?
+
+            init(_ kind: PINKind, _ outcome: Action, on card: TokenKeychain) throws {
+                (name, self.outcome, reader) = (kind.name, outcome, card.name)
+                token = try card.identity()?.id.description
+            }
+        }
+
+        private static func report(
+            _ sentence: String, _ outcome: @autoclosure () throws -> Outcome, _ output: OutputOptions
+        ) throws {
+            guard !output.json else { return try Listing.showJSON(outcome()) }
+            print(sentence)
+        }
+
         struct Status: ParsableCommand {
             static let configuration = CommandConfiguration(
                 commandName: "status",
@@ -36,9 +60,11 @@ extension Card {
 
             func run() throws {
                 let token = try Session(cards, locals: false).onlyCard()
-                var rows = [Status.row("PIN", try token.status(of: .pin))]
+                var rows = [Status.row(PINKind.pin.name, try token.status(of: .pin))]
                 // Few cards tell how their unblocking key stands.
-                if let status = try? token.status(of: .unblockingKey) { rows.append(Status.row("PUK", status)) }
+                if let status = try? token.status(of: .unblockingKey) {
+                    rows.append(Status.row(PINKind.unblockingKey.name, status))
+                }
                 try Listing.show(rows, json: output.json)
             }
 
@@ -54,12 +80,13 @@ extension Card {
                 commandName: "verify", abstract: "Ask for the PIN and check it on the card.")
 
             @OptionGroup var cards: CardOptions
+            @OptionGroup var output: OutputOptions
             @OptionGroup var authentication: AuthenticationOptions
 
             func run() throws {
-                try Session(cards, locals: false).onlyCard().verifyPIN(
-                    authentication: authentication.context(for: cards.reader))
-                print("The PIN is right.")
+                let token = try Session(cards, locals: false).onlyCard()
+                try token.verifyPIN(authentication: authentication.context(for: cards.reader))
+                try Pin.report("The PIN is right.", Outcome(.pin, .verified, on: token), output)
             }
         }
 
@@ -72,13 +99,14 @@ extension Card {
             var puk = false
 
             @OptionGroup var cards: CardOptions
+            @OptionGroup var output: OutputOptions
             @OptionGroup var authentication: AuthenticationOptions
 
             func run() throws {
                 let kind: PINKind = puk ? .unblockingKey : .pin
-                try Session(cards, locals: false).onlyCard().change(
-                    kind, authentication: authentication.context(for: cards.reader))
-                print("The \(puk ? "PUK" : "PIN") has been changed.")
+                let token = try Session(cards, locals: false).onlyCard()
+                try token.change(kind, authentication: authentication.context(for: cards.reader))
+                try Pin.report("The \(kind.name) has been changed.", Outcome(kind, .changed, on: token), output)
             }
         }
 
@@ -88,12 +116,13 @@ extension Card {
                 abstract: "Set a new PIN with the unblocking key (PUK).")
 
             @OptionGroup var cards: CardOptions
+            @OptionGroup var output: OutputOptions
             @OptionGroup var authentication: AuthenticationOptions
 
             func run() throws {
-                try Session(cards, locals: false).onlyCard().unblock(
-                    authentication: authentication.context(for: cards.reader))
-                print("The PIN has been unblocked and set.")
+                let token = try Session(cards, locals: false).onlyCard()
+                try token.unblock(authentication: authentication.context(for: cards.reader))
+                try Pin.report("The PIN has been unblocked and set.", Outcome(.pin, .unblocked, on: token), output)
             }
         }
     }

@@ -89,8 +89,11 @@ extension Card {
         }
 
         private func show(_ content: [UInt8], _ container: PIVContainer) throws {
-            if let file { return try Output(path: file).write(content, mode: 0o600) }
-            if hex { return print(Hex.encode(content)) }
+            if let file, !(output.json && file == "-") {
+                try Output(path: file).write(content, mode: 0o600)
+                guard output.json else { return }
+            }
+            if hex, !output.json { return print(Hex.encode(content)) }
             let facts = try container.facts(of: content)
             if output.json {
                 return try Listing.showJSON(

@@ -15,32 +15,37 @@ struct AddCertificates: ParsableCommand {
     @Argument(help: "Files with certificates in DER or PEM, or pkcs11: URIs of certificates.")
     var files: [String]
 
+    @OptionGroup var output: OutputOptions
+
     func run() throws {
         let certificates = try files.map { file in (file, try CertificateFile.read(file)) }
         let opened = try LocalKeychain.named(keychain)
+        var added: [Item] = []
         var hasFailed = false
         for (file, certificates) in certificates {
-            for certificate in certificates where try !add(certificate, to: opened) {
+            for certificate in certificates {
+                if let item = try add(certificate, to: opened) {
+                    added.append(item)
+                    continue
+                }
                 printError(
                     "\(CertificateFile.name(of: file)): the certificate '\(certificate.title)' is in '\(opened.name)' already"
                 )
                 hasFailed = true
             }
         }
+        if output.json { try Listing.showJSON(added.map { ItemText.JSONItem($0, keychain: opened.path) }) }
         if hasFailed { throw ExitCode(1) }
     }
 
-    /// - Returns: false where it was there already.
-    private func add(_ certificate: Certificate, to keychain: LocalKeychain) throws(KeychainError) -> Bool {
-        let refusal: KeychainError
+    /// - Returns: nil where it was there already.
+    private func add(_ certificate: Certificate, to keychain: LocalKeychain) throws(KeychainError) -> Item? {
         do throws(KeychainError) {
-            try keychain.add(.certificate(certificate))
-            return true
+            return try keychain.add(.certificate(certificate))
         } catch {
-            refusal = error
+            guard error.code == .duplicateItem else { throw error }
+            return nil
         }
-        guard refusal.code == .duplicateItem else { throw refusal }
-        return false
     }
 }
 
@@ -109,11 +114,13 @@ struct DeleteCertificate: ParsableCommand {
         commandName: "delete-certificate", abstract: "Delete a certificate from a keychain.")
 
     @OptionGroup var selection: CertificateSelection
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let session = try Session(keychains: selection.keychains, cards: false)
         let item = try selection.resolve(in: session)
         _ = try session.local(of: item)?.delete(matching: Query(item.reference))
+        if output.json { try Listing.showJSON(ItemText.JSONItem(item, keychain: session.location(of: item))) }
     }
 }
 
@@ -123,16 +130,28 @@ struct DeleteIdentity: ParsableCommand {
         discussion: "A key that another certificate belongs to as well stays.")
 
     @OptionGroup var selection: CertificateSelection
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let session = try Session(keychains: selection.keychains, cards: false)
-        let item = try selection.resolve(in: session)
-        _ = try session.local(of: item)?.delete(matching: Query(item.reference))
-        guard let hash = item.publicKeyHash else { return }
+        let certificate = try selection.resolve(in: session)
+        _ = try session.local(of: certificate)?.delete(matching: Query(certificate.reference))
+        let keys = try deleteKeys(of: certificate, in: session)
+        guard output.json else { return }
+        try Listing.showJSON(
+            ([certificate] + keys).map { ItemText.JSONItem($0, keychain: session.location(of: $0)) })
+    }
+
+    /// - Returns: those that no other certificate needs.
+    private func deleteKeys(of certificate: Item, in session: Session) throws -> [Item] {
+        guard let hash = certificate.publicKeyHash else { return [] }
         let anyOther: Attributes = [.publicKeyHash: .data(hash), .synchronizable: Query.anySynchronizable]
-        guard try session.searchList.items(matching: Query(.certificate, anyOther)).found.isEmpty else { return }
-        let keys: Attributes = [.applicationLabel: .data(hash), .synchronizable: Query.anySynchronizable]
-        try session.searchList.delete(matching: Query(.key, keys, limit: .all))
+        guard try session.searchList.items(matching: Query(.certificate, anyOther)).found.isEmpty else { return [] }
+        let attributes: Attributes = [.applicationLabel: .data(hash), .synchronizable: Query.anySynchronizable]
+        let keys = try Query(.key, attributes, limit: .all)
+        let found = try session.searchList.items(matching: keys).found
+        try session.searchList.delete(matching: keys)
+        return found
     }
 }
 

@@ -20,11 +20,24 @@ struct CreateCSR: ParsableCommand {
         name: .long, help: ArgumentHelp("An e-mail address that it is for; for each address.", valueName: "address"))
     var email: [String] = []
 
-    @Option(name: [.letter("o"), .long], help: ArgumentHelp("Where the request goes.", valueName: "file"))
-    var output: String?
-
+    @OptionGroup var destination: DestinationOptions
     @OptionGroup var cards: CardOptions
     @OptionGroup var authentication: AuthenticationOptions
+
+    func validate() throws {
+        // ub-common-name of RFC 5280, appendix A.1.
+        guard (1...64).contains(commonName.unicodeScalars.count) else {
+            throw ValidationError("a common name has 1 to 64 characters")
+        }
+        for name in dns where !HostName.isPattern(name) {
+            throw ValidationError(
+                "'\(name)' is no host name: labels of letters, digits and hyphens with dots between, the first of which may be *"
+            )
+        }
+        for address in email where !HostName.isAddress(address) {
+            throw ValidationError("'\(address)' is no e-mail address of ASCII characters")
+        }
+    }
 
     func run() throws {
         let session = try Session(cards)
@@ -41,6 +54,7 @@ struct CreateCSR: ParsableCommand {
             authentication: authentication.context(session.process, for: self.key.key, cards.reader))
         let bytes = signature.bytes
         let der = try request.assemble(signature: bytes.indices.map { bytes[$0] }, algorithm: algorithm)
-        try Output(path: output).write(Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8))
+        try destination.write(
+            Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8), as: .text("request", orElse: "data"))
     }
 }

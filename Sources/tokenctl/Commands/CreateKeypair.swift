@@ -42,6 +42,7 @@ struct CreateKeypair: ParsableCommand {
     @Argument(help: "The label of both keys.")
     var label = "Imported Private Key"
 
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func validate() throws {
@@ -60,8 +61,10 @@ struct CreateKeypair: ParsableCommand {
         attributes[.startDate] = startDate.map { .date($0.seconds) }
         attributes[.endDate] = endDate.map { .date($0.seconds) }
         if let days { attributes[.endDate] = .date(Clock.now + Int64(days) * 86_400) }
-        try opened.add(.publicKey(key.publicKey, attributes))
-        try opened.add(.privateKey(key, attributes))
+        let pair = [
+            try opened.add(.publicKey(key.publicKey, attributes)), try opened.add(.privateKey(key, attributes)),
+        ]
+        if output.json { try Listing.showJSON(pair.map { ItemText.JSONItem($0, keychain: opened.path) }) }
     }
 
     private func kind() throws -> KeyKind {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import FoundationEssentials
+internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
 internal import SystemCrypto
@@ -57,9 +58,7 @@ struct Export: ParsableCommand {
             "The keychain, or what a pkcs11: URI names, instead of all keychains and cards.", valueName: "keychain"))
     var keychain: String?
 
-    @Option(name: .letter("o"), help: ArgumentHelp("Where it goes.", valueName: "file"))
-    var output: String?
-
+    @OptionGroup var destination: DestinationOptions
     @OptionGroup var cards: CardOptions
     @OptionGroup var authentication: AuthenticationOptions
 
@@ -102,9 +101,12 @@ struct Export: ParsableCommand {
         get throws { try PKCS11URI.all(in: [keychain].compactMap { $0 }) }
     }
 
-    private func write(_ bytes: [UInt8]) throws { try Output(path: output).write(bytes) }
+    private func write(_ bytes: [UInt8], mode: mode_t = 0o644) throws {
+        try destination.write(
+            bytes, mode: mode, as: .text("text", orElse: "data"), ["kind": (kind ?? standardKind).rawValue])
+    }
 
-    private func writePrivate(_ bytes: [UInt8]) throws { try Output(path: output).write(bytes, mode: 0o600) }
+    private func writePrivate(_ bytes: [UInt8]) throws { try write(bytes, mode: 0o600) }
 
     // MARK: Certificates and public keys
 

@@ -116,10 +116,14 @@ struct ExportSmartcard: ParsableCommand {
         guard unsafe mkdir(folder, 0o777) == 0 || errno == EEXIST else {
             throw CommandError("cannot make the folder '\(folder)'", unsafe String(cString: strerror(errno)))
         }
+        var paths: [String] = []
         for item in found {
             let (ending, label) = item.itemClass == .certificate ? ("crt", "CERTIFICATE") : ("pub", "PUBLIC KEY")
             guard let der = item.der, let name = item.objectName.split(separator: " ").first else { continue }
-            try Output(path: "\(folder)/\(name).\(ending)").write(Array(PEM.encode(der, label: label).utf8))
+            let path = "\(folder)/\(name).\(ending)"
+            try Output(path: path).write(Array(PEM.encode(der, label: label).utf8))
+            paths.append(path)
         }
+        if output.json { try Listing.showJSON(["files": paths]) }
     }
 }

@@ -69,6 +69,7 @@ struct Import: ParsableCommand {
     @Option(name: .letter("l"), help: "The label of an imported key.")
     var label: String?
 
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
@@ -86,22 +87,23 @@ struct Import: ParsableCommand {
         let opened = try LocalKeychain.named(keychain)
         try given.check(content)
         if !content.keys.isEmpty { try opened.unlock(use: "import a key", authentication: context) }
-        var counts = Counts()
+        var outcome = Outcome()
         for certificate in content.certificates {
             let attributes = given.attributes(of: .certificate)
-            try counts.add { () throws(KeychainError) in try opened.add(.certificate(certificate, attributes)) }
+            try outcome.add { () throws(KeychainError) in try opened.add(.certificate(certificate, attributes)) }
         }
         for key in content.publicKeys {
             let attributes = given.attributes(of: .key, label: label ?? "Imported Public Key")
-            try counts.add { () throws(KeychainError) in try opened.add(.publicKey(key, attributes)) }
+            try outcome.add { () throws(KeychainError) in try opened.add(.publicKey(key, attributes)) }
         }
         for key in content.keys {
             var attributes = given.attributes(
                 of: .key, label: label ?? content.label(of: key) ?? "Imported Private Key")
             if nonExtractable { attributes[.isExtractable] = false }
-            try counts.add { () throws(KeychainError) in try opened.add(.privateKey(key, attributes)) }
+            try outcome.add { () throws(KeychainError) in try opened.add(.privateKey(key, attributes)) }
         }
-        counts.report(content)
+        guard !output.json else { return try outcome.showJSON(opened) }
+        outcome.report(content)
     }
 
     /// What the items are to have beside what follows from the file.
@@ -130,15 +132,26 @@ struct Import: ParsableCommand {
         }
     }
 
-    private struct Counts {
+    private struct Outcome {
+        private var added: [Item] = []
         private var duplicates = 0
 
         mutating func add(_ body: () throws(KeychainError) -> Item) throws(KeychainError) {
             do {
-                _ = try body()
+                added.append(try body())
             } catch  where error.code == .duplicateItem {
                 duplicates += 1
             }
+        }
+
+        private struct Report: Encodable {
+            let items: [ItemText.JSONItem]
+            let duplicates: Int
+        }
+
+        func showJSON(_ keychain: LocalKeychain) throws {
+            let items = added.map { ItemText.JSONItem($0, keychain: keychain.path) }
+            try Listing.showJSON(Report(items: items, duplicates: duplicates))
         }
 
         /// A certificate and its key count as one identity.

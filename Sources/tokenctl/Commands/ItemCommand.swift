@@ -63,13 +63,20 @@ struct ItemCommand: ParsableCommand {
         if add {
             var item = try ItemArguments.dictionary(pairs)
             item["v_Data"] = try secret()
-            _ = try keychains.add(item)
+            if isJSON { item["r_Attributes"] = .bool(true) }
+            try report(ItemCommand.dictionaries(keychains.add(item)))
         } else if let changes {
-            var values = try ItemArguments.dictionary([changes])
-            values["v_Data"] = try secret()
-            try keychains.update(ItemQueries(pairs).dictionary(in: session), to: values)
+            var changes = try ItemArguments.dictionary([changes])
+            changes["v_Data"] = try secret()
+            let query = try ItemQueries(pairs).dictionary(in: session)
+            let references = try isJSON ? values(of: query, "r_PersistentRef", keychains) : []
+            try keychains.update(query, to: changes)
+            try report(references.flatMap { try found(["v_PersistentRef": $0], keychains) })
         } else if delete {
-            try keychains.delete(ItemQueries(pairs).dictionary(in: session))
+            let query = try ItemQueries(pairs).dictionary(in: session)
+            let items = try isJSON ? found(query, keychains) : []
+            try keychains.delete(query)
+            try report(items)
         } else {
             try show(ItemQueries(pairs).dictionaries(in: session).flatMap { try found($0, keychains) })
         }
@@ -78,14 +85,28 @@ struct ItemCommand: ParsableCommand {
 
     private func found(_ query: ItemDictionary, _ keychains: KeychainSession) throws -> [ItemDictionary] {
         var query = query
-        query["r_Attributes"] = .bool(true)
-        query["m_Limit"] = query["m_Limit"] ?? .string("m_LimitAll")
         if showData { query["r_Data"] = .bool(true) }
+        return try values(of: query, "r_Attributes", keychains).flatMap { ItemCommand.dictionaries($0) }
+    }
+
+    /// What a search returns, of all items that match unless it has a limit.
+    private func values(
+        of query: ItemDictionary, _ returned: String, _ keychains: KeychainSession
+    ) throws -> [ItemValue] {
+        var query = query
+        query[returned] = .bool(true)
+        query["m_Limit"] = query["m_Limit"] ?? .string("m_LimitAll")
         let result = try keychains.copyMatching(query)
-        let items: [ItemValue] = if case .array(let values) = result { values } else { [result].compactMap { $0 } }
-        return items.compactMap { item in
-            if case .dictionary(let dictionary) = item { dictionary } else { nil }
-        }
+        return if case .array(let values) = result { values } else { [result].compactMap { $0 } }
+    }
+
+    private static func dictionaries(_ value: ItemValue?) -> [ItemDictionary] {
+        if case .dictionary(let dictionary) = value { [dictionary] } else { [] }
+    }
+
+    /// Tells programs what became of items.
+    private func report(_ dictionaries: [ItemDictionary]) throws {
+        if isJSON { try show(dictionaries) }
     }
 
     private func secret() throws -> ItemValue? {

@@ -94,6 +94,14 @@ struct SignatureScheme {
         }
     }
 
+    /// What programs are told of it.
+    var facts: [String: String] {
+        var facts = ["algorithm": kind.description]
+        if !signsMessage { facts["digest"] = HashFunction.allCases.first { $0.algorithm == digest }?.rawValue }
+        if case .rsa = kind { facts["padding"] = padding.rawValue }
+        return facts
+    }
+
     /// Whether the whole message is signed, not its digest (RFC 8032 §5.1).
     var signsMessage: Bool { kind == .ed25519 }
 }

@@ -34,16 +34,6 @@ struct ListKeychains: ParsableCommand {
     @OptionGroup var cards: CardOptions
     @OptionGroup var output: ListingOptions
 
-    struct KeychainRow: Row {
-        static let columns = ["KEYCHAIN", "KIND", "STATE", "WHERE"]
-        let name: String
-        let kind: String
-        let state: String
-        let location: String
-        var uri: String?
-        var cells: [String] { [name, kind, state, Directories.own.abbreviated(location)] }
-    }
-
     func validate() throws {
         guard set || keychains.isEmpty else {
             throw ValidationError("unexpected argument '\(keychains[0])'; -s sets the list")
@@ -51,10 +41,11 @@ struct ListKeychains: ParsableCommand {
     }
 
     func run() throws {
-        guard !set else {
+        if set {
             // What list-keychains prints of cards is not a file.
             let files = try keychains.filter { NamedKeychain.tokenID($0) == nil }.map(KeychainName.file)
-            return try KeychainPreferences.own.setSearchList(files, in: domain.domain ?? .user)
+            try KeychainPreferences.own.setSearchList(files, in: domain.domain ?? .user)
+            guard output.json else { return }
         }
         let rows = try rows()
         if output.uris { return rows.compactMap(\.uri).forEach { print($0) } }
@@ -66,35 +57,15 @@ struct ListKeychains: ParsableCommand {
         switch domain.domain {
         case nil:
             let session = try Session(cards)
-            var result = session.eachToken { _, identity in ListKeychains.row(identity) }
-            result.found += session.locals.map(ListKeychains.row)
+            var result = session.eachToken { _, identity in KeychainRow(identity) }
+            result.found += session.locals.map(KeychainRow.init)
             return session.reporting(result)
         case .dynamic:
             let session = try Session(cards, locals: false)
-            return session.reporting(session.eachToken { _, identity in ListKeychains.row(identity) })
+            return session.reporting(session.eachToken { _, identity in KeychainRow(identity) })
         case let domain?:
-            return try KeychainPreferences.own.searchList(in: domain).map { path in
-                do throws(KeychainError) {
-                    return ListKeychains.row(try LocalKeychain.open(path))
-                } catch {
-                    return KeychainRow(name: path, kind: "file", state: "missing", location: path)
-                }
-            }
+            return try KeychainPreferences.own.searchList(in: domain).map(KeychainRow.init(at:))
         }
-    }
-
-    private static func row(_ identity: TokenIdentity) -> KeychainRow {
-        KeychainRow(
-            name: identity.label, kind: "card", state: "read-only", location: identity.id.description,
-            uri: PKCS11URI(of: CryptokiTokenName(identity)).description)
-    }
-
-    private static func row(_ keychain: LocalKeychain) -> KeychainRow {
-        let isUnlocked = (try? keychain.unlockFromSession()) ?? false
-        let state = (isUnlocked ? "unlocked" : "locked") + (keychain.isReadOnly ? ", read-only" : "")
-        return KeychainRow(
-            name: keychain.name, kind: "file", state: state, location: keychain.path,
-            uri: PKCS11URI(of: keychain.cryptokiName).description)
     }
 }
 
@@ -118,12 +89,19 @@ struct KeychainSettingOptions: ParsableArguments {
 
     /// What it is to be set to.
     var path: String? {
-        get throws { try keychain.map(KeychainName.file) }
+        get throws {
+            if let keychain, NamedKeychain.isCard(keychain) {
+                throw KeychainError(
+                    .invalidPreferencesDomain, "'\(keychain)' is a card, and takes no new items",
+                    remedy: "name the file of a keychain")
+            }
+            return try keychain.map(KeychainName.file)
+        }
     }
 
-    func show(_ path: String) throws {
+    func show(_ path: String?) throws {
         guard !output.json else { return try Listing.showJSON(["keychain": path]) }
-        print("    \"\(Listing.printable(path))\"")
+        if let path, !set { print("    \"\(Listing.printable(path))\"") }
     }
 }
 
@@ -136,7 +114,10 @@ struct DefaultKeychain: ParsableCommand {
     func run() throws {
         let preferences = KeychainPreferences.own
         let domain = setting.domain.domain
-        guard !setting.set else { return try preferences.setDefaultKeychain(setting.path, in: domain ?? .user) }
+        guard !setting.set else {
+            try preferences.setDefaultKeychain(setting.path, in: domain ?? .user)
+            return try setting.show(setting.path.map(preferences.absolutePath))
+        }
         try setting.show(domain.map { try preferences.defaultKeychain(in: $0) } ?? preferences.defaultKeychain())
     }
 }
@@ -151,10 +132,10 @@ struct LoginKeychain: ParsableCommand {
         guard setting.domain.domain ?? .user == .user else {
             throw KeychainError(.invalidPreferencesDomain, "only a user has a login keychain", remedy: "leave -d out")
         }
-        guard !setting.set else {
+        if setting.set {
             // New items go there where no other default is set.
             if let path = try setting.path { _ = try LocalKeychain.named(path) }
-            return try KeychainPreferences.own.setLoginKeychain(setting.path)
+            try KeychainPreferences.own.setLoginKeychain(setting.path)
         }
         try setting.show(KeychainPreferences.own.loginKeychain())
     }

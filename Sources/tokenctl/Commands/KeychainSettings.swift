@@ -22,6 +22,7 @@ struct SetKeychainSettings: ParsableCommand {
     @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")
     var keychain: String?
 
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func validate() throws {
@@ -32,6 +33,7 @@ struct SetKeychainSettings: ParsableCommand {
         let opened = try LocalKeychain.named(keychain)
         try opened.unlock(use: "change its settings", authentication: authentication.context(for: keychain))
         try opened.change(KeychainSettings(locksOnSleep: locksOnSleep, lockInterval: interval))
+        if output.json { try Listing.showJSON(KeychainInfo(opened)) }
     }
 }
 
@@ -40,23 +42,11 @@ struct ShowKeychainInfo: ParsableCommand {
         commandName: "show-keychain-info", abstract: "Show the settings of a keychain, and what guards it.",
         discussion: "The settings go to standard error in the form of macOS's security. A card is named by its id.")
 
-    @Argument(
-        help: "A name, a path with a slash in it, a card's id, or a pkcs11: URI; the default keychain if left out.")
+    @Argument(help: NamedKeychain.help)
     var keychain: String?
 
     @OptionGroup var cards: CardOptions
     @OptionGroup var output: OutputOptions
-
-    private struct Info: Encodable {
-        let keychain: String
-        let isUnlocked: Bool?
-        let isReadOnly: Bool
-        var locksOnSleep: Bool?
-        var lockInterval: UInt32?
-        var hasPassword: Bool?
-        var passwordCost: String?
-        var triesLeft: Int?
-    }
 
     func run() throws {
         switch try NamedKeychain(keychain, cards) {
@@ -66,41 +56,27 @@ struct ShowKeychainInfo: ParsableCommand {
     }
 
     private func show(_ opened: LocalKeychain) throws {
-        let settings = try opened.settings
-        let cost = try opened.cost
-        let info = Info(
-            keychain: opened.path, isUnlocked: (try? opened.unlockFromSession()) ?? false,
-            isReadOnly: opened.isReadOnly, locksOnSleep: settings.locksOnSleep, lockInterval: settings.lockInterval,
-            hasPassword: try opened.hasPassword, passwordCost: ShowKeychainInfo.text(of: cost))
+        let info = try KeychainInfo(opened)
         guard !output.json else { return try Listing.showJSON(info) }
-        let sleep = settings.locksOnSleep ? " lock-on-sleep" : ""
-        let interval = settings.lockInterval.map { " use-lock-interval timeout=\($0)s" } ?? " no-timeout"
+        let sleep = info.locksOnSleep == true ? " lock-on-sleep" : ""
+        let interval = info.lockInterval.map { " use-lock-interval timeout=\($0)s" } ?? " no-timeout"
         let name = keychain.map { PKCS11URI.isURI($0) ? opened.path : $0 } ?? "<NULL>"
         StandardError.write("Keychain \"\(Listing.printable(name))\"\(sleep)\(interval)\n")
-        Listing.show([
-            TokenFact("File", opened.path), TokenFact("State", info.isUnlocked == true ? "unlocked" : "locked"),
+        let facts = [
+            TokenFact("File", opened.path), TokenFact("State", info.isUnlocked ? "unlocked" : "locked"),
             TokenFact("Password", info.hasPassword == true ? "set" : "empty"),
-            TokenFact("One guess costs", ShowKeychainInfo.text(of: cost)),
-        ])
-    }
-
-    /// Memory is 128 bytes times both of the first two. RFC 7914 §2.
-    private static func text(of cost: ScryptCost) -> String {
-        let (units, isTooMuch) = cost.n.multipliedReportingOverflow(by: UInt64(cost.r))
-        let memory = isTooMuch ? "" : ", \(units >> 13) MiB of memory"
-        return "scrypt N=\(cost.n) r=\(cost.r) p=\(cost.p)\(memory)"
+            TokenFact("One guess costs", info.passwordCost ?? "unknown"),
+        ]
+        Listing.show(facts + (info.cards ?? []).map { TokenFact("Opened by", "\($0.card) (\($0.token))") })
     }
 
     private func show(_ card: TokenKeychain) throws {
-        let status = try card.status(of: .pin)
-        let info = Info(
-            keychain: try card.identity()?.id.description ?? card.name, isUnlocked: status.isVerified, isReadOnly: true,
-            triesLeft: status.triesLeft)
+        let info = try KeychainInfo(card, card.status(of: .pin))
         guard !output.json else { return try Listing.showJSON(info) }
         StandardError.write("Keychain \"\(Listing.printable(info.keychain))\" no-timeout\n")
         Listing.show([
-            TokenFact("Reader", card.name), TokenFact("State", status.isVerified ? "PIN presented" : "locked"),
-            TokenFact("PIN tries left", status.triesLeft.map { String($0) } ?? "unknown"),
+            TokenFact("Reader", card.name), TokenFact("State", info.isUnlocked ? "PIN presented" : "locked"),
+            TokenFact("PIN tries left", info.triesLeft.map { String($0) } ?? "unknown"),
         ])
     }
 }

@@ -19,30 +19,49 @@ struct CreateKeychain: ParsableCommand {
     @Argument(help: "Names, or paths with a slash in them.")
     var keychains: [String] = ["login"]
 
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
         let context = try authentication.context()
+        var rows: [KeychainRow] = []
+        // Also those that were made before another could not be.
+        defer { output.report(rows) }
         for keychain in keychains {
             let name = try KeychainName.new(keychain)
             let password = Passphrase(
                 argument: password, request: PromptRequest(.newPassword, subject: keychain), context: context)
             let created = try KeychainPreferences.own.create(name, password: password.ask())
             if self.password != nil { try? created.shareKeyWithSession(seconds: UnlockKeychain.standardTimeout) }
-            print(created.path)
+            rows.append(KeychainRow(created))
+            if !output.json { print(created.path) }
         }
     }
 }
 
 struct DeleteKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete-keychain", abstract: "Delete keychains with all that is in them, and unlist them.")
+        commandName: "delete-keychain", abstract: "Delete keychains with all that is in them, and unlist them.",
+        discussion: "A symbolic link is refused: it, or the keychain that it leads to, may be meant.")
 
     @Argument(help: "Names, or paths with a slash in them.")
     var keychains: [String]
 
+    @OptionGroup var output: OutputOptions
+
     func run() throws {
-        for keychain in keychains { try KeychainPreferences.own.delete(KeychainName.file(keychain)) }
+        var rows: [KeychainRow] = []
+        defer { output.report(rows) }
+        for keychain in keychains {
+            guard !NamedKeychain.isCard(keychain) else {
+                throw KeychainError(
+                    .readOnly, "'\(keychain)' is a card, not a file that could be deleted", remedy: "take it out")
+            }
+            let name = try KeychainName.file(keychain)
+            let row = KeychainRow(at: KeychainPreferences.own.absolutePath(name))
+            try KeychainPreferences.own.delete(name)
+            rows.append(row)
+        }
     }
 }
 
@@ -56,8 +75,7 @@ struct UnlockKeychain: ParsableCommand {
             Where a card is in that the keychain is bound to (see bind-keychain), its PIN is asked for, not the password.
             """)
 
-    @Argument(
-        help: "A name, a path with a slash in it, a card's id, or a pkcs11: URI; the default keychain if left out.")
+    @Argument(help: NamedKeychain.help)
     var keychain: String?
 
     @Option(name: .letter("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
@@ -74,6 +92,7 @@ struct UnlockKeychain: ParsableCommand {
     static let standardTimeout: UInt32 = 28_800
 
     @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
@@ -82,9 +101,11 @@ struct UnlockKeychain: ParsableCommand {
             let context = try authentication.context(for: keychain, cards.reader)
             if let password { context.setCredential(SecretArgument.secret(password), .pin) }
             try card.verifyPIN(authentication: context)
+            if output.json { try Listing.showJSON(KeychainInfo(card, isUnlocked: true)) }
         case .local(let opened):
             try unlock(opened)
             try opened.shareKeyWithSession(seconds: timeout)
+            if output.json { try Listing.showJSON(KeychainInfo(opened)) }
         }
     }
 
@@ -111,28 +132,43 @@ struct LockKeychain: ParsableCommand {
     @Flag(name: [.customShort("a"), .customLong("all")], help: "Lock every keychain and card.")
     var all = false
 
-    @Argument(
-        help: "A name, a path with a slash in it, a card's id, or a pkcs11: URI; the default keychain if left out.")
+    @Argument(help: NamedKeychain.help)
     var keychain: String?
 
     @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
-        guard all else {
-            switch try NamedKeychain(keychain, cards) {
-            case .card(let card): card.slot.disconnect(resetting: true)
-            case .local(let opened): try opened.lockSession()
-            }
-            return
+        guard !all else { return try lockAll() }
+        switch try NamedKeychain(keychain, cards) {
+        case .card(let card):
+            let info = try LockKeychain.lock(card)
+            if output.json { try Listing.showJSON([info]) }
+        case .local(let opened):
+            try opened.lockSession()
+            if output.json { try Listing.showJSON([KeychainInfo(opened)]) }
         }
+    }
+
+    private static func lock(_ card: TokenKeychain) throws -> KeychainInfo {
+        defer { card.slot.disconnect(resetting: true) }
+        return try KeychainInfo(card, isUnlocked: false)
+    }
+
+    private func lockAll() throws {
         let session = try Session(cards, locals: false)
         var result = SearchList.Result<String>()
         // What is not there is not unlocked.
         result.failures = try session.process.lockAll().filter { $0.error.code != .noSuchKeychain }
+        var infos: [KeychainInfo] = []
         for token in session.tokens where (try? token.identity()) ?? nil != nil {
-            token.slot.disconnect(resetting: true)
+            infos.append(try LockKeychain.lock(token))
         }
         _ = session.reporting(result)
+        if output.json {
+            infos += try session.process.localKeychains().found.map { try KeychainInfo($0) }
+            try Listing.showJSON(infos)
+        }
         if !result.failures.isEmpty { throw ExitCode(1) }
     }
 }
@@ -151,6 +187,7 @@ struct SetKeychainPassword: ParsableCommand {
     var keychain: String?
 
     @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
@@ -165,6 +202,7 @@ struct SetKeychainPassword: ParsableCommand {
         let new = Passphrase(
             argument: newPassword, request: PromptRequest(.newPassword, subject: opened.name), context: context)
         try opened.changePassword(from: old.ask(), to: new.ask())
+        guard !output.json else { return try Listing.showJSON(KeychainInfo(opened)) }
         print("The password of '\(opened.name)' has been changed.")
     }
 }

@@ -26,7 +26,8 @@ struct ListModules: ParsableCommand {
     }
 
     func run() throws {
-        let session = try Session(cards, locals: false)
+        // One that cannot be used is a row like others.
+        let session = try ProcessKeychains(cards).present(locals: false)
         var rows = session.modules.flatMap(rows(of:))
         if cards.module.isEmpty, !Modules.choice.isMade {
             rows += Modules.choice.p11Kit.modules().leftOut.map { module in

@@ -36,6 +36,7 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
     @Argument(help: "The keychain to store it in, instead of the default one.")
     var keychain: String?
 
+    @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
     func validate() throws {
@@ -52,15 +53,21 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
         let opened = try LocalKeychain.named(keychain)
         let context = try authentication.context(for: keychain)
         try opened.unlock(use: "store a password", authentication: context)
-        let secret = try readSecret(context)
+        let stored = try store(readSecret(context), in: opened, context)
+        if output.json { try Listing.showJSON(ItemText.JSONItem(stored, keychain: opened.path)) }
+    }
+
+    private func store(
+        _ secret: consuming Secret, in keychain: LocalKeychain, _ context: AuthenticationContext
+    ) throws -> KeychainHost.Item {
         var attributes = item.attributes
-        if update, let old = try existing(attributes, in: opened) {
-            try opened.update(
+        if update, let old = try existing(attributes, in: keychain) {
+            try keychain.update(
                 matching: Query(old.reference), to: ItemChanges(attributes, secret: secret), authentication: context)
-            return
+            return try keychain.items(matching: Query(old.reference)).items.first ?? old
         }
         if attributes[.label] == nil { attributes[.label] = (item.subject ?? item.common.account).map { .string($0) } }
-        try opened.add(Item.newItem(attributes, secret: secret))
+        return try keychain.add(Item.newItem(attributes, secret: secret))
     }
 
     /// The password that these attributes name already.
@@ -90,7 +97,8 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
         Item.configuration(
             "find", "Find a password for a \(Item.subjectNoun).",
             discussion: """
-                A password that is not printable text is printed in hexadecimal digits, as macOS's security does.
+                A password that is not printable text is printed in hexadecimal digits, as macOS's security does. In JSON, \
+                where -g and -w are the same, it is 'password', or 'data' in Base64 where it is not text.
                 """)
     }
 
@@ -115,11 +123,29 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
         let secret =
             try keychain.secret(of: item.reference, use: "read a password", authentication: context)
             ?? Secret(copying: [UInt8]().span)
+        guard !output.json else { return try FindPassword.showJSON(item, in: keychain, with: secret) }
         if passwordOnly { return try StandardOutput.write(SecretText.plain(secret), newline: true) }
-        try ItemText.show(item, in: keychain.path, json: output.json)
+        try ItemText.show(item, in: keychain.path)
         StandardError.write("password: ")
         try Descriptor.write(SecretText.quoted(secret).bytes, to: STDERR_FILENO)
         StandardError.write("\n")
+    }
+
+    private static func showJSON(
+        _ item: KeychainHost.Item, in keychain: LocalKeychain, with secret: borrowing Secret
+    ) throws {
+        var shown = ItemText.JSONItem(item, keychain: keychain.path)
+        if let text = SecretText.escaped(secret) {
+            try Listing.showJSON(with: text) { placeholder in
+                shown.password = placeholder
+                return shown
+            }
+        } else {
+            try Listing.showJSON(with: SecretText.base64(secret)) { placeholder in
+                shown.data = placeholder
+                return shown
+            }
+        }
     }
 }
 

@@ -28,8 +28,7 @@ struct Sign: ParsableCommand {
     @OptionGroup var key: KeyOptions
     @OptionGroup var signature: SignatureOptions
 
-    @Option(name: [.letter("o"), .long], help: ArgumentHelp("Where the signature goes.", valueName: "file"))
-    var output: String?
+    @OptionGroup var destination: DestinationOptions
 
     @Argument(help: "The file to sign; - for standard input.")
     var file = "-"
@@ -38,7 +37,7 @@ struct Sign: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        if output == nil, Terminal.isInteractive {
+        if destination.path == nil, !destination.output.json, Terminal.isInteractive {
             throw CommandError("a signature is binary", advice: "give a file for it with -o, or redirect the output")
         }
         let input = try Input(file)
@@ -49,7 +48,7 @@ struct Sign: ParsableCommand {
         let result = try key.perform(
             scheme.action(bytes), use: "sign \(input.name)",
             authentication: authentication.context(session.process, for: self.key.key, cards.reader))
-        try Output(path: output).write(result)
+        try destination.write(result, as: .base64("signature"), scheme.facts)
     }
 }
 
@@ -78,6 +77,7 @@ struct Verify: ParsableCommand {
     var file = "-"
 
     @OptionGroup var cards: CardOptions
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard (key == nil) != (certificate == nil) else {
@@ -95,6 +95,11 @@ struct Verify: ParsableCommand {
             ? try publicKey.verify(signature, message: input.whole(), using: scheme.verification)
             : try publicKey.verify(
                 signature, digest: input.digest(options.digest.algorithm), using: scheme.verification)
+        if output.json {
+            try Listing.showJSON(["isValid": isValid])
+            if !isValid { throw ExitCode(1) }
+            return
+        }
         guard isValid else {
             throw KeychainError(.verifyFailed, "the signature is not of this key over this file with these options")
         }
@@ -136,8 +141,7 @@ struct Decrypt: ParsableCommand {
     @Option(help: "The hash function of the padding oaep.")
     var digest = HashFunction.sha1
 
-    @Option(name: [.letter("o"), .long], help: ArgumentHelp("Where the plaintext goes.", valueName: "file"))
-    var output: String?
+    @OptionGroup var destination: DestinationOptions
 
     @Argument(help: "The encrypted message; - for standard input.")
     var file = "-"
@@ -154,6 +158,6 @@ struct Decrypt: ParsableCommand {
         let plaintext = try key.perform(
             .decrypt(algorithm, message), use: "decrypt \(input.name)",
             authentication: authentication.context(session.process, for: self.key.key, cards.reader))
-        try Output(path: output).write(plaintext, mode: 0o600)
+        try destination.write(plaintext, mode: 0o600, as: .base64("plaintext"))
     }
 }

@@ -35,7 +35,8 @@ struct Smartcards: ParsableCommand {
         func run() throws {
             let preferences = KeychainPreferences.own
             if let name = enabled ?? disabled {
-                return try preferences.setDriver(Token.known(name), isDisabled: disabled != nil)
+                try preferences.setDriver(Token.known(name), isDisabled: disabled != nil)
+                guard output.json else { return }
             }
             let names = try preferences.disabledDrivers.sorted()
             guard !output.json else { return try Listing.showJSON(names) }

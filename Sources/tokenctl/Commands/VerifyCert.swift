@@ -221,15 +221,3 @@ struct VerifyCert: ParsableCommand {
         return found.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
     }
 }
-
-/// Names of hosts in certificates, RFC 6125 §6.4.
-enum HostName {
-    /// Whether a name in a certificate stands for the host; a `*` in it stands for the first label alone.
-    static func matches(_ host: String, _ pattern: String) -> Bool {
-        let labels = host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
-        let expected = pattern.lowercased().split(separator: ".", omittingEmptySubsequences: false)
-        guard labels.count == expected.count, !labels.contains("") else { return false }
-        guard expected.first == "*" else { return labels == expected }
-        return expected.count > 2 && labels.dropFirst() == expected.dropFirst()
-    }
-}

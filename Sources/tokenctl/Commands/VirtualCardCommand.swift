@@ -16,8 +16,17 @@ struct VirtualCardCommand: ParsableCommand {
         var socket: String?
 
         var path: String { socket ?? Directories.own.virtualCardSocket }
+    }
 
-        func send(_ order: ControlOrder) throws { try VirtualCardControl.send(order, to: path) }
+    /// Who gets an order, and how it is reported.
+    struct OrderOptions: ParsableArguments {
+        @OptionGroup var socket: SocketOptions
+        @OptionGroup var output: OutputOptions
+
+        func send(_ order: ControlOrder) throws {
+            try VirtualCardControl.send(order, to: socket.path)
+            if output.json { try Listing.showJSON(["order": order.line]) }
+        }
     }
 
     struct Profiles: ParsableCommand {
@@ -85,26 +94,26 @@ struct VirtualCardCommand: ParsableCommand {
 
     struct Insert: ParsableCommand {
         static let configuration = CommandConfiguration(commandName: "insert", abstract: "Insert the running card.")
-        @OptionGroup var socket: SocketOptions
-        func run() throws { try socket.send(.insert) }
+        @OptionGroup var options: OrderOptions
+        func run() throws { try options.send(.insert) }
     }
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(commandName: "remove", abstract: "Take the running card out.")
-        @OptionGroup var socket: SocketOptions
-        func run() throws { try socket.send(.remove) }
+        @OptionGroup var options: OrderOptions
+        func run() throws { try options.send(.remove) }
     }
 
     struct Touch: ParsableCommand {
         static let configuration = CommandConfiguration(commandName: "touch", abstract: "Touch the running card.")
-        @OptionGroup var socket: SocketOptions
-        func run() throws { try socket.send(.touch) }
+        @OptionGroup var options: OrderOptions
+        func run() throws { try options.send(.touch) }
     }
 
     struct Stop: ParsableCommand {
         static let configuration = CommandConfiguration(commandName: "stop", abstract: "End the running card.")
-        @OptionGroup var socket: SocketOptions
-        func run() throws { try socket.send(.stop) }
+        @OptionGroup var options: OrderOptions
+        func run() throws { try options.send(.stop) }
     }
 
     struct Fault: ParsableCommand {
@@ -122,15 +131,15 @@ struct VirtualCardCommand: ParsableCommand {
         @Option(help: "How many commands come before it.")
         var at = 0
 
-        @OptionGroup var socket: SocketOptions
+        @OptionGroup var options: OrderOptions
 
         func run() throws {
-            if fault == ["clear"] { return try socket.send(.clearFaults) }
+            if fault == ["clear"] { return try options.send(.clearFaults) }
             guard let fault = CardFault(parsing: fault) else {
                 throw CommandError(
                     "'\(fault.joined(separator: " "))' is no fault", advice: "see 'tokenctl virtual-card fault --help'")
             }
-            try socket.send(.fault(fault, at: at))
+            try options.send(.fault(fault, at: at))
         }
     }
 

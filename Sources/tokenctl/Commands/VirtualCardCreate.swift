@@ -68,6 +68,8 @@ extension VirtualCardCommand {
         @Option(help: "Its serial number.")
         var serial = VirtualCard.defaultSerialNumber
 
+        @OptionGroup var output: OutputOptions
+
         func validate() throws {
             guard from == nil || (algorithm == nil && key.isEmpty && holder == nil) else {
                 throw ValidationError("a copied card has its own keys and holder: leave out those options")
@@ -84,6 +86,7 @@ extension VirtualCardCommand {
                 throw CommandError("cannot make the card", "there is a file '\(file)'", advice: "choose another name")
             }
             try card(profile).save(to: file)
+            if output.json { try Listing.showJSON(["file": file, "profile": profile.name]) }
         }
 
         private func card(_ profile: CardProfile) throws -> VirtualCard {

@@ -24,6 +24,10 @@ enum ItemText {
         let attributes: [String: String]
         let reference: String
         let uri: String?
+        /// What a password is, where that was asked for and it is text.
+        var password: String?
+        /// The same in Base64 where it is not.
+        var data: String?
 
         init(_ item: Item, keychain: String, _ uri: PKCS11URI? = nil) {
             self.keychain = keychain
@@ -35,7 +39,7 @@ enum ItemText {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case keychain, itemClass = "class", attributes, reference, uri
+            case keychain, itemClass = "class", attributes, reference, uri, password, data
         }
     }
 

@@ -36,10 +36,29 @@ enum Listing {
     }
 
     /// Prints a value as JSON, its keys in alphabetical order.
-    static func showJSON(_ value: some Encodable) throws {
+    static func showJSON(_ value: some Encodable) throws { print(try json(value)) }
+
+    /// Prints a value as JSON with a secret in it, of which no copy is made.
+    ///
+    /// - Parameters:
+    ///   - secret: as a string of JSON has it.
+    ///   - value: what is printed, with a string that stands for the secret.
+    static func showJSON<Value: Encodable>(
+        with secret: borrowing Secret, _ value: (_ placeholder: String) -> Value
+    ) throws {
+        let placeholder = UUID().uuidString
+        let parts = try json(value(placeholder)).split(separator: placeholder, omittingEmptySubsequences: false)
+        print(parts[0], terminator: "")
+        for part in parts.dropFirst() {
+            try StandardOutput.write(secret)
+            print(part)
+        }
+    }
+
+    private static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
     /// Prints what has just happened, at once: as a line of JSON, or of the parts that are there.

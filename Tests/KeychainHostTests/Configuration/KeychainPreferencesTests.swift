@@ -130,12 +130,32 @@ struct TestUser {
         #expect(FileManager.default.fileExists(atPath: thesis))
     }
 
-    @Test func deletingThroughALinkForgetsTheNameInTheSettings() throws {
+    @Test func aLinkIsNotDeletedNorWhatItLeadsTo() throws {
+        let keychain = try user.create(user.folder.path("k"))
+        let settings = user.settings
+        let link = user.folder.path("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: keychain.path)
+        let error = try #require(throws: KeychainError.self) { try preferences.delete(link) }
+        #expect(error.code == .param)
+        #expect(error.reason == "\(link) is a symbolic link to \(keychain.path)")
+        try FileManager.default.removeItem(atPath: link)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/nowhere")
+        #expect(throws: KeychainError(.param)) { try preferences.delete(link) }
+        #expect(keychain.isValid)
+        #expect(user.settings == settings)
+        // A folder on the way may be one: nothing else can be meant.
+        let folder = user.folder.path("folder")
+        try FileManager.default.createSymbolicLink(atPath: folder, withDestinationPath: user.folder.path)
+        try preferences.delete(folder + "/k")
+        #expect(!keychain.isValid)
+    }
+
+    @Test func deletingForgetsOtherNamesInTheSettings() throws {
         let keychain = try user.create(user.folder.path("k"))
         let link = user.folder.path("link")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: keychain.path)
         try user.write("keychain = \(link)\ndefault-keychain = ~/link\n")
-        try preferences.delete(link)
+        try preferences.delete(keychain.path)
         #expect(user.settings == "keychain =\n")
     }
 

@@ -36,6 +36,15 @@ private struct FakePinentry {
 
     var prompter: PinentryPrompter { PinentryPrompter(program: folder.path("pinentry")) }
 
+    /// A process that asks through it on a terminal.
+    func asker(_ question: String) throws -> (AskerProcess, PseudoTerminal) {
+        let terminal = try PseudoTerminal()
+        let asker = try AskerProcess(
+            ["pinentry:\(folder.path("pinentry"))", question], on: terminal,
+            environment: ["ASKER_TTY": terminal.path, "TERM": "xterm"])
+        return (asker, terminal)
+    }
+
     /// What it was told, `OPTION` and `BYE` aside.
     var commands: [String] {
         let text = (try? folder.read("log")).map { String(decoding: $0, as: UTF8.self) } ?? ""
@@ -159,7 +168,79 @@ private struct FakePinentry {
         #expect(throws: KeychainError(.notAvailable)) { try fake.prompter.confirm("Really?") }
     }
 
+    // MARK: - Terminals
+
+    /// A program that takes the whole screen, and says so.
+    private static let wholeScreen = """
+        stty -icanon -echo <"$ASKER_TTY"; printf '\\033[?1049hasking' >"$ASKER_TTY"
+        """
+
+    @Test(arguments: [SIGTERM, SIGHUP, SIGINT]) func aSignalLeavesTheTerminalAsItWas(signal: Int32) throws {
+        // The one minds the signal, the other does not.
+        for habit in ["", "trap '' TERM HUP INT QUIT; "] {
+            let fake = try FakePinentry(["GETPIN": "\(habit)\(Self.wholeScreen); exec sleep 600"])
+            let (asker, terminal) = try fake.asker("pin")
+            try terminal.wait(for: "asking")
+            #expect(!terminal.isOrdinary)
+            asker.send(signal)
+            let (status, answers) = try asker.finish()
+            #expect(status == -signal)
+            #expect(answers.isEmpty)
+            #expect(terminal.isOrdinary)
+            try terminal.wait(for: "\u{1B}[?1049l")
+            #expect(fake.commands.last == "GETPIN")
+        }
+    }
+
+    @Test(arguments: ["pin", "confirm"]) func theInterruptKeyLeavesTheTerminalAsItWas(question: String) throws {
+        let script = "\(Self.wholeScreen); exec sleep 600"
+        let fake = try FakePinentry(["GETPIN": script, "CONFIRM": script])
+        let (asker, terminal) = try fake.asker(question)
+        try terminal.wait(for: "asking")
+        terminal.type("\u{3}")
+        #expect(try asker.finish() == (-SIGINT, []))
+        #expect(terminal.isOrdinary)
+        try terminal.wait(for: "\u{1B}[?1049l")
+        #expect(fake.commands.last == (question == "pin" ? "GETPIN" : "CONFIRM"))
+    }
+
+    @Test func aProgramThatEndsEarlyLeavesTheTerminalAsItWas() throws {
+        let fake = try FakePinentry(["GETPIN": "\(Self.wholeScreen); exit 1"])
+        let (asker, terminal) = try fake.asker("pin")
+        #expect(try asker.finish() == (0, ["error -25291"]))
+        #expect(terminal.isOrdinary)
+        try terminal.wait(for: "\u{1B}[?1049l")
+        #expect(fake.commands.last == "GETPIN")
+    }
+
+    @Test func whoCleansUpIsNotHelped() throws {
+        let script = """
+            \(Self.wholeScreen); stty icanon echo <"$ASKER_TTY"; printf 'done' >"$ASKER_TTY"; echo 'D 1'; echo OK
+            """
+        let fake = try FakePinentry(["GETPIN": script])
+        let (asker, terminal) = try fake.asker("pin")
+        #expect(try asker.finish() == (0, ["31"]))
+        try terminal.wait(for: "done")
+        terminal.type("\n")
+        try terminal.wait(for: "\r\n")
+        #expect(!terminal.screen.contains("\u{1B}[?1049l"))
+        #expect(fake.commands.last == "GETPIN")
+    }
+
     // MARK: - The one of GnuPG
+
+    @Test(arguments: ["\u{3}", "kill"]) func theRealOneLeavesTheScreenWhenItIsInterrupted(how: String) throws {
+        let terminal = try PseudoTerminal()
+        let asker = try AskerProcess(
+            ["pinentry:pinentry-curses", "pin"], on: terminal,
+            environment: ["ASKER_TTY": terminal.path, "TERM": "xterm"])
+        try terminal.wait(for: "PIN for 'test card'")
+        #expect(!terminal.isOrdinary)
+        how == "kill" ? asker.send(SIGINT) : terminal.type(how)
+        _ = try asker.finish()
+        #expect(terminal.isOrdinary)
+        try terminal.wait(for: "\u{1B}[?1049l")
+    }
 
     @Test func theRealOneAsksOnATerminal() throws {
         let terminal = try PseudoTerminal()

@@ -76,11 +76,17 @@ import TokenKit
         #expect(desk.pinsSent == 0)
     }
 
-    @Test func identitiesAreTheTwoHalves() throws {
+    @Test func identitiesAreCountedWhereTheirCertificatesAre() throws {
         let explanation = try session.explain(Query.identities.where(.keyType, .ecPrime))
         #expect(explanation.count == 5)
-        #expect(explanation.visits[0].outcome == .searched(matches: 8))
-        #expect(explanation.visits[2].outcome == .searched(matches: 2))
+        #expect(explanation.visits[0].outcome == .searched(matches: 4))
+        #expect(explanation.visits[2].outcome == .searched(matches: 1))
+        let one = try session.explain(["class": .string("idnt"), "m_Limit": .number(1)])
+        #expect(one.count == 1)
+        #expect(one.visits[0].outcome == .searched(matches: 4))
+        // Halves of nothing are none.
+        _ = try local.keychain.delete(matching: Query(.key, [.keyClass: 1], limit: .all))
+        #expect(try session.explain(["class": .string("idnt")]).visits[2].outcome == .searched(matches: 0))
     }
 
     @Test func aClientsGroupsCount() throws {

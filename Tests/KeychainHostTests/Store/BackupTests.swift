@@ -67,6 +67,23 @@ import TokenKit
         #expect(try restored().secretText(item.reference) == "s3cret")
     }
 
+    @Test func whatIsNoBackupIsKnownWithoutAPassword() throws {
+        _ = try test.keychain.backUp(to: backup)
+        try LocalKeychain.checkBackup(backup)
+        try LocalKeychain.checkBackup(test.path)
+        let path = test.folder.path("other #1?a=%41")
+        try Data("nonsense".utf8).write(to: URL(filePath: path))
+        chmod(path, 0o600)
+        #expect(throws: KeychainError(.invalidKeychain)) { try LocalKeychain.checkBackup(path) }
+        #expect(throws: KeychainError(.invalidKeychain)) { try LocalKeychain.checkBackup(test.folder.path) }
+        #expect(throws: KeychainError(.noSuchKeychain)) { try LocalKeychain.checkBackup(path + "1") }
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.copyItem(atPath: backup, toPath: path)
+        try LocalKeychain.checkBackup(path)
+        let names = try FileManager.default.contentsOfDirectory(atPath: test.folder.path)
+        #expect(!names.contains { $0.hasPrefix("backup-") || $0.hasPrefix("other #1?a=%41-") })
+    }
+
     @Test func onlyItsOwnerReadsABackupAndNoOtherFileIsLeft() throws {
         _ = try test.keychain.backUp(to: backup)
         let mode = try FileManager.default.attributesOfItem(atPath: backup)[.posixPermissions] as? Int

@@ -150,6 +150,19 @@ private func entries(_ folder: String) -> [String] {
         #expect(error.remedy == "chmod 600 it")
     }
 
+    @Test func nobodyIsToldToChangeTheModeOfWhatIsNoKeychain() throws {
+        let folder = try TemporaryFolder()
+        for count in [0, 20, 5000] {
+            write([UInt8](repeating: 0x41, count: count), to: folder.path("other"))
+            chmod(folder.path("other"), 0o644)
+            let error = try #require(throws: KeychainError.self) { try LocalKeychain.open(folder.path("other")) }
+            #expect(error.code == .invalidKeychain)
+            #expect(error.remedy == nil)
+        }
+        #expect(throws: KeychainError(.invalidKeychain)) { try LocalKeychain.open("/etc/passwd") }
+        #expect(entries(folder.path) == ["other"])
+    }
+
     @Test func aMissingFileIsNoKeychain() throws {
         let folder = try TemporaryFolder()
         #expect(throws: KeychainError(.noSuchKeychain)) { try LocalKeychain.open(folder.path("none")) }

@@ -51,6 +51,19 @@ import VirtualCard
         }
     }
 
+    @Test func whereNobodyCanBeAskedTheCardIsNamedAsFarAsItIsKnown() throws {
+        let desk = try Desk()
+        func reason() throws -> String {
+            try #require(throws: KeychainError.self) { try desk.key("9A").sign(.nobody) }.reason
+        }
+        #expect(try reason().hasPrefix("PIN for 'Desk Reader' to "))
+        let label = try #require(try desk.token.identity()).label
+        #expect(try reason().hasPrefix("PIN for '\(label) in Desk Reader' to "))
+        let person = TypesInTurn("123456", "654321")
+        try desk.token.change(.pin, authentication: context(person))
+        #expect(person.requests.map(\.subject) == ["\(label) in Desk Reader", "\(label) in Desk Reader"])
+    }
+
     @Test func aWrongPINCostsOneTryAndAScriptIsNotAskedAgain() throws {
         let card = try TestCard().make()
         let desk = Desk(VirtualReader(card: card))

@@ -104,6 +104,8 @@ struct NotedToken: Token {
     let driver: String
     var notes: [String] = []
 
+    var knownLabel: String? { driver }
+
     private static let unsupported = TokenError(.unsupported, "this token can do nothing")
 
     func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity {

@@ -36,6 +36,21 @@ import TokenKit
         #expect(driver.timesAsked == 1)
     }
 
+    @Test func aLabelIsKnownOfTheInsertionThatWasReadAndCostsNothing() throws {
+        let (first, second) = (PreparedConnection(), PreparedConnection())
+        let slot = TokenSlot(
+            reader: PreparedReader(.success(first), .success(second)), drivers: [CountingDriver("noted")])
+        let insertion = try Self.insertion(of: slot)
+        #expect(slot.knownLabel(at: insertion) == "noted")
+        #expect(first.transactions == 1)
+        slot.disconnect(resetting: false)
+        #expect(slot.knownLabel(at: insertion) == nil)
+        let next = try Self.insertion(of: slot)
+        #expect(slot.knownLabel(at: insertion) == nil)
+        #expect(slot.knownLabel(at: next) == "noted")
+        #expect(second.transactions == 1)
+    }
+
     @Test func driversAreAskedInTheirOrderUntilOneKnowsTheCard() throws {
         let no = CountingDriver("no", .success(false))
         let (yes, never) = (CountingDriver("yes"), CountingDriver("never"))

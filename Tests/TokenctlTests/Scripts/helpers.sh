@@ -42,6 +42,11 @@ answer() { "$ROOT/Scripts/answer" "$@"; }
 # What JSON there is on standard input, as one line and in order, and an error where it is none.
 json() { jq --compact-output "${1:-.}"; }
 
+# unprivileged COMMAND…: runs it without what lets root write anywhere.
+unprivileged() {
+    if [ "$(id -u)" -eq 0 ]; then setpriv --bounding-set=-all "$@"; else "$@"; fi
+}
+
 # secrets FILE LINE…: a file for --pin-source.
 secrets() { (umask 077 && printf '%s\n' "${@:2}" >"$1"); }
 

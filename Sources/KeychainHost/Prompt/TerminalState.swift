@@ -1,0 +1,32 @@
+internal import Glibc
+
+/// How a terminal is set, for the time that another program has it.
+final class TerminalState {
+    private let descriptor: Int32
+    private var mode = termios()
+
+    /// Nil where there is no such terminal.
+    init?(_ path: String) {
+        descriptor = unsafe open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0, unsafe tcgetattr(descriptor, &mode) == 0 else { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Puts the terminal back to what it was, if the program was ended before it could.
+    ///
+    /// One that left its mode has left its screen too: a sane mode means that there is nothing to do.
+    func restore() {
+        var current = termios()
+        guard unsafe tcgetattr(descriptor, &current) == 0,
+            (current.c_lflag, current.c_iflag, current.c_oflag) != (mode.c_lflag, mode.c_iflag, mode.c_oflag)
+        else { return }
+        unsafe tcsetattr(descriptor, TCSAFLUSH, &mode)
+        let kind = Directories.environmentVariable("TERM") ?? "dumb"
+        guard kind != "dumb" else { return }
+        _ = unsafe write(descriptor, TerminalState.reset, TerminalState.reset.utf8.count)
+    }
+
+    /// The main screen again, a cursor that is seen, plain characters, and keys as they are (ECMA-48, xterm).
+    private static let reset = "\u{1B}[?1049l\u{1B}[?25h\u{1B}[0m\u{1B}[?1l\u{1B}>\r\n"
+}

@@ -1,0 +1,85 @@
+internal import KeychainHost
+internal import PKCS11Driver
+internal import TokenKit
+
+/// How a keychain stands, for programs.
+struct KeychainInfo: Encodable {
+    /// The file, or the card's id.
+    let keychain: String
+    var isUnlocked: Bool
+    let isReadOnly: Bool
+    var locksOnSleep: Bool?
+    var lockInterval: UInt32?
+    var hasPassword: Bool?
+    var passwordCost: String?
+    /// Those that open it beside the password.
+    var cards: [BindingRow]?
+    var triesLeft: Int?
+
+    init(_ opened: LocalKeychain) throws(KeychainError) {
+        let settings = try opened.settings
+        keychain = opened.path
+        isUnlocked = (try? opened.unlockFromSession()) ?? false
+        isReadOnly = opened.isReadOnly
+        locksOnSleep = settings.locksOnSleep
+        lockInterval = settings.lockInterval
+        hasPassword = try opened.hasPassword
+        passwordCost = KeychainInfo.text(of: try opened.cost)
+        cards = try opened.cardBindings().map(BindingRow.init)
+    }
+
+    /// A card's, of which nothing more is read than which it is.
+    init(_ card: TokenKeychain, isUnlocked: Bool) throws(KeychainError) {
+        keychain = try card.identity()?.id.description ?? card.name
+        self.isUnlocked = isUnlocked
+        isReadOnly = true
+    }
+
+    init(_ card: TokenKeychain, _ status: PINStatus) throws(KeychainError) {
+        try self.init(card, isUnlocked: status.isVerified)
+        triesLeft = status.triesLeft
+    }
+
+    /// Memory is 128 bytes times both of the first two. RFC 7914 §2.
+    private static func text(of cost: ScryptCost) -> String {
+        let (units, isTooMuch) = cost.n.multipliedReportingOverflow(by: UInt64(cost.r))
+        let memory = isTooMuch ? "" : ", \(units >> 13) MiB of memory"
+        return "scrypt N=\(cost.n) r=\(cost.r) p=\(cost.p)\(memory)"
+    }
+}
+
+/// A keychain of the search list.
+struct KeychainRow: Row {
+    static let columns = ["KEYCHAIN", "KIND", "STATE", "WHERE"]
+    let name: String
+    let kind: String
+    let state: String
+    let location: String
+    var uri: String?
+    var cells: [String] { [name, kind, state, Directories.own.abbreviated(location)] }
+}
+
+extension KeychainRow {
+    init(_ identity: TokenIdentity) {
+        self.init(
+            name: identity.label, kind: "card", state: "read-only", location: identity.id.description,
+            uri: PKCS11URI(of: CryptokiTokenName(identity)).description)
+    }
+
+    init(_ keychain: LocalKeychain) {
+        let isUnlocked = (try? keychain.unlockFromSession()) ?? false
+        let state = (isUnlocked ? "unlocked" : "locked") + (keychain.isReadOnly ? ", read-only" : "")
+        self.init(
+            name: keychain.name, kind: "file", state: state, location: keychain.path,
+            uri: PKCS11URI(of: keychain.cryptokiName).description)
+    }
+
+    /// A file, be it there or not.
+    init(at path: String) {
+        if let keychain = try? LocalKeychain.open(path) {
+            self.init(keychain)
+        } else {
+            self.init(name: path, kind: "file", state: "missing", location: path)
+        }
+    }
+}
