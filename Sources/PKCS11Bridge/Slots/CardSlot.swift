@@ -206,7 +206,7 @@ final class CardSlot: Slot {
         case .all: part = .all
         case .object(let object): part = .object(object)
         case .id(let id, let keysOnly):
-            guard let object = CryptokiID.object(withID: id, on: state.card?.identity?.id) else { return [] }
+            guard let object = CryptokiID.cardObject(withID: id) else { return [] }
             part = keysOnly ? .key(object) : .object(object)
         }
         let isComplete = part == .all

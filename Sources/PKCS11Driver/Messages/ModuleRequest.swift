@@ -23,6 +23,8 @@ struct KeyUse: Hashable {
     /// The key's `CKA_ID`, or its `CKA_LABEL` where it has none.
     let id: [UInt8]
     let label: [UInt8]
+    /// The DER of its `SubjectPublicKeyInfo`, which tells it from others of its id.
+    let publicKey: [UInt8]
     let mechanism: UInt64
     /// What is signed or decrypted, or the other side's public key.
     let input: [UInt8]
@@ -74,6 +76,7 @@ extension KeyUse: MessageField {
         fields.write(kind.rawValue)
         fields.write(id)
         fields.write(label)
+        fields.write(publicKey)
         fields.write(mechanism)
         fields.write(input)
         fields.write(length)
@@ -82,7 +85,7 @@ extension KeyUse: MessageField {
     init(from fields: inout FieldReader) throws(MalformedMessage) {
         guard let kind = Kind(rawValue: try fields.byte()) else { throw MalformedMessage() }
         self.init(
-            kind: kind, id: try fields.string(), label: try fields.string(), mechanism: try fields.number(),
-            input: try fields.string(), length: try fields.number())
+            kind: kind, id: try fields.string(), label: try fields.string(), publicKey: try fields.string(),
+            mechanism: try fields.number(), input: try fields.string(), length: try fields.number())
     }
 }

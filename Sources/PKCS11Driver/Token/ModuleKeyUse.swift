@@ -23,8 +23,8 @@ struct ModuleKeyUse {
     ) throws(CryptoError) -> KeyUse {
         func use(_ kind: KeyUse.Kind, _ mechanism: CK_MECHANISM_TYPE, _ input: [UInt8], length: Int = 0) -> KeyUse {
             KeyUse(
-                kind: kind, id: key.id, label: key.label, mechanism: UInt64(mechanism), input: input,
-                length: UInt64(length))
+                kind: kind, id: key.id, label: key.label, publicKey: key.publicKey.spki, mechanism: UInt64(mechanism),
+                input: input, length: UInt64(length))
         }
         let kind = key.publicKey.kind
         switch (action, kind) {

@@ -2,7 +2,9 @@ internal import CCryptoki
 internal import SystemCrypto
 internal import TokenKit
 
-/// What a module's token holds, as a token's inventory: certificates and keys of one id are one object.
+/// What a module's token holds, as a token's inventory: a certificate and its key, where they have one id, are one object.
+///
+/// A module lists its objects in whatever order; here they have one, so that names stay the same from run to run.
 struct ModuleObjects: Sendable {
     let inventory: TokenInventory
 
@@ -13,67 +15,72 @@ struct ModuleObjects: Sendable {
     ///   public key, stands for one until then; that there is none the first use tells.
     init(_ objects: [ModuleObject], hidesKeys: Bool) {
         let certificates = objects.filter { $0.objectClass == UInt64(CKO_CERTIFICATE) }
-        let publicKeys = objects.filter { $0.objectClass == UInt64(CKO_PUBLIC_KEY) }
-        let privateKeys = objects.filter { $0.objectClass == UInt64(CKO_PRIVATE_KEY) }
+            .sorted { ModuleObjects.isInOrder(($0.id, $0.value), ($1.id, $1.value)) }
+        let allParsed = certificates.map { try? Certificate(der: $0.value) }
+        let owned = zip(certificates, allParsed).filter { !$0.0.id.isEmpty }.map { ($0.id, $1) }
+        var pairs = ModuleKeyPair.all(objects, certified: owned.map { ($0, $1?.publicKey) })
+        if hidesKeys {
+            for (id, certificate) in owned where !pairs.contains(where: { $0.id == id && !$0.isPresumed }) {
+                guard let certificate, let publicKey = certificate.publicKey,
+                    certificate.isSomebodysOwn(among: allParsed)
+                else { continue }
+                pairs.append(ModuleKeyPair(id: id, label: [], publicKey: publicKey, isPresumed: true))
+            }
+        }
 
         var maker = Maker()
-        let allParsed = certificates.map { try? Certificate(der: $0.value) }
+        // A second certificate of a key does not make a second key.
+        var isTaken = Set<Int>()
         for (certificate, parsed) in zip(certificates, allParsed) {
-            let key = privateKeys.first { $0.id == certificate.id && !$0.id.isEmpty }
-            let pair = publicKeys.first { $0.id == certificate.id && !$0.id.isEmpty }
-            let isOwn =
-                pair != nil || !certificate.id.isEmpty && parsed?.isSomebodysOwn(among: allParsed) ?? false
-            let publicKey = parsed?.publicKey ?? pair?.publicKey
-            let isPresumed = key == nil && hidesKeys && isOwn
-            maker.add(
-                certificate, certificate: certificate.value,
-                key: key.map { ($0, $0.publicKey ?? publicKey) } ?? (isPresumed ? (nil, publicKey) : nil))
+            let place = pairs.firstIndex { pair in
+                !pair.id.isEmpty && pair.id == certificate.id && parsed?.publicKey.map(pair.isOf) ?? true
+            }
+            let key = place.flatMap { isTaken.insert($0).inserted ? pairs[$0] : nil }
+            maker.add(certificate.id, certificate.label, certificate: certificate.value, key, hidesKeys: hidesKeys)
         }
-        for key in privateKeys where !maker.knows(key) {
-            let pair = publicKeys.first { $0.id == key.id && (!key.id.isEmpty || $0.label == key.label) }
-            maker.add(key, certificate: nil, key: (key, key.publicKey ?? pair?.publicKey))
-        }
-        for key in publicKeys where hidesKeys && !key.id.isEmpty && !maker.knows(key) {
-            maker.add(key, certificate: nil, key: (nil, key.publicKey))
+        for (place, pair) in pairs.enumerated() where !isTaken.contains(place) && !pair.isPresumed {
+            maker.add(pair.id, pair.label, certificate: nil, pair, hidesKeys: hidesKeys)
         }
         inventory = TokenInventory(objects: maker.objects)
         keys = maker.keys
     }
 
+    /// By the id, then by the content.
+    static func isInOrder(_ left: (id: [UInt8], content: [UInt8]), _ right: (id: [UInt8], content: [UInt8])) -> Bool {
+        guard left.id == right.id else { return left.id.lexicographicallyPrecedes(right.id) }
+        return left.content.lexicographicallyPrecedes(right.content)
+    }
+
     private struct Maker {
         var objects: [TokenObject] = []
         var keys: [TokenObjectID: ModuleKey] = [:]
-        private var ids: Set<[UInt8]> = []
+        private var names: Set<TokenObjectID> = []
 
-        /// Whether an object of the same id has a key already.
-        func knows(_ key: ModuleObject) -> Bool { !key.id.isEmpty && ids.contains(key.id) }
-
-        /// - Parameter key: the private key, if it shows itself, and its public half; nil where there is none.
+        /// - Parameter key: what is known of the key; without a private half it is none, once those show themselves. It keeps
+        ///   its name then, so that others do not lose theirs by a login.
         mutating func add(
-            _ object: ModuleObject, certificate: [UInt8]?, key: (ModuleObject?, PublicKey?)?
+            _ id: [UInt8], _ label: [UInt8], certificate: [UInt8]?, _ key: ModuleKeyPair?, hidesKeys: Bool
         ) {
-            let id = name(for: object.id)
-            var tokenKey: TokenKey?
-            // A second certificate of a key does not make a second key.
-            if case let (privateKey, publicKey?)? = key, !knows(object) {
-                tokenKey = TokenKey(publicKey, privateKey)
-                keys[id] = ModuleKey(
-                    id: object.id, label: privateKey?.label ?? object.label, publicKey: publicKey)
-                ids.insert(object.id)
+            let name = name(for: id)
+            names.insert(name)
+            let key = key.flatMap { $0.privateKey != nil || hidesKeys ? $0 : nil }
+            guard certificate != nil || key != nil else { return }
+            keys[name] = key.map {
+                ModuleKey(id: id, label: $0.privateKey?.label ?? label, publicKey: $0.publicKey)
             }
-            let label = String(decoding: object.label, as: UTF8.self)
+            let text = String(decoding: label, as: UTF8.self)
             objects.append(
-                TokenObject(id: id, label: label.isEmpty ? id.rawValue : label, certificate: certificate, key: tokenKey)
-            )
+                TokenObject(
+                    id: name, label: text.isEmpty ? name.rawValue : text, certificate: certificate,
+                    key: key.map { TokenKey($0.publicKey, $0.privateKey) }))
         }
 
         /// The id in hexadecimal; a number after a stroke tells further ones of the same id.
         private func name(for id: [UInt8]) -> TokenObjectID {
-            let name = Hex.encode(id).lowercased()
-            let isTaken = { (name: String) in objects.contains { $0.id.rawValue == name } }
-            if !name.isEmpty, !isTaken(name) { return TokenObjectID(name) }
+            let name = TokenObjectID(Hex.encode(id).lowercased())
+            if !id.isEmpty, !names.contains(name) { return name }
             var number = 1
-            while isTaken("\(name)/\(number)") { number += 1 }
+            while names.contains(TokenObjectID("\(name)/\(number)")) { number += 1 }
             return TokenObjectID("\(name)/\(number)")
         }
     }
@@ -132,39 +139,4 @@ extension TokenKey.Algorithm {
             case .ecP521, .other: .other(0)
             }
     }
-}
-
-extension ModuleObject {
-    /// The public half of a key, of what its object tells; nil where that is not enough, or of no known kind.
-    fileprivate var publicKey: PublicKey? {
-        if !publicKeyInfo.isEmpty, let key = try? PublicKey(spki: publicKeyInfo) { return key }
-        switch CK_KEY_TYPE(keyType) {
-        case CKK_RSA:
-            guard modulus.count >= ModuleObject.shortestModulus else { return nil }
-            return try? PublicKey(rsaModulus: modulus, exponent: exponent)
-        case CKK_EC:
-            guard let curve = ModuleObject.curves[parameters], let length = curve.coordinateLength else { return nil }
-            return try? PublicKey(ecPoint: unwrapped(to: 1 + 2 * length), curve: curve)
-        case CKK_EC_EDWARDS: return try? PublicKey(raw: unwrapped(to: 32), kind: .ed25519)
-        case CKK_EC_MONTGOMERY: return try? PublicKey(raw: unwrapped(to: 32), kind: .x25519)
-        default: return nil
-        }
-    }
-
-    /// `CKA_EC_POINT` is an OCTET STRING with the point in it (PKCS #11 2.40 §2.3.3); some modules give the point itself.
-    private func unwrapped(to length: Int) -> [UInt8] {
-        let header = length < 0x80 ? [0x04, UInt8(length)] : [0x04, 0x81, UInt8(length)]
-        guard point.starts(with: header), point.count == header.count + length else { return point }
-        return Array(point.dropFirst(header.count))
-    }
-
-    /// Bytes; no token makes keys of less.
-    private static let shortestModulus = 64
-
-    /// By the DER of their object identifiers, RFC 5480 §2.1.1.1.
-    private static let curves: [[UInt8]: KeyKind] = [
-        [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]: .ecP256,
-        [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x22]: .ecP384,
-        [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x23]: .ecP521,
-    ]
 }

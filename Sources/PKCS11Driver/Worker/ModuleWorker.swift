@@ -1,6 +1,7 @@
 internal import CCryptoki
 internal import CLinux
 internal import Glibc
+internal import SystemCrypto
 internal import TokenKit
 
 /// The process that a foreign module runs in: it reads a request, calls the module, and writes an answer.
@@ -158,13 +159,13 @@ extension LoadedModule {
     func perform(
         _ use: KeyUse, _ pin: borrowing Secret, in session: CK_SESSION_HANDLE
     ) throws(ModuleFailure) -> Secret {
-        var found = try find(CKO_PRIVATE_KEY, id: use.id, label: use.id.isEmpty ? use.label : [], in: session)
-        let isAlways = found.first.map { value(CKA_ALWAYS_AUTHENTICATE, of: $0, in: session)?.first == 1 } ?? false
+        var found = try key(for: use, in: session)
+        let isAlways = found.map { value(CKA_ALWAYS_AUTHENTICATE, of: $0, in: session)?.first == 1 } ?? false
         if !pin.isEmpty && !(isAlways && isLoggedIn(session)) {
             try logIn(session, CK_USER_TYPE(CKU_USER), pin)
-            found = try find(CKO_PRIVATE_KEY, id: use.id, label: use.id.isEmpty ? use.label : [], in: session)
+            found = try key(for: use, in: session)
         }
-        guard let key = found.first else {
+        guard let key = found else {
             let code = isLoggedIn(session) ? CKR_KEY_HANDLE_INVALID : CKR_USER_NOT_LOGGED_IN
             throw ModuleFailure(code: UInt64(code), what: "C_FindObjects")
         }
@@ -173,5 +174,15 @@ extension LoadedModule {
         guard wantsPIN else { return try transform(use, key, in: session, confirming: nil) }
         guard !pin.isEmpty else { throw ModuleFailure(code: UInt64(CKR_USER_NOT_LOGGED_IN), what: "the key") }
         return try transform(use, key, in: session, confirming: pin.clone())
+    }
+
+    /// The private key that is meant; of those that nothing else tells apart, the one of the same label.
+    private func key(for use: KeyUse, in session: CK_SESSION_HANDLE) throws(ModuleFailure) -> CK_OBJECT_HANDLE? {
+        let publicKey = try? PublicKey(spki: use.publicKey)
+        let handles = try find(CKO_PRIVATE_KEY, id: use.id, label: use.id.isEmpty ? use.label : [], in: session)
+        let fitting = handles.compactMap { handle in
+            object(CKO_PRIVATE_KEY, handle, session).map { (handle: handle, object: $0) }
+        }.filter { $0.object.id == use.id && publicKey.map($0.object.fits) ?? true }
+        return (fitting.first { $0.object.label == use.label } ?? fitting.first)?.handle
     }
 }

@@ -84,7 +84,7 @@ package enum CryptokiLibrary {
 /// The ids of objects in PKCS #11, `CKA_ID` (§4.4), which a certificate and the halves of its key share.
 package enum CryptokiID {
     /// The driver of tokens that other modules show; an object's name there is its id in hexadecimal digits, behind which a
-    /// further certificate of the same id has a slash and a number.
+    /// further one of the same id has a slash and a number.
     package static let foreignDriver = "pkcs11"
 
     /// The id of a token's object; nil for one that programs are not shown.
@@ -95,9 +95,8 @@ package enum CryptokiID {
         return cardObjects.firstIndex(of: object.rawValue).map { [UInt8($0 + 1)] }
     }
 
-    /// The object of an id, the first where there are more; nil for none.
-    package static func object(withID id: [UInt8], on token: TokenID?) -> TokenObjectID? {
-        if token?.driver == foreignDriver { return TokenObjectID(Hex.encode(id).lowercased()) }
+    /// The object of a card that has an id; nil for none.
+    package static func cardObject(withID id: [UInt8]) -> TokenObjectID? {
         guard id.count == 1, let index = id.first, 1...cardObjects.count ~= Int(index) else { return nil }
         return TokenObjectID(cardObjects[Int(index) - 1])
     }

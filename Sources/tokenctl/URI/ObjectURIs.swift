@@ -6,7 +6,7 @@ internal import TokenKit
 struct ObjectURIs {
     private var places: [String: PKCS11URI.Place] = [:]
     private var names: [String: CryptokiItemNames] = [:]
-    /// Ids in files that several certificates have, as one and its successor do.
+    /// Ids in files that several certificates have, as one and its successor do, and those of several objects on modules' tokens.
     private var sharedIDs: Set<SharedID> = []
 
     private struct SharedID: Hashable {
@@ -17,23 +17,30 @@ struct ObjectURIs {
     init(_ session: Session) throws {
         for (token, identity) in session.eachToken({ ($0, $1) }).found {
             places[identity.id.description] = PKCS11URI.Place(identity, in: token.name)
+            guard identity.id.driver == CryptokiID.foreignDriver else { continue }
+            for item in ObjectURIs.all(.certificate, in: token) + ObjectURIs.all(.key, in: token) {
+                guard let object = item.reference.object, object.rawValue.contains("/"),
+                    let id = CryptokiID.bytes(of: object, on: identity.id)
+                else { continue }
+                sharedIDs.insert(SharedID(keychain: identity.id.description, id: id))
+            }
         }
         for keychain in session.locals {
             let name = keychain.identifier.rawValue
             places[name] = PKCS11URI.Place(keychain)
-            let all = { (itemClass: ItemClass) in
-                (try? keychain.items(
-                    matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
-                ).items) ?? []
-            }
-            let certificates = all(.certificate)
-            let names = CryptokiItemNames(keys: all(.key), certificates: certificates)
+            let certificates = ObjectURIs.all(.certificate, in: keychain)
+            let names = CryptokiItemNames(keys: ObjectURIs.all(.key, in: keychain), certificates: certificates)
             self.names[name] = names
             var seen: Set<[UInt8]> = []
             for id in certificates.compactMap({ names.ids(of: $0).first }) where !seen.insert(id).inserted {
                 sharedIDs.insert(SharedID(keychain: name, id: id))
             }
         }
+    }
+
+    private static func all(_ itemClass: ItemClass, in keychain: some Keychain) -> [Item] {
+        (try? keychain.items(matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)).items)
+            ?? []
     }
 
     // MARK: Out
@@ -59,9 +66,8 @@ struct ObjectURIs {
     /// Whether the id does not tell it from others of its kind.
     private func needsLabel(_ item: Item, _ object: PKCS11URI.Object) -> Bool {
         guard let id = object.id, !id.isEmpty else { return true }
-        guard item.itemClass == .certificate else { return false }
-        return item.reference.object?.rawValue.contains("/") ?? false
-            || sharedIDs.contains(SharedID(keychain: item.keychain.rawValue, id: id))
+        guard item.itemClass == .certificate || item.reference.object != nil else { return false }
+        return sharedIDs.contains(SharedID(keychain: item.keychain.rawValue, id: id))
     }
 
     // MARK: In
@@ -114,8 +120,8 @@ struct ObjectURIs {
         let label = names?.label(of: item) ?? item.label
         return ids(of: item, names).flatMap { id in
             ObjectURIs.kinds(of: item).map { kind in
-                // A password has no id, not even an empty one.
-                PKCS11URI.Object(id: kind == .data ? nil : id, label: label, kind: kind)
+                // A password has no id, not even an empty one; nor have some objects of modules.
+                PKCS11URI.Object(id: kind == .data || id.isEmpty ? nil : id, label: label, kind: kind)
             }
         }
     }

@@ -78,9 +78,10 @@ extension PresentKeychains {
         guard let id = uri.object.id, locals.isEmpty else { return nil }
         var found: [NamedKey] = []
         for token in tokens {
-            guard let identity = try token.identity(), let name = CryptokiID.object(withID: id, on: identity.id),
-                let object = try token.object(name)
-            else { continue }
+            guard let identity = try token.identity() else { continue }
+            // There several keys may have one id.
+            guard identity.id.driver != CryptokiID.foreignDriver else { return nil }
+            guard let name = CryptokiID.cardObject(withID: id), let object = try token.object(name) else { continue }
             let kinds = object.kinds.filter { kind in
                 uri.matches(PKCS11URI.Object(id: id, label: object.label, kind: kind))
             }

@@ -8,7 +8,9 @@ import TokenKit
     static let requests: [ModuleRequest] = [
         .tokens, .token(slot: 0), .objects(slot: .max), .logIn(slot: 1), .logOut(slot: 2),
         .perform(
-            slot: 3, KeyUse(kind: .derive, id: [1, 2], label: [], mechanism: 0x1050, input: [4, 5, 6], length: 32)),
+            slot: 3,
+            KeyUse(
+                kind: .derive, id: [1, 2], label: [], publicKey: [3], mechanism: 0x1050, input: [4, 5, 6], length: 32)),
     ]
 
     @Test(arguments: requests) func aRequestIsReadAsItWasWritten(request: ModuleRequest) throws {

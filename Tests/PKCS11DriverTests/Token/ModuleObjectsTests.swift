@@ -139,7 +139,8 @@ import TokenKit
             $0.parameters = kind.2
             $0.point = isWrapped ? header + point : point
         }
-        let objects = ModuleObjects([object, Self.privateKey(id: [1])], hidesKeys: false)
+        let privateKey = Self.object(CKO_PRIVATE_KEY, id: [1]) { $0.keyType = UInt64(kind.1) }
+        let objects = ModuleObjects([object, privateKey], hidesKeys: false)
         #expect(objects.inventory.objects.first?.key?.publicKey == key.spki)
     }
 
@@ -167,41 +168,6 @@ import TokenKit
             let key = ModuleObjects([object], hidesKeys: false).inventory.objects.first?.key
             // Any 32 bytes are an X25519 key; nothing else here is a key.
             #expect(key == nil)
-        }
-    }
-}
-
-@Suite struct ModuleTokenInfoTests {
-    private static func info(
-        label: String = "l", serial: String = "s", flags: CK_FLAGS = 0, pin: (UInt64, UInt64) = (4, 8)
-    ) -> ModuleTokenInfo {
-        ModuleTokenInfo(
-            slot: 1, slotDescription: "d", label: label, manufacturer: "a b", model: "m;/", serialNumber: serial,
-            flags: UInt64(flags), minimumPINLength: pin.0, maximumPINLength: pin.1, firmware: "1.0")
-    }
-
-    @Test func theIDIsTheTokensURI() {
-        #expect(Self.info().id.description == "pkcs11:model=m%3B%2F;manufacturer=a%20b;serial=s;token=l")
-        #expect(
-            Self.info(label: "ä", serial: "").id.description == "pkcs11:model=m%3B%2F;manufacturer=a%20b;token=%C3%A4")
-    }
-
-    @Test func triesAreToldAsFarAsFlagsTell() {
-        #expect(Self.info().triesLeft == nil)
-        #expect(Self.info(flags: CKF_USER_PIN_COUNT_LOW).triesLeft == nil)
-        #expect(Self.info(flags: CKF_USER_PIN_FINAL_TRY).triesLeft == 1)
-        #expect(Self.info(flags: CKF_USER_PIN_LOCKED | CKF_USER_PIN_FINAL_TRY).triesLeft == 0)
-    }
-
-    @Test(arguments: [(4, true), (8, true), (3, false), (9, false), (0, false)])
-    func aPINHasALength(length: Int, isTaken: Bool) {
-        #expect(Self.info().takesPIN(of: length) == isTaken)
-    }
-
-    @Test func anyLengthDoesWhereTheModuleTellsNone() {
-        for pin: (UInt64, UInt64) in [(0, 0), (8, 4), (.max, 0)] {
-            #expect(Self.info(pin: pin).takesPIN(of: 1))
-            #expect(!Self.info(pin: pin).takesPIN(of: 0))
         }
     }
 }

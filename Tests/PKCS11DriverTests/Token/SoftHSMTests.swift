@@ -103,6 +103,45 @@ import TokenKit
         }
     }
 
+    /// The names of the keys, and what kind each is, after it has signed.
+    private static func signing(_ keychain: ModuleKeychain) throws -> [String: KeyKind] {
+        let items = try keychain.items(matching: Query(.key, limit: .all)).items
+        let giving = Giving("123456")
+        var kinds: [String: KeyKind] = [:]
+        for key in try items.flatMap({ try keychain.keys(.reference($0.reference)) }) {
+            let publicKey = try PublicKey(spki: key.publicKey)
+            kinds[key.name] = publicKey.kind
+            let isRSA = publicKey.kind == .rsa(bits: 2048)
+            let signature = try perform(.sign(isRSA ? .rsaPKCS1(.sha256) : .ecdsa, digest), key, giving)
+            #expect(
+                try publicKey.verify(signature, digest: digest, using: isRSA ? .rsaPKCS1(.sha256) : .ecdsa(.sha256)))
+        }
+        return kinds
+    }
+
+    @Test func keysOfOneIDSignEachForItself() throws {
+        let pairs = [
+            Self.pair("rsa:2048", "05", "one"), Self.pair("EC:prime256v1", "05", "two"),
+            Self.pair("EC:secp384r1", "05", "three"), Self.pair("EC:prime256v1", "05", "four"),
+        ]
+        try Self.with(pairs) { files, keychain in
+            let kinds = try Self.signing(keychain)
+            #expect(kinds.keys.sorted() == ["05", "05/1", "05/2", "05/3"])
+            #expect(kinds.values.filter { $0 == .ecP256 }.count == 2)
+            #expect(Set(kinds.values) == [.rsa(bits: 2048), .ecP256, .ecP384])
+            #expect(try Self.signing(ModuleKeychain(files.loaded())) == kinds)
+        }
+    }
+
+    @Test func aKeyWithoutAnIDIsFoundByItsLabelAndSigns() throws {
+        let pair = ["--keypairgen", "--key-type", "EC:prime256v1", "--label", "noid"]
+        try Self.with([pair, Self.pair("EC:prime256v1", "01", "noid")]) { _, keychain in
+            let items = try keychain.items(matching: Query(.key, [.label: "noid"], limit: .all)).items
+            #expect(items.count == 2)
+            #expect(try Self.signing(keychain) == ["/1": .ecP256, "01": .ecP256])
+        }
+    }
+
     @Test func aRefusedPINIsAskedForAgainAndNeverSentTwice() throws {
         try Self.with([Self.pair("EC:prime256v1", "01", "one")]) { _, keychain in
             let key = try Self.key(keychain, "01")

@@ -28,19 +28,19 @@ import Testing
     @Test(arguments: [("9A", 1), ("9C", 2), ("9D", 3), ("9E", 4), ("82", 5), ("95", 24)])
     func `The slots of PIV are numbered as everywhere`(_ object: String, _ id: UInt8) {
         #expect(CryptokiID.bytes(of: TokenObjectID(object), on: Self.card) == [id])
-        #expect(CryptokiID.object(withID: [id], on: nil) == TokenObjectID(object))
+        #expect(CryptokiID.cardObject(withID: [id]) == TokenObjectID(object))
     }
 
     @Test func `What no program is shown has no id`() {
         #expect(CryptokiID.bytes(of: TokenObjectID("F9"), on: Self.card) == nil)
         for id: [UInt8] in [[], [0], [25], [255], [1, 1]] {
-            #expect(CryptokiID.object(withID: id, on: Self.card) == nil)
+            #expect(CryptokiID.cardObject(withID: id) == nil)
         }
     }
 
     @Test func `The ids of other modules are in the names of their objects`() {
         #expect(CryptokiID.bytes(of: TokenObjectID("01ff"), on: Self.foreign) == [1, 0xFF])
         #expect(CryptokiID.bytes(of: TokenObjectID("01ff/2"), on: Self.foreign) == [1, 0xFF])
-        #expect(CryptokiID.object(withID: [1, 0xFF], on: Self.foreign) == TokenObjectID("01ff"))
+        #expect(CryptokiID.bytes(of: TokenObjectID("/1"), on: Self.foreign) == [])
     }
 }

@@ -1,0 +1,53 @@
+internal import CCryptoki
+internal import SystemCrypto
+
+extension ModuleObject {
+    /// The public half of a key, of what its object tells; nil where that is not enough, or of no known kind.
+    var publicKey: PublicKey? {
+        if !publicKeyInfo.isEmpty, let key = try? PublicKey(spki: publicKeyInfo) { return key }
+        switch CK_KEY_TYPE(keyType) {
+        case CKK_RSA:
+            guard modulus.count >= ModuleObject.shortestModulus else { return nil }
+            return try? PublicKey(rsaModulus: modulus, exponent: exponent)
+        case CKK_EC:
+            guard let curve = ModuleObject.curves[parameters], let length = curve.coordinateLength else { return nil }
+            return try? PublicKey(ecPoint: unwrapped(to: 1 + 2 * length), curve: curve)
+        case CKK_EC_EDWARDS: return try? PublicKey(raw: unwrapped(to: 32), kind: .ed25519)
+        case CKK_EC_MONTGOMERY: return try? PublicKey(raw: unwrapped(to: 32), kind: .x25519)
+        default: return nil
+        }
+    }
+
+    /// Whether it may be a half of the key: nothing that it shows of itself says otherwise.
+    func fits(_ key: PublicKey) -> Bool {
+        if let publicKey { return publicKey.keyHash == key.keyHash }
+        switch key.kind {
+        case .rsa:
+            let known = modulus.drop { $0 == 0 }
+            return keyType == UInt64(CKK_RSA)
+                && (known.isEmpty || known.elementsEqual(key.rsaComponents?.modulus ?? []))
+        case .ecP256, .ecP384, .ecP521:
+            return keyType == UInt64(CKK_EC) && ModuleObject.curves[parameters, default: key.kind] == key.kind
+        case .ed25519: return keyType == UInt64(CKK_EC_EDWARDS)
+        case .x25519: return keyType == UInt64(CKK_EC_MONTGOMERY)
+        case .other: return true
+        }
+    }
+
+    /// `CKA_EC_POINT` is an OCTET STRING with the point in it (PKCS #11 2.40 §2.3.3); some modules give the point itself.
+    private func unwrapped(to length: Int) -> [UInt8] {
+        let header = length < 0x80 ? [0x04, UInt8(length)] : [0x04, 0x81, UInt8(length)]
+        guard point.starts(with: header), point.count == header.count + length else { return point }
+        return Array(point.dropFirst(header.count))
+    }
+
+    /// Bytes; no token makes keys of less.
+    private static let shortestModulus = 64
+
+    /// By the DER of their object identifiers, RFC 5480 §2.1.1.1.
+    private static let curves: [[UInt8]: KeyKind] = [
+        [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]: .ecP256,
+        [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x22]: .ecP384,
+        [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x23]: .ecP521,
+    ]
+}
