@@ -1,4 +1,5 @@
 import CCryptoki
+import Foundation
 import TestSupport
 import Testing
 import TokenKit
@@ -231,8 +232,15 @@ import VirtualCard
         #expect(generic.reader.pinsSent == 0)
     }
 
-    @Test func everyReturnValueHasANameForTheLog() {
-        #expect(ReturnValue.name(of: CKR_PIN_INCORRECT) == "CKR_PIN_INCORRECT")
-        #expect(ReturnValue.name(of: 0x8000_0001) == "CKR 0x80000001")
+    @Test func everyReturnValueHasItsNameForMessagesAndTheLog() throws {
+        let header = try String(contentsOfFile: "/usr/include/p11-kit-1/p11-kit/pkcs11.h", encoding: .utf8)
+        let definitions = header.matches(of: /#define\s+(CKR_[A-Z0-9_]+)\s+\((?:0x)?([0-9a-fA-F]+)UL\)/)
+        #expect(definitions.count > 80)
+        for definition in definitions {
+            let code = try #require(UInt(definition.2, radix: 16))
+            #expect(CryptokiReturnValue.name(of: code) == definition.1)
+        }
+        #expect(CryptokiReturnValue.name(of: CKR_OPERATION_CANCEL_FAILED) == "CKR_OPERATION_CANCEL_FAILED")
+        #expect(CryptokiReturnValue.name(of: 0x8000_ABCD) == "CKR 0x8000ABCD")
     }
 }

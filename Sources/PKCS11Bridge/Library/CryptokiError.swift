@@ -16,7 +16,7 @@ package struct CryptokiError: Error, Sendable, CustomStringConvertible {
     }
 
     package var description: String {
-        let name = ReturnValue.name(of: code)
+        let name = CryptokiReturnValue.name(of: code)
         return reason.isEmpty ? name : "\(name): \(reason)"
     }
 }

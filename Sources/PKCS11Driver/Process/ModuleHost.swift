@@ -170,5 +170,5 @@ extension TokenError {
 }
 
 extension ModuleFailure {
-    fileprivate var codeText: String { "0x" + String(code, radix: 16, uppercase: true) }
+    fileprivate var codeText: String { CryptokiReturnValue.name(of: UInt(code)) }
 }

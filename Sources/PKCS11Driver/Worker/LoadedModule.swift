@@ -23,7 +23,7 @@ final class LoadedModule {
         unsafe arguments.flags = CK_FLAGS(CKF_OS_LOCKING_OK)
         let code = try unsafe call("C_Initialize", list.pointee.C_Initialize)(&arguments)
         guard code != CKR_CRYPTOKI_ALREADY_INITIALIZED else { return }
-        try LoadedModule.check("C_Initialize", code)
+        try LoadedModule.require("C_Initialize", code)
     }
 
     private static func load(file: String) throws(ModuleFailure) -> UnsafeMutablePointer<CK_FUNCTION_LIST> {
@@ -38,7 +38,7 @@ final class LoadedModule {
             @convention(c) (UnsafeMutablePointer<UnsafeMutablePointer<CK_FUNCTION_LIST>?>?) -> CK_RV
         let getFunctionList = unsafe unsafeBitCast(symbol, to: GetFunctionList.self)
         var list: UnsafeMutablePointer<CK_FUNCTION_LIST>?
-        try LoadedModule.check("C_GetFunctionList", unsafe getFunctionList(&list))
+        try LoadedModule.require("C_GetFunctionList", unsafe getFunctionList(&list))
         guard let list = unsafe list else { throw ModuleFailure(code: 0, what: "it gives no list of functions") }
         return unsafe list
     }
@@ -311,6 +311,13 @@ final class LoadedModule {
 
     private static func check(_ name: String, _ code: CK_RV) throws(ModuleFailure) {
         guard code == CKR_OK else { throw ModuleFailure(code: UInt64(code), what: name) }
+    }
+
+    /// Without what was called here the module is of no use at all.
+    private static func require(_ name: String, _ code: CK_RV) throws(ModuleFailure) {
+        guard code == CKR_OK else {
+            throw ModuleFailure(code: 0, what: "\(name) failed with \(CryptokiReturnValue.name(of: code))")
+        }
     }
 
     static let maximumSlots = 256

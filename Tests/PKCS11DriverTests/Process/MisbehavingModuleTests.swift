@@ -91,6 +91,14 @@ import TokenKit
         }
     }
 
+    @Test func oneThatDoesNotStartCannotBeUsed() throws {
+        try ForeignModule.with(["nonsense from C_Initialize", "well"], Self.patience) { modules in
+            let error = try #require(try Self.certificates(modules).failures.first?.error)
+            #expect(error.code == .deviceFailed)
+            #expect(error.reason.contains("cannot be used: C_Initialize failed with CKR 0xDEADBEEF"))
+        }
+    }
+
     @Test func oneThatOnlyEndsIsNotStartedForEver() throws {
         let patience = WorkerPatience(listing: .milliseconds(300), use: .milliseconds(300))
         try ForeignModule.with(["hang in C_Initialize"], patience) { modules in

@@ -132,4 +132,13 @@ import TokenKit
             #expect(padded.fits(half))
         }
     }
+
+    @Test(arguments: [
+        (CKR_GENERAL_ERROR, "'m': C_Sign failed with CKR_GENERAL_ERROR"),
+        (CKR_MECHANISM_INVALID, "CKR_MECHANISM_INVALID"), (CKR_DATA_LEN_RANGE, "CKR_DATA_LEN_RANGE"),
+        (0x8000_ABCD, "CKR 0x8000ABCD"),
+    ])
+    func `What a module returned has its name in the message`(_ code: CK_RV, _ name: String) {
+        #expect(TokenError(ModuleFailure(code: UInt64(code), what: "C_Sign"), of: "m").reason.contains(name))
+    }
 }
