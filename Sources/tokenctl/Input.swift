@@ -64,7 +64,7 @@ struct Output {
             guard unsafe stat(path, &status) == 0 else { return try Output.replace(path, mode, bytes) }
             guard status.st_mode & S_IFMT == S_IFREG else { return try Output.fill(path, bytes) }
             guard status.st_mode & 0o200 != 0 else { throw WriteError(EACCES) }
-            try Output.replace(Output.resolved(path), mode & status.st_mode, bytes)
+            try Output.replace(resolvedPath(path) ?? path, mode & status.st_mode, bytes)
         } catch {
             throw CommandError("cannot write '\(path)'", error.reason)
         }
@@ -95,12 +95,5 @@ struct Output {
         guard descriptor >= 0 else { throw WriteError(errno) }
         defer { close(descriptor) }
         try Descriptor.write(bytes.bytes, to: descriptor)
-    }
-
-    /// The file that links lead to.
-    private static func resolved(_ path: String) -> String {
-        guard let resolved = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(resolved) }
-        return unsafe String(cString: resolved)
     }
 }

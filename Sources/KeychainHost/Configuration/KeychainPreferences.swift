@@ -1,3 +1,5 @@
+internal import TokenKit
+
 /// Which local keychains searches visit, which one gets new items, and which one is unlocked at login.
 ///
 /// The settings are in `keychains.conf` of ``Directories/configuration``, and for the whole system of ``Directories/system``;
@@ -99,7 +101,7 @@ public struct KeychainPreferences: Sendable {
     /// A path that means the same in every folder.
     public func absolutePath(_ name: String) -> String {
         let path = directories.path(ofKeychain: name)
-        return KeychainFile.resolve(path) ?? KeychainFile.absolute(path)
+        return resolvedPath(path) ?? KeychainFile.absolute(path)
     }
 }
 
@@ -121,7 +123,7 @@ extension KeychainPreferences {
     func defaultKeychain(_ text: PreferencesText?, in domain: Domain) -> String? {
         if let path = text?[.defaultKeychain]?.first { return directories.path(ofKeychain: path) }
         let login = domain == .user ? try? loginKeychain(text) : nil
-        return login.flatMap { KeychainFile.resolve($0) == nil ? nil : $0 }
+        return login.flatMap { resolvedPath($0) == nil ? nil : $0 }
     }
 
     private func loginKeychain(_ text: PreferencesText?) throws(KeychainError) -> String {
@@ -136,7 +138,7 @@ extension KeychainPreferences {
 extension [String] {
     /// Whether one of the paths leads to the same file.
     func contains(sameAs path: String) -> Bool {
-        let target = KeychainFile.resolve(path) ?? path
-        return contains { $0 == path || KeychainFile.resolve($0) ?? $0 == target }
+        let target = resolvedPath(path) ?? path
+        return contains { $0 == path || resolvedPath($0) ?? $0 == target }
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TokenKit
 
 /// What a file of settings says.
 protocol SettingsText {
@@ -93,7 +94,7 @@ struct PreferencesFile<Text: SettingsText> {
             throw KeychainError(.dataTooLarge, "\(path) would get longer than \(PreferencesText.maximumLength) bytes")
         }
         // A link to a file elsewhere stays one.
-        let target = KeychainFile.resolve(path) ?? path
+        let target = resolvedPath(path) ?? path
         let draft = "\(target).\(UniqueID())"
         let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw KeychainError(system: "\(draft) cannot be made") }

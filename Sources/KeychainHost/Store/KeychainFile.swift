@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TokenKit
 
 /// Where a keychain lies: a file that only its owner can use, in a folder where nobody else can put another in its place.
 struct KeychainFile {
@@ -16,7 +17,7 @@ struct KeychainFile {
     /// - Throws: `errSecNoSuchKeychain` if there is nothing, `errSecInvalidKeychain` if it is no file,
     ///   `errSecNoAccessForItem` if others have a hand in it.
     init(existing path: String) throws(KeychainError) {
-        guard let resolved = Self.resolve(path) else {
+        guard let resolved = resolvedPath(path) else {
             throw KeychainError(
                 .noSuchKeychain, "there is no keychain at \(path): \(KeychainError.systemReason)",
                 remedy: "create it first")
@@ -39,7 +40,7 @@ struct KeychainFile {
     init(new path: String) throws(KeychainError) {
         try self.init(splitting: path)
         try Folder(path: folder).make()
-        guard let resolved = Self.resolve(folder) else {
+        guard let resolved = resolvedPath(folder) else {
             throw KeychainError(system: "the folder \(folder) cannot be used")
         }
         self.init(folder: resolved, name: name)
@@ -165,22 +166,15 @@ struct KeychainFile {
 }
 
 extension KeychainFile {
-    /// The path without symbolic links; nil if nothing is there. Wraps `realpath`.
-    static func resolve(_ path: String) -> String? {
-        guard let resolved = unsafe realpath(path, nil) else { return nil }
-        defer { unsafe free(resolved) }
-        return unsafe String(validatingCString: resolved)
-    }
-
     /// What a symbolic link leads to, as far as that is there; nil for anything else.
     static func target(ofLink path: String) -> String? {
         guard let status = try? status(of: path), status.st_mode & S_IFMT == S_IFLNK else { return nil }
-        return resolve(path) ?? "nothing"
+        return resolvedPath(path) ?? "nothing"
     }
 
     /// The path from the root, for one that may lead nowhere.
     static func absolute(_ path: String) -> String {
-        guard !path.hasPrefix("/"), !path.isEmpty, let folder = resolve(".") else { return path }
+        guard !path.hasPrefix("/"), !path.isEmpty, let folder = resolvedPath(".") else { return path }
         return "\(folder == "/" ? "" : folder)/\(path.hasPrefix("./") ? String(path.dropFirst(2)) : path)"
     }
 

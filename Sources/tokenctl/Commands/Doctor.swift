@@ -138,11 +138,7 @@ struct DoctorSystem {
 
     /// The agent loads modules from some folders only: ssh-agent(1), `-P`.
     func sshAgent(_ module: String) -> [Finding] {
-        let real = unsafe realpath(module, nil).map { path in
-            defer { unsafe free(path) }
-            return unsafe String(cString: path)
-        }
-        let path = real ?? module
+        let path = resolvedPath(module) ?? module
         let standard = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64"]
         guard !standard.contains(where: { path.hasPrefix($0 + "/") }) else {
             return [Finding(state: "ok", subject: "ssh-agent", finding: "it may load the module")]

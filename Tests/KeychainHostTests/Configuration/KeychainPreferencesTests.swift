@@ -13,7 +13,7 @@ struct TestUser {
     init() throws {
         let folder = try TemporaryFolder()
         self.folder = folder
-        let home = KeychainFile.resolve(folder.path) ?? folder.path
+        let home = resolvedPath(folder.path) ?? folder.path
         preferences = KeychainPreferences(
             directories: Directories(system: home + "/etc") { $0 == "HOME" ? home : nil })
     }

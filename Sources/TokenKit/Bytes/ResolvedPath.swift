@@ -1,0 +1,8 @@
+internal import Glibc
+
+/// The path without symbolic links; nil if nothing is there. Wraps `realpath`.
+package func resolvedPath(_ path: String) -> String? {
+    guard let resolved = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(resolved) }
+    return unsafe String(validatingCString: resolved)
+}
