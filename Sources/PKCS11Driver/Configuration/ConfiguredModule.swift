@@ -35,3 +35,22 @@ public struct ConfiguredModule: Hashable, Sendable {
 
     private var file: Substring { path?.split(separator: "/").last ?? "" }
 }
+
+extension [ConfiguredModule] {
+    /// Each file once, under the first name it has: its tokens would be seen twice, and hold two logins.
+    var oncePerFile: (modules: [ConfiguredModule], others: [(module: ConfiguredModule, first: ConfiguredModule)]) {
+        var firsts: [String: ConfiguredModule] = [:]
+        var modules: [ConfiguredModule] = []
+        var others: [(module: ConfiguredModule, first: ConfiguredModule)] = []
+        for module in self {
+            let file = module.path.map { resolvedPath($0) ?? $0 }
+            if let file, let first = firsts[file] {
+                others.append((module, first))
+            } else {
+                modules.append(module)
+                if let file { firsts[file] = module }
+            }
+        }
+        return (modules, others)
+    }
+}

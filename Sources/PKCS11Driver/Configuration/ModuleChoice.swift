@@ -27,7 +27,7 @@ public struct ModuleChoice: Sendable {
     /// Whether the environment names them.
     public var isMade: Bool { text != nil }
 
-    /// Those that the environment names, else all that p11-kit has.
+    /// Those that the environment names, else all that p11-kit has; each file once.
     ///
     /// - Throws: ``Unknown`` for a name that p11-kit does not have.
     public func modules() throws(Unknown) -> [ConfiguredModule] {
@@ -35,14 +35,16 @@ public struct ModuleChoice: Sendable {
         return try modules(named: text.split(separator: ":").map(String.init))
     }
 
+    /// Those of these names, each file once.
+    ///
     /// - Parameter names: what p11-kit calls them, or their files, which have a slash in their paths.
     /// - Throws: ``Unknown`` for a name that p11-kit does not have.
     public func modules(named names: [String]) throws(Unknown) -> [ConfiguredModule] {
-        let configured = names.allSatisfy { $0.contains("/") } ? [] : p11Kit.modules().modules
+        let configured = names.allSatisfy { $0.contains("/") } ? [] : p11Kit.allModules().modules
         return try names.map { name throws(Unknown) in
             if name.contains("/") { return ConfiguredModule(path: name) }
             guard let module = configured.first(where: { $0.name == name }) else { throw Unknown(name: name) }
             return module
-        }
+        }.oncePerFile.modules
     }
 }

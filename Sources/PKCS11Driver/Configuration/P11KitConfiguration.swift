@@ -55,8 +55,18 @@ public struct P11KitConfiguration: Sendable {
         self.folders = folders
     }
 
-    /// The modules, those of the highest priority first, then by name; and why others are left out.
+    /// The modules, those of the highest priority first, then by name, each file once; and why others are left out.
     public func modules() -> (modules: [ConfiguredModule], leftOut: [LeftOut]) {
+        let (all, leftOut) = allModules()
+        let (modules, others) = all.oncePerFile
+        return (
+            modules,
+            leftOut + others.map { LeftOut(name: $0.module.name, reason: "'\($0.first.name)' is the same file") }
+        )
+    }
+
+    /// The same with every name that a file has.
+    func allModules() -> (modules: [ConfiguredModule], leftOut: [LeftOut]) {
         var found: [(module: ConfiguredModule, priority: Int)] = []
         var leftOut: [LeftOut] = []
         for (name, fields) in files().sorted(by: { $0.key < $1.key }) {

@@ -1,7 +1,8 @@
 import Foundation
-import PKCS11Driver
 import TestSupport
 import Testing
+
+@testable import PKCS11Driver
 
 @Suite struct P11KitConfigurationTests {
     private let folder: TemporaryFolder
@@ -111,5 +112,31 @@ import Testing
     @Test func aModuleNamedByItsFileHasTheFilesName() {
         #expect(ConfiguredModule(path: "/a/b/libx.so") == ConfiguredModule(name: "libx", path: "/a/b/libx.so"))
         #expect(ConfiguredModule(path: "./x").name == "x")
+    }
+
+    @Test func aFileIsUsedOnceUnderTheFirstNameThatItHas() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("lib/link.so"), withDestinationPath: folder.path("lib/a.so"))
+        try folder.write("packages/one.module", "module: a.so\n")
+        try folder.write("user/modules/mine.module", "module: \(folder.path("lib/link.so"))\n")
+        try folder.write("user/modules/other.module", "module: b.so\n")
+        for name in ["far", "further"] { try folder.write("packages/\(name).module", "remote: |x\n") }
+        #expect(names() == ["far", "further", "mine", "other"])
+        #expect(
+            configuration().modules().leftOut == [
+                P11KitConfiguration.LeftOut(name: "one", reason: "'mine' is the same file")
+            ])
+        try folder.write("packages/one.module", "module: a.so\npriority: 1\n")
+        #expect(names() == ["one", "far", "further", "other"])
+    }
+
+    @Test func whoNamesAFileTwiceHasItOnceAndMayUseAnyNameOfIt() throws {
+        try folder.write("packages/one.module", "module: a.so\n")
+        try folder.write("packages/two.module", "module: a.so\n")
+        let file = folder.path("lib/a.so")
+        let choice = ModuleChoice(configuration(), text: "two:\(file)")
+        #expect(try choice.modules().map(\.name) == ["two"])
+        #expect(try choice.modules(named: [file, "one", "two", file]).map(\.name) == ["a"])
+        #expect(try choice.modules(named: ["/nothing.so", "/nothing.so", "/missing.so"]).count == 2)
     }
 }
