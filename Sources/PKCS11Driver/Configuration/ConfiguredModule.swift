@@ -34,6 +34,29 @@ public struct ConfiguredModule: Hashable, Sendable {
     var isOurs: Bool { file.hasPrefix(CryptokiLibrary.file) }
 
     private var file: Substring { path?.split(separator: "/").last ?? "" }
+
+    // MARK: In URIs
+
+    /// Whether a name is what p11-kit calls it or that of its file, with `lib` and `.so` or without. RFC 7512 §2.3 wants it
+    /// without, in whatever case.
+    func isNamed(_ other: String) -> Bool {
+        let wanted = ConfiguredModule.bareName(other[...])
+        return ConfiguredModule.bareName(name[...]) == wanted
+            || path != nil && ConfiguredModule.bareName(file) == wanted
+    }
+
+    private static func bareName(_ file: Substring) -> String {
+        let name = file.lowercased()
+        let start = name.hasPrefix("lib") ? name.dropFirst(3) : name[...]
+        return String(start.hasSuffix(".so") ? start.dropLast(3) : start)
+    }
+
+    /// Whether a path is that of its file, or of the folder that this is in.
+    func isAt(_ other: String) -> Bool {
+        guard let path, let wanted = resolvedPath(other) else { return path == other }
+        let folder = path.split(separator: "/").dropLast().joined(separator: "/")
+        return resolvedPath(path) == wanted || resolvedPath("/" + folder) == wanted
+    }
 }
 
 extension [ConfiguredModule] {

@@ -36,6 +36,11 @@ extension PKCS11URI {
             && (library.version == nil || library.version == place.library?.version)
     }
 
+    /// Whether a module is the one that the URI names, or one of those in the folder that it names. RFC 7512 §2.3.
+    package func matches(_ module: ConfiguredModule) -> Bool {
+        moduleName.map(module.isNamed) ?? true && modulePath.map(module.isAt) ?? true
+    }
+
     /// Whether an object is one of those that the URI names, on whatever token.
     ///
     /// - Parameter other: what the object is, with all that is known of it.

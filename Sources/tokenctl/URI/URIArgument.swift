@@ -11,11 +11,12 @@ extension PKCS11URI {
     init?(argument text: String) throws {
         guard PKCS11URI.isURI(text) else { return nil }
         try self.init(text)
-        if let moduleName, !PKCS11URI.isOwn(moduleName), !PKCS11URI.isInUse({ $0.name == moduleName }) {
-            throw PKCS11URI.foreign(moduleName)
-        }
-        if let modulePath, !PKCS11URI.isOwn(path: modulePath), !PKCS11URI.isInUse({ $0.path == modulePath }) {
-            throw PKCS11URI.foreign(modulePath)
+        let isOwn = moduleName.map(PKCS11URI.isOwn(name:)) ?? true && modulePath.map(PKCS11URI.isOwn(path:)) ?? true
+        guard isOwn || PKCS11URI.modulesInUse.contains(where: matches) else {
+            let names = [moduleName, modulePath].compactMap(\.self).joined(separator: "' in '")
+            throw CommandError(
+                "the module '\(names)' of the URI is not used here",
+                advice: "leave module-name and module-path out, and give the module with --module")
         }
     }
 
@@ -37,7 +38,7 @@ extension PKCS11URI {
     // MARK: Modules
 
     /// Whether it is what p11-kit calls the module of this package, or the name of its file or of a copy.
-    private static func isOwn(_ name: String) -> Bool {
+    private static func isOwn(name: String) -> Bool {
         let file = name.hasPrefix("lib") ? name : "lib" + name
         return name == CryptokiLibrary.configuration || file == CryptokiLibrary.file
             || file.hasPrefix(CryptokiLibrary.file + ".") || file.hasPrefix(CryptokiLibrary.file + "-")
@@ -46,19 +47,13 @@ extension PKCS11URI {
     /// Whether it is the module's file, or a folder that has it.
     private static func isOwn(path: String) -> Bool {
         let file = path.split(separator: "/").last.map(String.init) ?? ""
-        if file.hasPrefix("lib"), isOwn(file) { return true }
+        if file.hasPrefix("lib"), isOwn(name: file) { return true }
         return unsafe access("\(path)/\(CryptokiLibrary.file).so", F_OK) == 0
     }
 
-    /// Whether it is one of the modules of others that are searched.
-    private static func isInUse(_ isMeant: (ConfiguredModule) -> Bool) -> Bool {
-        (Modules.named.withLock(\.self) + ((try? Modules.choice.modules()) ?? [])).contains(where: isMeant)
-    }
-
-    private static func foreign(_ module: String) -> CommandError {
-        CommandError(
-            "the module '\(module)' of the URI is not used here",
-            advice: "leave module-name and module-path out, and give the module with --module")
+    /// The modules of others that are searched.
+    private static var modulesInUse: [ConfiguredModule] {
+        Modules.named.withLock(\.self) + ((try? Modules.choice.modules()) ?? [])
     }
 }
 

@@ -20,6 +20,30 @@ import TokenKit
         #expect(try PKCS11URI(uri.description) == uri)
     }
 
+    @Test(arguments: [
+        ("module-name=softhsm2", true), ("module-name=libsofthsm2", true), ("module-name=libsofthsm2.so", true),
+        ("module-name=SoftHSM2", true), ("module-name=mine", true), ("module-name=softhsm", false),
+        ("module-path=/usr/lib/softhsm/libsofthsm2.so", true), ("module-path=/usr/lib/softhsm", true),
+        ("module-path=/usr/lib/softhsm/", true), ("module-path=/usr/lib/../lib/softhsm", true),
+        ("module-path=/usr/lib", false), ("module-path=/nothing", false), ("module-path=libsofthsm2.so", false),
+        ("module-path=/usr/lib/softhsm&module-name=softhsm2", true),
+        ("module-path=/usr/lib/softhsm&module-name=opensc", false),
+        ("module-path=/usr/lib&module-name=softhsm2", false), ("pin-source=x", true),
+    ])
+    func `A module is named by its name with affixes or without, by its file and by its folder`(
+        _ query: String, _ isMeant: Bool
+    ) throws {
+        let module = ConfiguredModule(name: "mine", path: "/usr/lib/softhsm/libsofthsm2.so")
+        #expect(try PKCS11URI("pkcs11:?\(query)").matches(module) == isMeant)
+    }
+
+    @Test func `A module that is elsewhere has a name alone`() throws {
+        let module = ConfiguredModule(name: "far", path: nil)
+        #expect(try PKCS11URI("pkcs11:?module-name=far").matches(module))
+        #expect(try !PKCS11URI("pkcs11:?module-name=farther").matches(module))
+        #expect(try !PKCS11URI("pkcs11:?module-path=/usr/lib").matches(module))
+    }
+
     @Test func `What a URI does not say is open`() throws {
         let uri = try PKCS11URI("pkcs11:")
         #expect(uri == PKCS11URI())
