@@ -33,14 +33,16 @@ extension LocalKeychain {
         if let given { return given }
         // A script gives its answers in an order: the next one is not for another question than it was written for.
         if let failure, failure.code == .authFailed, !authentication.prompter.canAskAgain { throw failure }
+        var timesAsked = 0
         while true {
             let request = PromptRequest(.password, subject: name, use: use, failure: failure?.reason)
             guard authentication.prompter.canAsk else { throw failure ?? .cannotAsk(request) }
             let password = try authentication.prompter.ask(request)
+            timesAsked += 1
             do throws(KeychainError) {
                 return try wrappedKey().unwrap(password: password)
             } catch {
-                guard error.code == .authFailed else { throw error }
+                guard error.code == .authFailed, timesAsked < PromptRequest.mostQuestions else { throw error }
                 failure = error
             }
             guard authentication.hasOneAnswer else { continue }

@@ -44,6 +44,10 @@ public struct PromptRequest: Sendable {
     /// Why the last answer would not do.
     public let failure: String?
 
+    /// How often one thing is asked for, as many cards count tries: whoever knows no better by then is not helped by another
+    /// question, and a program that answers in a person's place would be asked for ever.
+    static let mostQuestions = 3
+
     public init(
         _ purpose: Purpose, subject: String, use: String? = nil, triesLeft: Int? = nil, failure: String? = nil
     ) {

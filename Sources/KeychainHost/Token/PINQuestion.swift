@@ -1,6 +1,6 @@
 public import TokenKit
 
-/// Asks for a card's PIN until it is right, the person gives up, or only one try is left.
+/// Asks for a card's PIN until it is right, the person gives up, only one try is left, or asking seems to be no use.
 ///
 ///     var question = PINQuestion(.pin, use: "sign", slot: slot, insertion: insertion, authentication: context)
 ///     while true {
@@ -18,8 +18,14 @@ struct PINQuestion {
     private let authentication: AuthenticationContext
     private var failure: String?
 
+    /// How often the prompter was asked. It may be a program that has one answer and no person behind it, as pinentry may.
+    private var timesAsked = 0
+
     /// Whether the last answer was the context's.
     private var isFromContext = false
+
+    /// Whether the last answer was one that the card had refused before.
+    private var isKnownIncorrect = false
 
     /// The card by its label and its reader, or the reader alone while no label is known.
     private(set) var subject: String
@@ -58,6 +64,7 @@ struct PINQuestion {
         try obtainConsent(triesLeft: triesLeft)
         if isFromContext, let held = authentication.credential(.pin) { return PIN(held) }
         let request = PromptRequest(purpose, subject: subject, use: use, triesLeft: triesLeft, failure: failure)
+        timesAsked += 1
         return PIN(try authentication.prompter.ask(request))
     }
 
@@ -72,7 +79,9 @@ struct PINQuestion {
         }
         if isFromContext { authentication.removeCredential(.pin) }
         let mayAsk = isFromContext ? authentication.prompter.canAsk : authentication.prompter.canAskAgain
-        guard mayAsk else { throw KeychainError(error) }
+        let isRepetition = isKnownIncorrect && error.code == .pinKnownIncorrect
+        guard mayAsk, !isRepetition, timesAsked < PromptRequest.mostQuestions else { throw KeychainError(error) }
+        isKnownIncorrect = error.code == .pinKnownIncorrect
         failure = error.reason
         lastTry = authentication.lastTry
     }

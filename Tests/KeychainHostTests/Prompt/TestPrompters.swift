@@ -45,6 +45,27 @@ final class TypesInTurn: Prompter {
     }
 }
 
+/// A program that has one answer and gives it whenever it is asked, as pinentry does with what it keeps.
+final class AnswersForEver: Prompter {
+    private let answer: String
+    private let count = Atomic(0)
+
+    init(_ answer: String) { self.answer = answer }
+
+    /// How often it was asked.
+    var timesAsked: Int { count.load(ordering: .relaxed) }
+
+    var canAsk: Bool { true }
+    var canAskAgain: Bool { true }
+
+    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        count.add(1, ordering: .relaxed)
+        return .of(answer)
+    }
+
+    func confirm(_ question: String) throws(KeychainError) -> Bool { true }
+}
+
 /// A script that has prepared answers and cannot be asked again.
 final class AnswersByScript: Prompter {
     private let answers: Mutex<ArraySlice<String>>

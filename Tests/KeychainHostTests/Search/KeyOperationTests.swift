@@ -215,6 +215,14 @@ private struct Holder {
         #expect(person.requests.map { $0.failure != nil } == [false, true])
     }
 
+    @Test func aProgramThatGivesOneWrongAnswerForEverIsAskedThreeTimes() throws {
+        let (local, key) = try locked()
+        let program = AnswersForEver("wrong")
+        #expect(throws: KeychainError(.authFailed)) { try key.sign(AuthenticationContext(prompter: program)) }
+        #expect(program.timesAsked == 3)
+        #expect(local.keychain.isLocked)
+    }
+
     @Test func aScriptIsAskedOnce() throws {
         let (local, key) = try locked()
         let script = AnswersByScript("wrong", "correct")

@@ -77,15 +77,45 @@ import VirtualCard
     }
 
     @Test func aPersonIsAskedAgainAndToldWhy() throws {
+        for (slip, reason) in [("12", "six to eight"), ("000000", "before")] {
+            let desk = try Desk()
+            let person = TypesInTurn("000000", slip, "123456")
+            _ = try desk.key("9A").sign(context(person))
+            #expect(person.requests.map(\.triesLeft) == [3, 2, 2])
+            #expect(person.requests.map { $0.failure != nil } == [false, true, true])
+            #expect(person.requests[2].failure?.contains(reason) == true)
+            // The one of the wrong form was not sent, nor was the one that was refused before.
+            #expect(desk.pinsSent == 2)
+        }
+    }
+
+    @Test(arguments: ["000000", "12"]) func aProgramThatGivesOneWrongAnswerForEverIsAskedThreeTimes(pin: String) throws
+    {
         let desk = try Desk()
-        let person = TypesInTurn("000000", "12", "000000", "123456")
-        _ = try desk.key("9A").sign(context(person))
-        #expect(person.requests.map(\.triesLeft) == [3, 2, 2, 2])
-        #expect(person.requests.map { $0.failure != nil } == [false, true, true, true])
-        #expect(person.requests[2].failure?.contains("six to eight") == true)
-        #expect(person.requests[3].failure?.contains("before") == true)
-        // The one of the wrong form was not sent, nor was the one that was refused before.
-        #expect(desk.pinsSent == 2)
+        let program = AnswersForEver(pin)
+        #expect(throws: KeychainError(.authFailed)) { try desk.key("9A").sign(context(program)) }
+        #expect(program.timesAsked == 3)
+        #expect(desk.pinsSent == (pin.count < 6 ? 0 : 1))
+    }
+
+    @Test func oneWhosePINWasRefusedBeforeIsAskedTwice() throws {
+        let desk = try Desk()
+        #expect(throws: KeychainError(.authFailed)) {
+            try desk.key("9A").sign(context(AnswersByScript("000000")))
+        }
+        let program = AnswersForEver("000000")
+        #expect(throws: KeychainError(.authFailed)) { try desk.key("9A").sign(context(program)) }
+        #expect(program.timesAsked == 2)
+        #expect(desk.pinsSent == 1)
+    }
+
+    @Test func aPINThatWasPutInIsNoQuestion() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("000001", "12", "123456")
+        let context = context(person)
+        context.setCredential(.of("12"), .pin)
+        _ = try desk.key("9A").sign(context)
+        #expect(person.requests.count == 3)
     }
 
     @Test func theQuestionSaysWhatForAndWhere() throws {
