@@ -132,7 +132,7 @@ struct DoctorSystem {
         return [
             Finding(
                 state: "missing", subject: "p11-kit", finding: "no file tells it of the module",
-                remedy: "echo 'module: \(module)' | sudo tee /etc/pkcs11/modules/tokenkit.module")
+                remedy: "echo \(ShellText.quoted("module: \(module)")) | sudo tee /etc/pkcs11/modules/tokenkit.module")
         ]
     }
 
@@ -144,7 +144,10 @@ struct DoctorSystem {
             return [Finding(state: "ok", subject: "ssh-agent", finding: "it may load the module")]
         }
         let finding = "it loads modules from \(standard.joined(separator: ", ")) only"
-        return [Finding(state: "note", subject: "ssh-agent", finding: finding, remedy: "ssh-agent -P '\(path)'")]
+        return [
+            Finding(
+                state: "note", subject: "ssh-agent", finding: finding, remedy: "ssh-agent -P \(ShellText.quoted(path))")
+        ]
     }
 
     func networkSecurityServices(_ module: String) -> [Finding] {
@@ -159,7 +162,9 @@ struct DoctorSystem {
             }
             return Finding(
                 state: "missing", subject: "NSS", finding: "the database \(database) does not know the module",
-                remedy: "modutil -dbdir sql:\(database) -add tokenkit -libfile \(module)")
+                remedy:
+                    "modutil -dbdir \(ShellText.quoted("sql:\(database)")) -add tokenkit -libfile \(ShellText.quoted(module))"
+            )
         }
     }
 
