@@ -63,11 +63,15 @@ enum NamedKeychain {
         return unsafe access(Directories.own.path(ofKeychain: KeychainName.normalized(name)), F_OK) != 0
     }
 
-    /// Whether a name is that of a card: its id, or the label of one that is in and of no file.
-    static func isCard(_ name: String) -> Bool {
-        guard tokenID(name) == nil else { return true }
-        guard mayBeCard(name), let session = try? Session(locals: false) else { return false }
-        return session.eachToken { $1.label }.found.contains(name)
+    /// What people call a card whose name this is: its id, or the label or the URI of one that is in and of no file; nil for
+    /// anything else.
+    static func noun(ofCard name: String) -> String? {
+        guard tokenID(name) == nil else { return "a card" }
+        let isURI = PKCS11URI.isURI(name)
+        let isFile = isURI ? (try? Session(keychains: [name], cards: false)) != nil : !mayBeCard(name)
+        guard !isFile, let session = try? Session(keychains: isURI ? [name] : [], locals: false) else { return nil }
+        let meant = session.eachToken { $1 }.found.first { isURI || $0.isNamed(name) }
+        return meant.map { $0.id.driver == CryptokiID.foreignDriver ? "a module's token" : "a card" }
     }
 
     /// The card whose id an argument is.
@@ -86,15 +90,16 @@ extension LocalKeychain {
     /// The keychain of that name or path, or the default one.
     static func named(_ name: String?) throws -> LocalKeychain {
         guard let name else { return try KeychainPreferences.own.openDefault() }
-        if let uri = try PKCS11URI(keychain: name) {
+        let uri = try PKCS11URI(keychain: name)
+        if let noun = NamedKeychain.noun(ofCard: name) {
+            throw KeychainError(.readOnly, "\(name) is \(noun), and only read", remedy: "name the file of a keychain")
+        }
+        if let uri {
             let found = try Session(keychains: [name], cards: false).locals
             guard case .local(let keychain) = try NamedKeychain.only(found.map { .local($0) }, namedBy: uri) else {
                 throw KeychainError(.noSuchKeychain)
             }
             return keychain
-        }
-        guard !NamedKeychain.isCard(name) else {
-            throw KeychainError(.readOnly, "\(name) is a card, and only read", remedy: "name the file of a keychain")
         }
         return try open(Directories.own.path(ofKeychain: KeychainName.normalized(name)))
     }

@@ -43,7 +43,7 @@ struct ListKeychains: ParsableCommand {
     func run() throws {
         if set {
             // What list-keychains prints of cards is not a file.
-            let files = try keychains.filter { NamedKeychain.tokenID($0) == nil }.map(KeychainName.file)
+            let files = try keychains.filter { NamedKeychain.noun(ofCard: $0) == nil }.map(KeychainName.file)
             try KeychainPreferences.own.setSearchList(files, in: domain.domain ?? .user)
             guard output.json else { return }
         }
@@ -90,9 +90,9 @@ struct KeychainSettingOptions: ParsableArguments {
     /// What it is to be set to.
     var path: String? {
         get throws {
-            if let keychain, NamedKeychain.isCard(keychain) {
+            if let keychain, let noun = NamedKeychain.noun(ofCard: keychain) {
                 throw KeychainError(
-                    .invalidPreferencesDomain, "'\(keychain)' is a card, and takes no new items",
+                    .invalidPreferencesDomain, "'\(keychain)' is \(noun), and takes no new items",
                     remedy: "name the file of a keychain")
             }
             return try keychain.map(KeychainName.file)

@@ -53,9 +53,9 @@ struct DeleteKeychain: ParsableCommand {
         var rows: [KeychainRow] = []
         defer { output.report(rows) }
         for keychain in keychains {
-            guard !NamedKeychain.isCard(keychain) else {
+            if let noun = NamedKeychain.noun(ofCard: keychain) {
                 throw KeychainError(
-                    .readOnly, "'\(keychain)' is a card, not a file that could be deleted", remedy: "take it out")
+                    .readOnly, "'\(keychain)' is \(noun), not a file that could be deleted", remedy: "take it out")
             }
             let name = try KeychainName.file(keychain)
             let row = KeychainRow(at: KeychainPreferences.own.absolutePath(name))
