@@ -79,10 +79,14 @@ public final class ProcessKeychains: Sendable {
         }
         guard locals else { return present }
         for path in paths { present.locals.append(try keychain(at: path)) }
-        guard paths.isEmpty else { return present }
-        let opened = try localKeychains()
-        present.locals = opened.found
-        present.failures += opened.failures
+        if paths.isEmpty {
+            let opened = try localKeychains()
+            present.locals = opened.found
+            present.failures += opened.failures
+        }
+        let copies = present.removeCopies()
+        if !paths.isEmpty, let copy = copies.first { throw copy.error }
+        present.failures += copies
         return present
     }
 
@@ -169,7 +173,8 @@ public final class ProcessKeychains: Sendable {
     /// A keychain for each reader, whose PIN state is that of the last call; and why there are none.
     private func tokens() -> SearchList.Result<TokenKeychain> {
         var result = SearchList.Result<TokenKeychain>()
-        result.failures = driversFailure.map { [SearchList.Failure(keychain: "smart cards", error: $0)] } ?? []
+        result.failures =
+            driversFailure.map { [SearchList.Failure(keychain: SearchList.Failure.ofCards, error: $0)] } ?? []
         guard !drivers.isEmpty else { return result }
         do throws(CardError) {
             let readers = try readers()
@@ -180,7 +185,9 @@ public final class ProcessKeychains: Sendable {
             }
         } catch {
             if error.code != .noReader {
-                result.failures = [SearchList.Failure(keychain: "smart cards", error: KeychainError(TokenError(error)))]
+                result.failures = [
+                    SearchList.Failure(keychain: SearchList.Failure.ofCards, error: KeychainError(TokenError(error)))
+                ]
             }
         }
         return result
@@ -200,6 +207,27 @@ public struct PresentKeychains: Sendable {
     public var failures: [SearchList.Failure] = []
 
     public var searchList: SearchList { SearchList(tokens: tokens + modules, locals: locals, failures: failures) }
+
+    /// Leaves out what is a copy of a keychain before it: items are known by the keychain's id, which both have, and what is
+    /// meant for the one would be done to the other.
+    fileprivate mutating func removeCopies() -> [SearchList.Failure] {
+        var originals: [KeychainIdentifier: LocalKeychain] = [:]
+        var copies: [SearchList.Failure] = []
+        locals = locals.filter { keychain in
+            guard let original = originals[keychain.identifier] else {
+                originals[keychain.identifier] = keychain
+                return true
+            }
+            guard original !== keychain else { return true }
+            let error = KeychainError(
+                .duplicateKeychain,
+                "\(keychain.path) is a copy of \(original.path), whose items could not be told from its own",
+                remedy: "name one of them, or take one out of the search list")
+            copies.append(SearchList.Failure(keychain: keychain.name, error: error))
+            return false
+        }
+        return copies
+    }
 
     /// What a client works with that adds to the default keychain, and knows the cards that are not in.
     public func session(authentication: AuthenticationContext = AuthenticationContext()) -> KeychainSession {
