@@ -13,8 +13,18 @@ extension KeychainPreferences {
     ) throws(KeychainError) -> LocalKeychain {
         let keychain = try LocalKeychain.create(
             at: directories.path(ofKeychain: name), password: password, cost: cost)
-        try enlist(keychain.path)
-        return keychain
+        return try enlisted(keychain)
+    }
+
+    /// What cannot be in the search list is not left where only its name is in the way.
+    private func enlisted(_ keychain: LocalKeychain) throws(KeychainError) -> LocalKeychain {
+        do throws(KeychainError) {
+            try enlist(keychain.path)
+            return keychain
+        } catch {
+            try? keychain.delete()
+            throw error
+        }
     }
 
     /// Makes a keychain of a backup, unlocked. It joins the user's search list as a new one does.
@@ -25,8 +35,7 @@ extension KeychainPreferences {
     ) throws(KeychainError) -> LocalKeychain {
         let keychain = try LocalKeychain.restore(
             backup, to: directories.path(ofKeychain: name), password: password)
-        try enlist(keychain.path)
-        return keychain
+        return try enlisted(keychain)
     }
 
     /// Deletes a keychain, and what the user's settings say of it.
