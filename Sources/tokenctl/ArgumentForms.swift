@@ -61,6 +61,7 @@ enum SecretArgument {
     }
 
     static func warn() {
+        guard !StandardInput.hasCommands else { return }
         Warnings.show("warning: other programs can see a password on the command line; leave it out to be asked")
     }
 }

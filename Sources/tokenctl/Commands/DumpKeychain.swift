@@ -56,6 +56,7 @@ struct DumpKeychain: ParsableCommand {
     private func items(in session: Session) throws -> [Item] {
         let classes = ItemClass.allCases.filter { $0 != .identity }
         var items: [Item] = []
+        var (hasRead, hasFailed) = (false, session.failures.contains { !$0.isOfCards })
         for member in session.searchList.members {
             for itemClass in classes {
                 let query = try Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
@@ -64,12 +65,15 @@ struct DumpKeychain: ParsableCommand {
                     let result = try list.items(matching: query)
                     items += result.found
                     for failure in result.failures { printError("\(failure.keychain): \(failure.error)") }
+                    if result.failures.isEmpty { hasRead = true } else { hasFailed = true }
                 } catch {
                     printError("\(member.name): \(error)")
+                    hasFailed = true
                 }
             }
         }
         for failure in session.failures { printError("\(failure.keychain): \(failure.error)") }
+        guard hasRead || !hasFailed else { throw ExitCode.failure }
         return items
     }
 

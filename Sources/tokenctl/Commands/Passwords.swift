@@ -60,14 +60,33 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
     private func store(
         _ secret: consuming Secret, in keychain: LocalKeychain, _ context: AuthenticationContext
     ) throws -> KeychainHost.Item {
-        var attributes = item.attributes
-        if update, let old = try existing(attributes, in: keychain) {
-            try keychain.update(
-                matching: Query(old.reference), to: ItemChanges(attributes, secret: secret), authentication: context)
-            return try keychain.items(matching: Query(old.reference)).items.first ?? old
+        let attributes = item.attributes
+        guard update else { return try add(secret, to: keychain) }
+        if let old = try existing(attributes, in: keychain) {
+            return try change(old, to: secret, in: keychain, context)
         }
+        do {
+            return try add(secret.clone(), to: keychain)
+        } catch let error as KeychainError where error.code == .duplicateItem {
+            // Another program was first.
+            guard let old = try existing(attributes, in: keychain) else { throw error }
+            return try change(old, to: secret, in: keychain, context)
+        }
+    }
+
+    private func add(_ secret: consuming Secret, to keychain: LocalKeychain) throws -> KeychainHost.Item {
+        var attributes = item.attributes
         if attributes[.label] == nil { attributes[.label] = (item.subject ?? item.common.account).map { .string($0) } }
         return try keychain.add(Item.newItem(attributes, secret: secret))
+    }
+
+    private func change(
+        _ old: KeychainHost.Item, to secret: consuming Secret, in keychain: LocalKeychain,
+        _ context: AuthenticationContext
+    ) throws -> KeychainHost.Item {
+        try keychain.update(
+            matching: Query(old.reference), to: ItemChanges(item.attributes, secret: secret), authentication: context)
+        return try keychain.items(matching: Query(old.reference)).items.first ?? old
     }
 
     /// The password that these attributes name already.
@@ -163,8 +182,8 @@ struct DeletePassword<Item: PasswordOptions>: ParsableCommand {
 
     func run() throws {
         let (item, keychain) = try item.first(in: keychains)
-        try ItemText.show(item, in: keychain.path, json: output.json)
         _ = try keychain.delete(matching: Query(item.reference))
+        try ItemText.show(item, in: keychain.path, json: output.json)
         if !output.json { StandardError.write("password has been deleted.\n") }
     }
 }

@@ -13,9 +13,9 @@ enum StandardInput {
     ///
     /// - Throws: where it is not all that there is: a part of a password is another password.
     static func secretLine() throws -> Secret {
-        var isWhole = false
+        var (isWhole, isAtEnd) = (false, false)
         let secret = Secret(capacity: maximumLineLength) { output in
-            while let byte = nextByte() {
+            while let byte = nextByte(isAtEnd: &isAtEnd) {
                 guard output.freeCapacity > 0 else { return }
                 output.append(byte)
             }
@@ -24,11 +24,12 @@ enum StandardInput {
         guard isWhole else {
             throw CommandError("the password is too long", "it has more than \(maximumLineLength) bytes")
         }
-        var isAtEnd = false
+        // An empty line is an empty password; no line at all is a program that has failed.
+        guard !isAtEnd || !secret.isEmpty else { throw CommandError("there is no password on standard input") }
         guard !hasCommands, nextByte(isAtEnd: &isAtEnd) != nil || !isAtEnd else { return secret }
         throw CommandError(
             "the password has more than one line", "standard input goes on after the first",
-            advice: "give it in hexadecimal digits with -X")
+            advice: "'tokenctl item -a -f FILE' takes a file of any form")
     }
 
     /// The next line, without its end; nil after the last one. Of one that is too long all but the beginning is left out.
@@ -39,11 +40,6 @@ enum StandardInput {
             if bytes.count < maximumLineLength { bytes.append(byte) } else { isWhole = false }
         }
         return isAtEnd && bytes.isEmpty ? nil : (bytes, isWhole)
-    }
-
-    private static func nextByte() -> UInt8? {
-        var isAtEnd = false
-        return nextByte(isAtEnd: &isAtEnd)
     }
 
     /// - Returns: nil at the end of the line, and at that of the input.
