@@ -1,6 +1,6 @@
 # make            the command with its manual page and completions, and the C library, optimised and self-contained
 # make demo       the main job from start to end on a virtual card; CARD=yes reads a real one
-# make test       every test, none of which can be skipped, and what make install would install
+# make test       every test, none of which can be skipped, the demo, and what make install would install
 # make install    into PREFIX (/usr/local), below DESTDIR for packagers; make uninstall takes it away
 # make bench      commands, bytes and time, beside OpenSC, yubico-piv-tool and sqlite3
 # make lint       swift-format and the rules of this repository
@@ -39,6 +39,7 @@ test:
 	swift build --build-tests
 	swift test --skip-build
 	$(MAKE) --no-print-directory all
+	CARD= Scripts/demo $(tokenctl)
 	Scripts/test-install
 
 install: all
