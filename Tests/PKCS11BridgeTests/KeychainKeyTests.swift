@@ -219,8 +219,12 @@ import TokenKit
 
     @Test func whatIsNotKeptAsItIsAskedForIsNotKept() throws {
         let session = try session()
-        let always = returned { _ = try generateForSession(session, (CKA_TOKEN, [1]), (CKA_ALWAYS_AUTHENTICATE, [1])) }
-        #expect(always == CKR_TEMPLATE_INCONSISTENT)
+        for isKept in [[0], [1]] as [[UInt8]] {
+            let always = returned {
+                _ = try generateForSession(session, (CKA_TOKEN, isKept), (CKA_ALWAYS_AUTHENTICATE, [1]))
+            }
+            #expect(always == CKR_TEMPLATE_INCONSISTENT)
+        }
         let sizes: [(CK_KEY_TYPE, Int, CK_RV)] = [
             (CKK_AES, 16, CKR_OK), (CKK_AES, 15, CKR_ATTRIBUTE_VALUE_INVALID),
             (CKK_AES, 33, CKR_ATTRIBUTE_VALUE_INVALID),

@@ -23,16 +23,18 @@ enum NewObject {
 
     /// The item of a private key, with what a template says beside its numbers.
     static func item(of key: PrivateKey, _ template: Template) throws(CryptokiError) -> NewItem {
-        guard try template.bool(CKA_ALWAYS_AUTHENTICATE) != true else {
-            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "no key here wants the PIN each time")
-        }
         let label: Attributes = try template.text(CKA_LABEL).map { [.label: .string($0)] } ?? [:]
         let attributes = try tag(template, key.publicKey).merging(label) { $1 }.merging(protection(template)) { $1 }
         return try mapping { () throws(KeychainError) in try .privateKey(key, attributes) }
     }
 
     /// What a private key's template says of its protection.
+    ///
+    /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for protection that there is none of here.
     static func protection(_ template: Template) throws(CryptokiError) -> Attributes {
+        guard try template.bool(CKA_ALWAYS_AUTHENTICATE) != true else {
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "no key here wants the PIN each time")
+        }
         let table: [(CK_ATTRIBUTE_TYPE, Attribute)] = [
             (CKA_SENSITIVE, .isSensitive), (CKA_EXTRACTABLE, .isExtractable), (CKA_SIGN, .canSign),
             (CKA_DECRYPT, .canDecrypt), (CKA_UNWRAP, .canUnwrap), (CKA_DERIVE, .canDerive),

@@ -211,9 +211,6 @@ final class KeychainSlot: Slot {
     ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName) {
         let (own, other) = (try privateTemplate.text(CKA_LABEL), try publicTemplate.text(CKA_LABEL))
         var attributes: Attributes = (own ?? other).map { [.label: .string($0)] } ?? [:]
-        guard try privateTemplate.bool(CKA_ALWAYS_AUTHENTICATE) != true else {
-            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "no key here wants the PIN each time")
-        }
         let ids = Set([privateTemplate, publicTemplate].compactMap { $0[CKA_ID] }.filter { !$0.isEmpty })
         guard ids.count < 2 else { throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a pair of keys has one id") }
         if let id = ids.first { attributes[.applicationTag] = .data(id) }
