@@ -15,14 +15,14 @@ public struct Secret: ~Copyable, @unchecked Sendable {
     public init<E: Error>(
         capacity: Int, initializingWith body: (inout OutputSpan<UInt8>) throws(E) -> Void
     ) throws(E) {
-        unsafe pages = Secret.mapPages(for: capacity)
+        unsafe pages = SecretPages.take(for: capacity)
         let buffer = unsafe UnsafeMutableBufferPointer(
             start: pages.baseAddress?.bindMemory(to: UInt8.self, capacity: pages.count), count: max(capacity, 0))
         var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
         do {
             try body(&output)
         } catch {
-            unsafe Secret.unmap(pages)
+            unsafe SecretPages.giveBack(pages)
             throw error
         }
         count = unsafe output.finalize(for: buffer)
@@ -42,7 +42,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
     }
 
     deinit {
-        unsafe Secret.unmap(pages)
+        unsafe SecretPages.giveBack(pages)
     }
 
     /// Whether there is no byte in it.
@@ -75,27 +75,6 @@ public struct Secret: ~Copyable, @unchecked Sendable {
     private static var emptyAddress: UnsafePointer<UInt8> {
         // A span of no bytes needs an address all the same; it is never read.
         unsafe UnsafePointer(bitPattern: 1).unsafelyUnwrapped
-    }
-
-    private static func mapPages(for capacity: Int) -> UnsafeMutableRawBufferPointer {
-        guard capacity > 0 else { return unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0) }
-        let pageSize = sysconf(Int32(_SC_PAGESIZE))
-        let length = (capacity + pageSize - 1) / pageSize * pageSize
-        let address = unsafe mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard let address = unsafe address, unsafe address != MAP_FAILED else {
-            // Out of memory: the standard library's allocator ends the process for an array in the same case.
-            preconditionFailure("no memory for a secret of \(capacity) bytes")
-        }
-        // Both may be refused (RLIMIT_MEMLOCK, an old kernel); the secret is then still zeroed at its end.
-        _ = unsafe mlock(address, length)
-        _ = unsafe madvise(address, length, MADV_DONTDUMP)
-        return unsafe UnsafeMutableRawBufferPointer(start: address, count: length)
-    }
-
-    private static func unmap(_ pages: UnsafeMutableRawBufferPointer) {
-        guard let start = pages.baseAddress else { return }
-        unsafe explicit_bzero(start, pages.count)
-        _ = unsafe munmap(start, pages.count)
     }
 }
 

@@ -1,0 +1,61 @@
+internal import Glibc
+internal import Synchronization
+
+/// Memory pages for secrets: locked, left out of core dumps, and full of zeros whenever no secret has them.
+///
+/// Mapping, locking and unmapping a page takes longer than most of what is done with a secret, so a few are kept. There is
+/// no lock, which a thread could hold while another one forks.
+enum SecretPages {
+    private static let spares = InlineArray<8, Atomic<UInt>> { _ in Atomic(0) }
+    private static let owner = Atomic<pid_t>(0)
+    private static let size = sysconf(Int32(_SC_PAGESIZE))
+
+    /// As many whole pages as `capacity` bytes take; none for none.
+    static func take(for capacity: Int) -> UnsafeMutableRawBufferPointer {
+        guard capacity > 0 else { return unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+        if capacity <= size, let page = unsafe takeSpare() {
+            return unsafe UnsafeMutableRawBufferPointer(start: page, count: size)
+        }
+        let length = (capacity + size - 1) / size * size
+        let address = unsafe mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let address = unsafe address, unsafe address != MAP_FAILED else {
+            // Out of memory: the standard library's allocator ends the process for an array in the same case.
+            preconditionFailure("no memory for a secret of \(capacity) bytes")
+        }
+        // Both may be refused (RLIMIT_MEMLOCK, an old kernel); the secret is then still zeroed at its end.
+        _ = unsafe mlock(address, length)
+        _ = unsafe madvise(address, length, MADV_DONTDUMP)
+        return unsafe UnsafeMutableRawBufferPointer(start: address, count: length)
+    }
+
+    static func giveBack(_ pages: UnsafeMutableRawBufferPointer) {
+        guard let start = pages.baseAddress else { return }
+        unsafe explicit_bzero(start, pages.count)
+        if pages.count == size, unsafe keep(start) { return }
+        _ = unsafe munmap(start, pages.count)
+    }
+
+    private static func takeSpare() -> UnsafeMutableRawPointer? {
+        // A child of the process has the pages, but not their locks.
+        guard owner.load(ordering: .relaxed) == getpid() else { return nil }
+        for index in spares.indices {
+            let address = spares[index].exchange(0, ordering: .acquiring)
+            if address != 0 { return unsafe UnsafeMutableRawPointer(bitPattern: address) }
+        }
+        return nil
+    }
+
+    private static func keep(_ page: UnsafeMutableRawPointer) -> Bool {
+        let process = getpid()
+        if owner.exchange(process, ordering: .relaxed) != process {
+            for index in spares.indices { spares[index].store(0, ordering: .relaxed) }
+        }
+        for index in spares.indices
+        where spares[index].compareExchange(expected: 0, desired: UInt(bitPattern: page), ordering: .releasing)
+            .exchanged
+        {
+            return true
+        }
+        return false
+    }
+}
