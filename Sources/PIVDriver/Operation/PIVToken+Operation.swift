@@ -11,6 +11,8 @@ extension PIVToken {
         case .once where isPINPresented(in: card): break
         default: throw TokenError(.pinRequired, "the \(target.slot.label) key wants the PIN")
         }
+        // A card that waits for a finger keeps every other call waiting in the service: others are to see that it is in use.
+        if target.key.touchPolicy.mayWait { do { try card.hold() } catch { throw TokenError(error) } }
         return try authenticate(target, isFresh: false, &card)
     }
 

@@ -62,7 +62,7 @@ extension PIVToken {
                 .pinKnownIncorrect, "the card refused this very value before; it was not sent again",
                 triesLeft: pins.triesLeft(of: reference))
         }
-        if card.commandCount == 0 { pins.beginTransaction() }
+        if card.mayHaveChangedHands { pins.beginTransaction() }
         if selection.epoch != card.epoch || pins.wantsTries(of: reference) { try learnTries(of: reference, &card) }
         switch pins.tries(of: reference) {
         case .left(0): throw TokenError.blocked(reference)

@@ -54,7 +54,7 @@ extension PIVToken {
     private mutating func ensureSelected(_ card: inout CardTransaction) throws(TokenError) {
         if selection.epoch != card.epoch {
             try select(&card)
-        } else if card.commandCount == 0 {
+        } else if card.mayHaveChangedHands {
             selection.isConfirmed = false
             pins.beginTransaction()
         }

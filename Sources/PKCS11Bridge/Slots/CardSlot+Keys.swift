@@ -45,7 +45,7 @@ extension CardSlot {
         while true {
             let insertion = if let known { known } else { try card(of: generation, &state).insertion }
             do throws(TokenError) {
-                return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                return try slot.performBriefly(at: insertion) { (token, card) throws(TokenError) in
                     try token.perform(operation, &card)
                 }
             } catch {

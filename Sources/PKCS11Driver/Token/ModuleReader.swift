@@ -49,7 +49,7 @@ final class ModuleConnection: CardConnection {
     var isCardPresent: Bool { (try? look()) ?? false }
 
     func withTransaction<Result: ~Copyable>(
-        _ body: (inout CardTransaction) throws(TokenError) -> Result
+        _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         guard try look() else { throw TokenError(.card(.removed), "the token was exchanged (list it again)") }
         var card = CardTransaction(

@@ -14,10 +14,22 @@ public struct CardTransaction: ~Copyable {
     /// How many commands have been sent, chained and continuing ones included.
     public private(set) var commandCount = 0
 
-    public init(on channel: any CardChannel, link: CardLink, epoch: Int) {
+    /// Whether other programs may have had the card since the last command, or since the last transaction.
+    public var mayHaveChangedHands: Bool { commandCount < commandsBeforeHold }
+
+    private var commandsBeforeHold: Int
+
+    public init(on channel: any CardChannel, link: CardLink, epoch: Int, hold: CardHold = .fromTheStart) {
         self.channel = channel
         self.link = link
         self.epoch = epoch
+        commandsBeforeHold = hold == .fromTheStart ? 1 : 2
+    }
+
+    /// Keeps other programs from the card from now on, where that is not so yet.
+    public mutating func hold() throws(CardError) {
+        try channel.hold()
+        commandsBeforeHold = min(commandsBeforeHold, commandCount + 1)
     }
 
     /// Sends a command and collects its whole answer.
@@ -60,6 +72,7 @@ public struct CardTransaction: ~Copyable {
     ///
     /// The command is never repeated, whatever the answer.
     public mutating func send(_ header: CommandAPDU, secret: borrowing Secret) throws(CardError) -> ResponseAPDU {
+        try hold()
         guard header.data.isEmpty, (1...CommandAPDU.maximumShortData).contains(secret.count) else {
             throw CardError(.invalidCommand, "a secret of \(secret.count) bytes does not fit a short command")
         }
@@ -100,6 +113,8 @@ public struct CardTransaction: ~Copyable {
     private mutating func sendShort(_ command: CommandAPDU) throws(CardError) -> ResponseAPDU {
         var block = command
         var rest = command.data[...]
+        // Nobody may come between the parts of a command, nor between T=0's answer and the command that fetches it.
+        if rest.count > CommandAPDU.maximumShortData || link.transmissionProtocol == .t0 { try hold() }
         while rest.count > CommandAPDU.maximumShortData {
             block.cla = command.cla | CardTransaction.chainingBit
             block.data = Array(rest.prefix(CommandAPDU.maximumShortData))

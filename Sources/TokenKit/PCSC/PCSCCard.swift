@@ -52,20 +52,26 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     /// That the transaction cannot be ended is an error, unless card, reader or service are gone by then: what `body`
     /// did is done, and the next transaction tells.
     func withTransaction<Result: ~Copyable>(
-        _ body: (inout CardTransaction) throws(TokenError) -> Result
+        _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         turn.wait()
         defer { turn.signal() }
-        do { try beginTransaction() } catch { throw TokenError(error) }
+        let channel: Channel
+        do throws(CardError) {
+            try requireConnection()
+            channel = try Channel(self, hold)
+        } catch {
+            throw TokenError(error)
+        }
         let result: Result
         do throws(TokenError) {
-            let channel = Channel(handle: handle, protocol: link.transmissionProtocol, reader: reader.name)
-            var transaction = CardTransaction(on: channel, link: link, epoch: epoch)
+            var transaction = CardTransaction(on: channel, link: link, epoch: epoch, hold: hold)
             result = try body(&transaction)
         } catch {
-            try? endTransaction()
+            if channel.isHeld { try? endTransaction() }
             throw explanation(of: error)
         }
+        guard channel.isHeld else { return result }
         do { try endTransaction() } catch { throw TokenError(error) }
         return result
     }
@@ -80,15 +86,17 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
 
     // MARK: - Begin and end
 
-    private func beginTransaction() throws(CardError) {
+    private func requireConnection() throws(CardError) {
         if let end { throw end }
         guard handle.isUsable else {
             throw CardError(.serviceUnavailable, "the connection to the card has ended (connect again)")
         }
-        let deadline = ContinuousClock.now + reader.patience
+    }
+
+    private func beginTransaction() throws(CardError) {
         // The card may be reset again while the first reset is being acknowledged.
         for _ in 0..<3 {
-            try waitForOthers(until: deadline)
+            try waitForOthers()
             let code = handle.begin()
             if code == .success { return }
             guard code == .resetCard else { throw CardError(code, reader: reader.name) }
@@ -99,9 +107,10 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
 
     /// Waits while another program holds a transaction.
     ///
-    /// SCardBeginTransaction would wait inside libpcsclite, without limit. What is left of that is the moment between
-    /// this and the call.
-    private func waitForOthers(until deadline: ContinuousClock.Instant) throws(CardError) {
+    /// SCardBeginTransaction and SCardTransmit would wait inside libpcsclite, without limit. What is left of that is the
+    /// moment between this and the call.
+    private func waitForOthers() throws(CardError) {
+        let deadline = ContinuousClock.now + reader.patience
         while handle.probe() == .sharingViolation {
             guard ContinuousClock.now < deadline else { throw CardError(.sharingViolation, reader: reader.name) }
             usleep(10_000)
@@ -148,19 +157,31 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
 
     /// The card while a transaction lasts.
     private final class Channel: CardChannel {
-        private let handle: PCSCHandle
-        private let transmissionProtocol: CardLink.TransmissionProtocol
-        private let reader: String
+        private let card: PCSCCard
+        private var wasUsed = false
+        private(set) var isHeld = false
 
-        init(handle: PCSCHandle, protocol: CardLink.TransmissionProtocol, reader: String) {
-            self.handle = handle
-            transmissionProtocol = `protocol`
-            self.reader = reader
+        init(_ card: PCSCCard, _ hold: CardHold) throws(CardError) {
+            self.card = card
+            guard hold == .fromTheStart else { return }
+            try card.beginTransaction()
+            isHeld = true
+        }
+
+        func hold() throws(CardError) {
+            guard !isHeld else { return }
+            let epoch = card.epoch
+            try card.beginTransaction()
+            isHeld = true
+            // Selection and PIN state are no longer what the transaction was begun with.
+            if card.epoch != epoch { throw CardError(.resetCard, reader: card.reader.name) }
         }
 
         func transmit(_ command: Span<UInt8>) throws(CardError) -> [UInt8] {
-            let (code, response) = handle.transmit(command, transmissionProtocol)
-            guard code == .success else { throw CardError(code, reader: reader) }
+            if wasUsed { try hold() } else if !isHeld { try card.waitForOthers() }
+            wasUsed = true
+            let (code, response) = card.handle.transmit(command, card.link.transmissionProtocol)
+            guard code == .success else { throw CardError(code, reader: card.reader.name) }
             return response
         }
     }

@@ -115,4 +115,7 @@ public enum TouchPolicy: Hashable, Sendable {
     case cached
     /// A value that this version has no name for.
     case other(UInt8)
+
+    /// Whether an operation may wait for a finger.
+    package var mayWait: Bool { self != .never && self != .unknown }
 }

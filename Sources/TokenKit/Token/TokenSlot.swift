@@ -49,12 +49,12 @@ public final class TokenSlot: Sendable {
         _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         do {
-            return try use(of: nil, body)
+            return try use(of: nil, .fromTheStart, body)
         } catch  where [.card(.reset), .card(.removed), .card(.serviceUnavailable)].contains(error.code) {
-            return try use(of: nil, body)
+            return try use(of: nil, .fromTheStart, body)
         } catch  where error.status == .noPreciseDiagnosis {
             disconnect(resetting: true)
-            return try use(of: nil, body)
+            return try use(of: nil, .fromTheStart, body)
         }
     }
 
@@ -65,7 +65,24 @@ public final class TokenSlot: Sendable {
         at insertion: Insertion,
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        try use(of: insertion) { (token, card, _) throws(TokenError) in try body(&token, &card) }
+        try use(of: insertion, .fromTheStart) { (token, card, _) throws(TokenError) in try body(&token, &card) }
+    }
+
+    /// Runs `body` as ``perform(at:_:)`` does, where it most often sends one command: other programs are kept from the card
+    /// from the second one on.
+    ///
+    /// `body` may be run a second time, after another program reset the card.
+    public func performBriefly<Result: ~Copyable & Sendable>(
+        at insertion: Insertion,
+        _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result {
+        do {
+            return try use(of: insertion, .fromTheSecondCommand) { (token, card, _) throws(TokenError) in
+                try body(&token, &card)
+            }
+        } catch  where error.code == .card(.reset) {
+            return try perform(at: insertion, body)
+        }
     }
 
     /// Whether the card that was there at `insertion` still is. Nothing is sent to it.
@@ -98,12 +115,12 @@ public final class TokenSlot: Sendable {
     }
 
     private func use<Result: ~Copyable & Sendable>(
-        of expected: Insertion?,
+        of expected: Insertion?, _ hold: CardHold,
         _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         try state.withLock { (state) throws(TokenError) in
             do throws(TokenError) {
-                return try use(&state, of: expected, body)
+                return try use(&state, of: expected, hold, body)
             } catch {
                 if TokenSlot.endsConnection(error) { TokenSlot.drop(&state) }
                 throw error
@@ -112,12 +129,14 @@ public final class TokenSlot: Sendable {
     }
 
     private func use<Result: ~Copyable & Sendable>(
-        _ state: inout State, of expected: Insertion?,
+        _ state: inout State, of expected: Insertion?, _ hold: CardHold,
         _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
         let connection = try connect(&state)
-        return try connection.withTransaction { (card) throws(TokenError) in
+        // To recognize a card takes several commands.
+        return try connection.withTransaction(state.token == nil ? .fromTheStart : hold) {
+            (card) throws(TokenError) in
             var token = try recognized(&state, &card, atr: connection.atr)
             // What the token learned holds also where the call fails half-way.
             defer { state.token = token }

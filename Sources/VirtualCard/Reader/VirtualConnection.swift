@@ -29,8 +29,9 @@ final class VirtualConnection: CardConnection, @unchecked Sendable {
 
     var isCardPresent: Bool { isOpen.load(ordering: .relaxed) && (try? reader.resetCount(insertion: insertion)) != nil }
 
+    /// A transaction holds the card from the start, whatever is asked for.
     func withTransaction<Result: ~Copyable>(
-        _ body: (inout CardTransaction) throws(TokenError) -> Result
+        _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         reader.turn.lock()
         defer { reader.turn.unlock() }

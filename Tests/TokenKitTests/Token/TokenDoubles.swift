@@ -35,7 +35,7 @@ final class PreparedConnection: CardConnection {
     private struct State {
         var beginnings: ArraySlice<Beginning>
         var epoch = 0
-        var transactions = 0
+        var holds: [CardHold] = []
         var disconnections: [Bool] = []
     }
 
@@ -48,15 +48,18 @@ final class PreparedConnection: CardConnection {
     }
 
     /// How many transactions have begun.
-    var transactions: Int { state.withLock { $0.transactions } }
+    var transactions: Int { holds.count }
+
+    /// From when on each of them was to keep others from the card.
+    var holds: [CardHold] { state.withLock { $0.holds } }
 
     /// For each time it was disconnected, whether the card was to be reset.
     var disconnections: [Bool] { state.withLock { $0.disconnections } }
 
     func withTransaction<Result: ~Copyable>(
-        _ body: (inout CardTransaction) throws(TokenError) -> Result
+        _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        let epoch = try begin()
+        let epoch = try begin(hold)
         let channel = AnsweringChannel { _ throws(CardError) in [0x90, 0x00] }
         var transaction = CardTransaction(
             on: channel, link: CardLink(atr: atr, transmissionProtocol: .t1), epoch: epoch)
@@ -67,14 +70,14 @@ final class PreparedConnection: CardConnection {
         state.withLock { $0.disconnections.append(resetting) }
     }
 
-    private func begin() throws(TokenError) -> Int {
+    private func begin(_ hold: CardHold) throws(TokenError) -> Int {
         try state.withLock { (state) throws(TokenError) in
+            state.holds.append(hold)
             switch state.beginnings.popFirst() ?? .wellAndGood {
             case .wellAndGood: break
             case .afterReset: state.epoch += 1
             case .failure(let code): throw TokenError(CardError(code, "as prepared"))
             }
-            state.transactions += 1
             return state.epoch
         }
     }

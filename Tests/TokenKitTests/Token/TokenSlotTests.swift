@@ -23,6 +23,38 @@ import TokenKit
 
     private static func failing(_ code: CardError.Code) -> TokenError { TokenError(CardError(code, "as scripted")) }
 
+    @Test func aBriefJobIsDoneAgainInATransactionOfItsOwnAfterAReset() throws {
+        let connection = PreparedConnection(.wellAndGood, .failure(.reset), .afterReset)
+        let slot = TokenSlot(reader: PreparedReader(.success(connection)), drivers: [CountingDriver()])
+        let insertion = try Self.insertion(of: slot)
+        let epoch = try slot.performBriefly(at: insertion) { (_, card) throws(TokenError) in card.epoch }
+        #expect(epoch == 1)
+        #expect(connection.holds == [.fromTheStart, .fromTheSecondCommand, .fromTheStart])
+    }
+
+    @Test func aBriefJobIsDoneOnceWhateverElseGoesWrong() throws {
+        let codes = CardError.Code.allCases.filter { $0 != .reset }
+        for code in codes {
+            let connection = PreparedConnection(.wellAndGood, .failure(code))
+            let slot = TokenSlot(reader: PreparedReader(.success(connection)), drivers: [CountingDriver()])
+            let insertion = try Self.insertion(of: slot)
+            #expect(throws: Self.failing(code)) { try slot.performBriefly(at: insertion) { (_, _) in } }
+            #expect(connection.holds.count == 2)
+        }
+    }
+
+    @Test func aBriefJobIsNotDoneWithAnotherCard() throws {
+        let slot = TokenSlot(
+            reader: PreparedReader(.success(PreparedConnection()), .success(PreparedConnection())),
+            drivers: [CountingDriver()])
+        let insertion = try Self.insertion(of: slot)
+        slot.disconnect(resetting: false)
+        _ = try Self.insertion(of: slot)
+        #expect(throws: Self.failing(.removed)) {
+            try slot.performBriefly(at: insertion) { (_, _) in Issue.record("the card is another one") }
+        }
+    }
+
     // MARK: - Connecting and recognising
 
     @Test func oneConnectionAndOneRecognitionServeEveryCall() throws {

@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+import TokenKit
+
+extension CardConnection {
+    /// Sends one command, in whatever hold of the card that takes.
+    fileprivate func sendBriefly() throws(TokenError) -> StatusWord {
+        try withTransaction(.fromTheSecondCommand) { (transaction) throws(TokenError) in
+            try transaction.exchange(CommandAPDU(ins: 0xB0, p1: 0, p2: 0)).status
+        }
+    }
+}
+
+/// A command that nothing has to come before takes no transaction of the service's; what comes after it does.
+@Suite struct CardHoldTests {
+    private static let select = CommandAPDU(ins: 0xA4, p1: 4, p2: 0)
+
+    @Test func othersReachTheCardAfterTheFirstCommandAndNotAfterTheSecond() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService.started()
+            defer { service.end() }
+            let card = try service.insert()
+            let reader = try service.reader(patience: .seconds(1))
+            let (ours, theirs) = (try reader.connect(trace: nil), try reader.connect(trace: nil))
+            try ours.withTransaction(.fromTheSecondCommand) { (transaction) throws(TokenError) in
+                _ = try transaction.exchange(Self.select)
+                #expect(throws: Never.self) { try theirs.exchange("00010000") }
+                _ = try transaction.exchange(Self.select)
+                #expect(throws: TokenError(.card(.inUse), "")) { try theirs.exchange("00010001") }
+            }
+            // The transaction has ended.
+            #expect(throws: Never.self) { try theirs.exchange("00010002") }
+            #expect(card.commands.map { $0[1] } == [0xA4, 0x01, 0xA4, 0x01])
+        }
+    }
+
+    @Test func anothersTransactionIsWaitedFor() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService.started()
+            defer { service.end() }
+            let card = try service.insert()
+            let (ours, theirs) = (
+                try service.reader().connect(trace: nil), try service.reader().connect(trace: nil)
+            )
+            let (isHeld, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            Thread {
+                _ = try? theirs.withTransaction { (transaction) throws(TokenError) in
+                    isHeld.signal()
+                    usleep(300_000)
+                    _ = try transaction.exchange(CommandAPDU(ins: 0x01, p1: 0, p2: 0))
+                }
+                isOver.signal()
+            }.start()
+            isHeld.wait()
+            #expect(try ours.sendBriefly() == .success)
+            isOver.wait()
+            #expect(card.commands.map { $0[1] } == [0x01, 0xB0])
+        }
+    }
+
+    @Test func anothersTransactionThatDoesNotEndIsSaid() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService.started()
+            defer { service.end() }
+            let card = try service.insert()
+            let reader = try service.reader(patience: .seconds(1))
+            let (ours, theirs) = (try reader.connect(trace: nil), try reader.connect(trace: nil))
+            try theirs.withTransaction { (_) throws(TokenError) -> Void in
+                #expect(throws: TokenError(.card(.inUse), "")) { try ours.sendBriefly() }
+            }
+            #expect(card.commands.isEmpty)
+        }
+    }
+
+    @Test func aResetIsToldOfAndTheCommandNotSent() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService.started()
+            defer { service.end() }
+            let card = try service.insert()
+            let reader = try service.reader()
+            let ours = try reader.connect(trace: nil)
+            #expect(try ours.exchange("00A40400").epoch == 0)
+            let theirs = try reader.connect(trace: nil)
+            theirs.disconnect(resetting: true)
+            #expect(throws: TokenError(.card(.reset), "")) { try ours.sendBriefly() }
+            #expect(card.commands.map { $0[1] } == [0xA4])
+            #expect(try ours.exchange("00A40400").epoch == 1)
+        }
+    }
+
+    @Test func aResetBetweenTheTwoCommandsIsToldOf() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService.started()
+            defer { service.end() }
+            _ = try service.insert()
+            let reader = try service.reader()
+            let (ours, theirs) = (try reader.connect(trace: nil), try reader.connect(trace: nil))
+            #expect(throws: TokenError(.card(.reset), "")) {
+                try ours.withTransaction(.fromTheSecondCommand) { (transaction) throws(TokenError) -> Void in
+                    _ = try transaction.exchange(Self.select)
+                    theirs.disconnect(resetting: true)
+                    _ = try transaction.exchange(Self.select)
+                }
+            }
+            // No lock is left behind.
+            #expect(try reader.connect(trace: nil).exchange("00A40400").answers == ["00A404009000"])
+        }
+    }
+
+    @Test func aCardThatWasTakenOutIsToldOf() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService.started()
+            defer { service.end() }
+            let card = try service.insert()
+            let ours = try service.reader().connect(trace: nil)
+            try service.remove(card)
+            #expect(throws: TokenError(.card(.removed), "")) { try ours.sendBriefly() }
+        }
+    }
+}
