@@ -13,7 +13,12 @@ extension PIVToken {
         }
         // A card that waits for a finger keeps every other call waiting in the service: others are to see that it is in use.
         if target.key.touchPolicy.mayWait { do { try card.hold() } catch { throw TokenError(error) } }
-        return try authenticate(target, isFresh: false, &card)
+        do {
+            return try authenticate(target, isFresh: false, &card)
+        } catch {
+            guard try wasReplaced(target, operation, error, &card) else { throw error }
+            return try perform(operation, &card)
+        }
     }
 
     public mutating func perform(
@@ -25,14 +30,32 @@ extension PIVToken {
         try requireTry(of: reference, block, lastTry, &card)
         // Any command between these two may take the PIN from a key that wants it always.
         try present(block, as: reference, &card)
-        return try authenticate(target, isFresh: true, &card)
+        do {
+            return try authenticate(target, isFresh: true, &card)
+        } catch {
+            // The PIN is right, so it may be presented once more.
+            guard try wasReplaced(target, operation, error, &card) else { throw error }
+            return try perform(operation, presenting: pin, lastTry: lastTry, &card)
+        }
     }
 
     /// The key of an operation, and what the card is to do with it.
     private struct Target {
         let slot: PIVSlot
         let key: TokenKey
+        /// Whether the key is believed to be there because it was when the card was last read.
+        let isRemembered: Bool
         let request: PrivateKeyRequest
+    }
+
+    /// Whether an operation failed because the slot no longer holds the key that was remembered of it.
+    private mutating func wasReplaced(
+        _ target: Target, _ operation: TokenOperation, _ failure: TokenError, _ card: inout CardTransaction
+    ) throws(TokenError) -> Bool {
+        guard target.isRemembered, !failure.preventsAnswers else { return false }
+        knowledge.forget(target.slot)
+        forgetRemembered(target.slot)
+        return try self.target(of: operation, &card).key != target.key
     }
 
     private mutating func target(
@@ -41,11 +64,19 @@ extension PIVToken {
         guard let slot = PIVSlot(operation.key) else {
             throw TokenError(.notFound, "PIV has no key '\(operation.key)' (keys are 9A, 9C, 9D, 9E and 82 to 95)")
         }
-        let known = try keyAlone(in: slot, &card)
-        let key: TokenKey
-        if let known { key = known } else { key = try listedKey(in: slot, &card) }
+        let key = try keyToUse(for: operation.action, in: slot, &card)
         return Target(
-            slot: slot, key: key, request: try PrivateKeyRequest(operation.action, with: key, quirks: quirks))
+            slot: slot, key: key.key, isRemembered: key.isRemembered,
+            request: try PrivateKeyRequest(operation.action, with: key.key, quirks: quirks))
+    }
+
+    private mutating func keyToUse(
+        for action: TokenOperation.Action, in slot: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) -> KeyToUse {
+        // Only a signature tells which key made it.
+        if case .sign = action, let key = try keyToSignWith(in: slot, &card) { return key }
+        if let key = try keyAlone(in: slot, &card) { return KeyToUse(key: key, isRemembered: false) }
+        return KeyToUse(key: try listedKey(in: slot, &card), isRemembered: false)
     }
 
     private mutating func listedKey(
@@ -75,7 +106,10 @@ extension PIVToken {
             throw TokenError(response.status, "using the \(target.slot.label) key")
         }
         do {
-            return try request.complete(AuthenticationResponse.parse(answer))
+            let isTrusted = knowledge.hasJustSigned(target.slot)
+            let result = try request.complete(AuthenticationResponse.parse(answer), isTrusted: isTrusted)
+            if request.completion.isSignature, !isTrusted { knowledge.signed(target.slot, with: target.key) }
+            return result
         } catch {
             // What is known of the slot may be out of date: another program can have put a new key there.
             knowledge.forget(target.slot)

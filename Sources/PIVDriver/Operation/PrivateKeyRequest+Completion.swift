@@ -3,8 +3,10 @@ internal import TokenKit
 
 // The card's answer: checked for its form, and given the form that was asked for.
 extension PrivateKeyRequest {
+    /// - Parameter isTrusted: whether the key's last signature was right, just now. To check one of ECDSA takes longer than
+    ///   all else that is done for it; a faulty one of the other kinds gives the private key away, and is always found.
     /// - Throws: ``TokenError`` `.malformed` for an answer that is not what was asked for.
-    func complete(_ answer: consuming Secret) throws(TokenError) -> Secret {
+    func complete(_ answer: consuming Secret, isTrusted: Bool) throws(TokenError) -> Secret {
         do throws(CryptoError) {
             switch completion {
             case .rsaSignature(let block, let key):
@@ -16,7 +18,7 @@ extension PrivateKeyRequest {
                 let halves = try ECDSASignature.fixedWidth(
                     fromDER: PrivateKeyRequest.copy(answer), coordinateLength: length)
                 var signature = try ECDSASignature.der(fromFixedWidth: halves)
-                try require(key.verify(signature, digest: digest, using: .ecdsa(nil)))
+                if !isTrusted { try require(key.verify(signature, digest: digest, using: .ecdsa(nil))) }
                 return Secret(consuming: &signature)
             case .ed25519Signature(let message, let key):
                 try requireLength(answer)

@@ -11,19 +11,24 @@ extension PIVToken {
         case .object(let id):
             if let slot = PIVSlot(id) { try add(slot, to: &inventory, &card) }
         case .key(let id):
+            if let slot = PIVSlot(id) { try add(keyAlone(in: slot, &card), in: slot, to: &inventory, &card) }
+        case .privateKey(let id):
             guard let slot = PIVSlot(id) else { break }
-            if let key = try keyAlone(in: slot, &card) {
-                inventory.objects.append(TokenObject(id: slot.objectID, label: slot.label, key: key))
-            } else {
-                try add(slot, to: &inventory, &card)
-            }
+            try add(keyToSignWith(in: slot, &card)?.key, in: slot, to: &inventory, &card)
         case .all:
             for slot in PIVSlot.primary { try add(slot, to: &inventory, &card) }
             for slot in try retiredSlots(&inventory, &card) { try add(slot, to: &inventory, &card) }
             if knowledge.attests { try add(.attestation, to: &inventory, &card) }
-            rememberCertificates()
+            rememberContents()
         }
         return inventory
+    }
+
+    private mutating func add(
+        _ key: TokenKey?, in slot: PIVSlot, to inventory: inout TokenInventory, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        guard let key else { return try add(slot, to: &inventory, &card) }
+        inventory.objects.append(TokenObject(id: slot.objectID, label: slot.label, key: key))
     }
 
     private mutating func add(

@@ -98,6 +98,7 @@ extension PIVToken {
         if let metadata = knowledge.metadata[slot] { return metadata }
         guard let data = try metadata(slot.rawValue, &card) else { return nil }
         let metadata = data.isEmpty ? nil : try KeyMetadata(parsing: data)
+        if certificates != nil { knowledge.keyAnswers[slot] = data.isEmpty ? nil : data }
         knowledge.metadata.updateValue(metadata, forKey: slot)
         return metadata
     }

@@ -1,6 +1,7 @@
 internal import TokenKit
 
-// Certificates that were read when the card was in before: of each, only the beginning is read again.
+// What was read when the card was in before: of a certificate, only the beginning is read again; a key is believed until it
+// signs.
 extension PIVToken {
     /// Bytes of an answer's beginning that must be the same for the rest to be believed: enough for the lengths of the
     /// object and of the certificate in it, its serial number and its issuer.
@@ -50,27 +51,30 @@ extension PIVToken {
         return cards.count == 1 ? cards.first?.identity.label : nil
     }
 
-    /// Remembers the certificates that were read, where they are not those of last time.
-    mutating func rememberCertificates() {
+    /// Remembers the certificates and keys that were read, where they are not those of last time.
+    mutating func rememberContents() {
         guard let certificates, let identity = knownIdentity, !isBlank else { return }
-        let card = RememberedCard(identity: identity, objects: knowledge.answers)
-        guard card != remembered, !card.objects.isEmpty || remembered != nil else { return }
+        let card = RememberedCard(
+            identity: identity, objects: knowledge.answers, metadata: knowledge.keyAnswers)
+        guard card != remembered, !card.isEmpty || remembered != nil else { return }
         certificates.remember(card.encoded(), for: identity.id)
         knowledge.remembered = .known(card)
     }
 
-    /// Has a slot's certificate read as a whole the next time.
+    /// Has a slot read as a whole the next time.
     ///
-    /// - Returns: whether it was remembered.
+    /// - Returns: whether its certificate was remembered.
     @discardableResult
     mutating func forgetRemembered(_ slot: PIVSlot) -> Bool {
         knowledge.answers.removeValue(forKey: slot)
-        guard let certificates, var card = remembered, card.objects.removeValue(forKey: slot) != nil else {
-            return false
-        }
+        knowledge.keyAnswers.removeValue(forKey: slot)
+        guard let certificates, var card = remembered else { return false }
+        let hadCertificate = card.objects.removeValue(forKey: slot) != nil
+        let hadKey = card.metadata.removeValue(forKey: slot) != nil
+        guard hadCertificate || hadKey else { return false }
         certificates.remember(card.encoded(), for: card.identity.id)
         knowledge.remembered = .known(card)
-        return true
+        return hadCertificate
     }
 
     /// Whether nothing tells this card from another.

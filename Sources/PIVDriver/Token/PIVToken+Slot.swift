@@ -61,6 +61,29 @@ extension PIVToken {
         return key
     }
 
+    /// A key, and whether it is believed to be in its slot because it was when the card was last read.
+    struct KeyToUse {
+        let key: TokenKey
+        let isRemembered: Bool
+    }
+
+    /// The key of a slot as it was when the card was last read, which costs no command; else as the card tells of it.
+    mutating func keyToSignWith(
+        in slot: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) -> KeyToUse? {
+        if knowledge.slots[slot] == nil, knowledge.bareKeys[slot] == nil, let key = rememberedKey(in: slot) {
+            return KeyToUse(key: key, isRemembered: true)
+        }
+        return try keyAlone(in: slot, &card).map { KeyToUse(key: $0, isRemembered: false) }
+    }
+
+    private mutating func rememberedKey(in slot: PIVSlot) -> TokenKey? {
+        if let known = knowledge.rememberedKeys[slot] { return known }
+        guard let key = remembered?.key(in: slot), !key.publicKey.isEmpty else { return nil }
+        knowledge.rememberedKeys[slot] = key
+        return key
+    }
+
     private mutating func certificate(
         in slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) -> Certificate? {

@@ -33,6 +33,10 @@ public struct PIVToken: Token {
         var metadata: [PIVSlot: KeyMetadata?] = [:]
         /// The keys that metadata alone told of. OpenSSL takes longer to make one than a transaction does.
         var bareKeys: [PIVSlot: TokenKey] = [:]
+        /// Keys as they were when the card was last read, which no signature has shown to be still there.
+        var rememberedKeys: [PIVSlot: TokenKey] = [:]
+        /// When a key's signature was last found to be right.
+        var signatures: [PIVSlot: ContinuousClock.Instant] = [:]
         /// The objects that the card gave, or the beginning of them.
         var present: Set<PIVContainer> = []
         var chuid: Once<CardholderIdentifier?> = .unknown
@@ -50,11 +54,24 @@ public struct PIVToken: Token {
 
         /// The answers to GET DATA that certificates came from, where they are to be remembered.
         var answers: [PIVSlot: [UInt8]] = [:]
+        /// What the card told of its keys, where that is to be remembered.
+        var keyAnswers: [PIVSlot: [UInt8]] = [:]
+
+        /// Notes a signature that was right: the slot holds this key.
+        mutating func signed(_ slot: PIVSlot, with key: TokenKey) {
+            signatures[slot] = .now
+            if slots[slot] == nil { bareKeys[slot] = key }
+        }
+
+        /// Whether a signature was found to be right so short a time ago that the slot will not hold another key by now.
+        func hasJustSigned(_ slot: PIVSlot) -> Bool { signatures[slot].map { .now - $0 < .seconds(1) } ?? false }
 
         mutating func forget(_ slot: PIVSlot) {
             slots.removeValue(forKey: slot)
             metadata.removeValue(forKey: slot)
             bareKeys.removeValue(forKey: slot)
+            rememberedKeys.removeValue(forKey: slot)
+            signatures.removeValue(forKey: slot)
         }
     }
 

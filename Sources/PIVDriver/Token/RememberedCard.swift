@@ -1,20 +1,25 @@
 internal import SystemCrypto
 internal import TokenKit
 
-/// A card as it was when it was last read: which it is, and the answers that its certificates came from.
+/// A card as it was when it was last read: which it is, and the answers that its certificates and keys came from.
 ///
 ///     80 version · 81 instance · 82 label · 83 manufacturer · 84 model · 85 serial number · 86 card version
-///     A0 { 80 slot · 81 answer to GET DATA } …
+///     A0 { 80 slot · 81 answer to GET DATA, if any · 82 answer to GET METADATA, if any } …
 struct RememberedCard: Hashable, Sendable {
     let identity: TokenIdentity
     var objects: [PIVSlot: [UInt8]]
+    var metadata: [PIVSlot: [UInt8]]
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
-    init(identity: TokenIdentity, objects: [PIVSlot: [UInt8]]) {
+    init(identity: TokenIdentity, objects: [PIVSlot: [UInt8]], metadata: [PIVSlot: [UInt8]] = [:]) {
         self.identity = identity
         self.objects = objects
+        self.metadata = metadata
     }
+
+    /// Whether nothing is remembered but which card it is.
+    var isEmpty: Bool { objects.isEmpty && metadata.isEmpty }
 
     /// Nil for what no version of this driver has written.
     init?(parsing bytes: [UInt8]) {
@@ -28,12 +33,13 @@ struct RememberedCard: Hashable, Sendable {
             id: TokenID(driver: PIVToken.driverName, instance: instance), label: label, manufacturer: text(0x83),
             model: text(0x84), serialNumber: text(0x85), version: text(0x86))
         objects = [:]
+        metadata = [:]
         for field in fields where field.tag == 0xA0 {
             guard var parts = try? field.children(), let slot = try? parts.require(0x80),
-                let answer = try? parts.require(0x81), slot.value.count == 1,
-                let known = PIVSlot(rawValue: slot.value[0])
+                slot.value.count == 1, let known = PIVSlot(rawValue: slot.value[0]), let answers = try? parts.all()
             else { return nil }
-            objects[known] = answer.value
+            objects[known] = answers.first { $0.tag == 0x81 }?.value
+            metadata[known] = answers.first { $0.tag == 0x82 }?.value
         }
     }
 
@@ -44,8 +50,10 @@ struct RememberedCard: Hashable, Sendable {
         ]
         var fields = [TLV(0x80, [RememberedCard.version])]
         fields += texts.compactMap { tag, text in text.map { TLV(tag, Array($0.utf8)) } }
-        fields += objects.sorted { $0.key.rawValue < $1.key.rawValue }.map { slot, answer in
-            TLV(0xA0, [TLV(0x80, [slot.rawValue]), TLV(0x81, answer)])
+        let slots = Set(objects.keys).union(metadata.keys).sorted { $0.rawValue < $1.rawValue }
+        fields += slots.map { slot in
+            let answers = [objects[slot].map { TLV(0x81, $0) }, metadata[slot].map { TLV(0x82, $0) }]
+            return TLV(0xA0, [TLV(0x80, [slot.rawValue])] + answers.compactMap { $0 })
         }
         return fields.flatMap { $0.encoded() }
     }
@@ -55,13 +63,23 @@ struct RememberedCard: Hashable, Sendable {
         let slots = PIVSlot.primary + PIVSlot.retired
         return TokenInventory(
             objects: slots.compactMap { slot in
-                guard let answer = objects[slot],
-                    let content = try? PIVFormat.content(of: answer, in: slot.container),
-                    let object = try? CertificateObject.parse(content),
-                    let certificate = try? Certificate(der: object.certificate)
-                else { return nil }
-                return SlotKey.object(
-                    slot, certificate: certificate.der, key: SlotKey.key(certificate: certificate, in: slot))
+                certificate(in: slot).flatMap {
+                    SlotKey.object(slot, certificate: $0.der, key: SlotKey.key(certificate: $0, in: slot))
+                }
             })
+    }
+
+    /// The key of a slot: what the card told of it, or, where the card tells nothing of its keys, that of the certificate.
+    func key(in slot: PIVSlot) -> TokenKey? {
+        if metadata.isEmpty { return certificate(in: slot).map { SlotKey.key(certificate: $0, in: slot) } }
+        guard let answer = metadata[slot], let metadata = try? KeyMetadata(parsing: answer) else { return nil }
+        return SlotKey.key(metadata, certificate: nil, in: slot)
+    }
+
+    private func certificate(in slot: PIVSlot) -> Certificate? {
+        guard let answer = objects[slot], let content = try? PIVFormat.content(of: answer, in: slot.container),
+            let object = try? CertificateObject.parse(content)
+        else { return nil }
+        return try? Certificate(der: object.certificate)
     }
 }

@@ -176,8 +176,7 @@ final class CardSlot: Slot {
         let classes = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].filter { template.allows($0) }
         return try state.withLock { state throws(CryptokiError) in
             var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
-            let keysOnly = !classes.contains(CKO_CERTIFICATE)
-            let selection = template[CKA_ID].map { Selection.id($0, keysOnly: keysOnly) } ?? .all
+            let selection = template[CKA_ID].map { Selection.id($0, classes) } ?? .all
             if !classes.isEmpty { found += try objects(selection, &state) }
             let sees = state.login.isLoggedIn
             let shown = found.filter { (sees || !$0.isPrivate) && $0.matches(template) }
@@ -195,7 +194,7 @@ final class CardSlot: Slot {
 
     private enum Selection {
         case all
-        case id([UInt8], keysOnly: Bool)
+        case id([UInt8], [CK_OBJECT_CLASS])
         case object(TokenObjectID)
     }
 
@@ -205,9 +204,12 @@ final class CardSlot: Slot {
         switch selection {
         case .all: part = .all
         case .object(let object): part = .object(object)
-        case .id(let id, let keysOnly):
+        case .id(let id, let classes):
             guard let object = CryptokiID.cardObject(withID: id) else { return [] }
-            part = keysOnly ? .key(object) : .object(object)
+            part =
+                if classes.contains(CKO_CERTIFICATE) { .object(object) } else if classes.contains(CKO_PUBLIC_KEY) {
+                    .key(object)
+                } else { .privateKey(object) }
         }
         let isComplete = part == .all
         let (inventory, possible, known) = try reading(&state) { (token, card) throws(TokenError) in

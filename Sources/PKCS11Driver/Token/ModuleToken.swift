@@ -56,7 +56,7 @@ struct ModuleToken: Token {
         let all = try content().inventory
         switch selection {
         case .all: return all
-        case .object(let id), .key(let id):
+        case .object(let id), .key(let id), .privateKey(let id):
             let found = all.objects.filter { $0.id == id }
             guard !found.isEmpty else { throw TokenError(.notFound, "the token has no object '\(id)'") }
             return TokenInventory(objects: found)

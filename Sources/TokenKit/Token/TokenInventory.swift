@@ -18,6 +18,9 @@ public enum TokenSelection: Hashable, Sendable {
     case object(TokenObjectID)
     /// The key of an object; its certificate only as far as it takes one to know the key.
     case key(TokenObjectID)
+    /// The same, for whoever is about to sign with it: as it was when the token was last read, where that is remembered.
+    /// Signing tells whether it still is.
+    case privateKey(TokenObjectID)
     case all
 }
 

@@ -182,8 +182,10 @@ import TokenKit
         for objects in [[:], [.authentication: [1, 2]], [.retired20: [UInt8](repeating: 3, count: 70_000)]]
             as [[PIVSlot: [UInt8]]]
         {
-            let card = RememberedCard(identity: identity, objects: objects)
-            #expect(RememberedCard(parsing: card.encoded()) == card)
+            for metadata in [[:], [.authentication: [4]], [.retired1: [5, 6], .retired20: []]] as [[PIVSlot: [UInt8]]] {
+                let card = RememberedCard(identity: identity, objects: objects, metadata: metadata)
+                #expect(RememberedCard(parsing: card.encoded()) == card)
+            }
         }
     }
 
@@ -196,7 +198,10 @@ import TokenKit
             let cut = RememberedCard(parsing: Array(bytes.prefix(count)))
             #expect(cut != card)
         }
-        for other in [[], [0x80, 1, 2] + bytes.dropFirst(3), bytes + [0xA0, 0], bytes + [0xA0, 3, 0x80, 1, 0x55]] {
+        for other in [
+            [], [0x80, 1, 1] + bytes.dropFirst(3), [0x80, 1, 3] + bytes.dropFirst(3), bytes + [0xA0, 0],
+            bytes + [0xA0, 3, 0x80, 1, 0x55],
+        ] {
             #expect(RememberedCard(parsing: Array(other)) == nil)
         }
     }

@@ -1,0 +1,197 @@
+import Foundation
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import PIVDriver
+@testable import VirtualCard
+
+/// Keys of a card that was read before are used without a question; a signature tells whether they are still there.
+@Suite struct RememberedKeyTests {
+    private let memory = VolatileMemory()
+    private let digest = [UInt8](repeating: 0x5A, count: 32)
+    private let select: UInt8 = 0xA4, getData: UInt8 = 0xCB, verify: UInt8 = 0x20, authenticate: UInt8 = 0x87
+    private let metadata: UInt8 = 0xF7
+
+    /// A program that starts anew, and has asked which card it is.
+    private func fresh(_ card: VirtualCard) throws -> Desk {
+        let desk = Desk(card: card, certificates: memory)
+        _ = try desk.identity()
+        return desk
+    }
+
+    private func listed(_ card: VirtualCard) throws -> VirtualCard {
+        _ = try fresh(card).inventory()
+        return card
+    }
+
+    /// The card as it is after another program put a key into 9A.
+    private func replacing(
+        _ card: VirtualCard, with kind: KeyKind?, _ policy: CardKey.PINPolicy = .once
+    ) throws -> (card: VirtualCard, key: PrivateKey?) {
+        var contents = card.contents
+        let key = try kind.map { try PrivateKey.generate($0) }
+        contents.keys[.authentication] = key.map {
+            CardKey(
+                $0, algorithm: kind == .ecP256 ? .p256 : .rsa2048, pinPolicy: policy, touchPolicy: .never,
+                origin: .generated)
+        }
+        return (VirtualCard(profile: card.profile, contents: contents, clock: SimulatedClock()), key)
+    }
+
+    private func holds(_ signature: [UInt8], _ key: PublicKey) throws -> Bool {
+        try key.verify(signature, digest: digest, using: key.kind == .ecP256 ? .ecdsa(nil) : .rsaPKCS1(.sha256))
+    }
+
+    // MARK: - What it costs
+
+    @Test(arguments: [(CardProfile.yubiKey57, 1), (.genericShort, 0)])
+    func aSignatureWithAKnownCardAsksNothingOfTheKey(profile: CardProfile, questionsOfTries: Int) throws {
+        let card = try listed(Travel(profile, .p256).card.make())
+        let desk = try fresh(card)
+        desk.forgetCommands()
+        _ = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        #expect(desk.commands.suffix(2) == [verify, authenticate])
+        #expect(!desk.reader.log.contains { $0.object == 0x5FC105 })
+        #expect(desk.commands.count { $0 == metadata } == questionsOfTries)
+    }
+
+    @Test func theKeyIsShownAsItWasToWhoeverSignsAndReadForAnybodyElse() throws {
+        let card = try listed(Travel(.yubiKey57, .p256).card.make())
+        let desk = try fresh(card)
+        desk.forgetCommands()
+        let believed = try desk.inventory(.privateKey(TokenObjectID("9A"))).objects
+        #expect(desk.commands.isEmpty)
+        let read = try desk.inventory(.key(TokenObjectID("9A"))).objects
+        #expect(desk.commands == [metadata])
+        #expect(believed == read)
+        #expect(believed.map(\.key?.algorithm) == [.ecP256])
+    }
+
+    @Test func aRightSignatureMakesTheKeyAKnownOne() throws {
+        let card = try listed(Travel(.yubiKey57, .p256).card.make())
+        let desk = try fresh(card)
+        _ = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        desk.forgetCommands()
+        #expect(try desk.inventory(.key(TokenObjectID("9A"))).objects.count == 1)
+        #expect(desk.commands.isEmpty)
+    }
+
+    /// A wrong plaintext or shared secret looks like a right one.
+    @Test func whatNothingCanCheckIsNotDoneWithARememberedKey() throws {
+        let card = try listed(Travel(.yubiKey57, .p256).card.make())
+        let desk = try fresh(card)
+        desk.forgetCommands()
+        let peer = try PrivateKey.generate(.ecP256).publicKey.rawRepresentation
+        _ = try desk.perform("9D", .agree(peer), pin: "123456")
+        #expect(desk.commands.first == metadata)
+    }
+
+    @Test func aCardThatNothingWasReadOfIsAsked() throws {
+        let desk = try fresh(Travel(.yubiKey57, .p256).card.make())
+        desk.forgetCommands()
+        _ = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        #expect(desk.commands.first == metadata)
+    }
+
+    // MARK: - Another key by now
+
+    @Test(arguments: [CardProfile.yubiKey54, .yubiKey57])
+    func anotherKeyOfTheKindSignsAtTheFirstAttempt(profile: CardProfile) throws {
+        let (card, key) = try replacing(listed(Travel(profile, .p256).card.make()), with: .ecP256)
+        let desk = try fresh(card)
+        let signature = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        #expect(try holds(signature, #require(key).publicKey))
+        // And it is read for what it is from then on.
+        #expect(try desk.inventory(.key(TokenObjectID("9A"))).objects.first?.key?.publicKey == key?.publicKey.spki)
+        let remembered = try #require(memory.all().first.flatMap { RememberedCard(parsing: $0) })
+        #expect(remembered.metadata[.authentication] == nil)
+        #expect(remembered.metadata.count >= 3)
+    }
+
+    @Test func anotherKeyOfAnotherKindIsReadBeforeItIsUsed() throws {
+        let (card, _) = try replacing(listed(Travel(.yubiKey57, .p256).card.make()), with: .rsa(bits: 2048))
+        let desk = try fresh(card)
+        #expect(throws: TokenError(.invalidArgument, "")) {
+            try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        }
+        #expect(try desk.perform("9A", .sign(.rsaPKCS1(.sha256), digest)).count == 256)
+    }
+
+    @Test func aSlotThatWasEmptiedIsSaidToBeEmpty() throws {
+        let (card, _) = try replacing(listed(Travel(.yubiKey57, .p256).card.make()), with: nil)
+        let desk = try fresh(card)
+        #expect(throws: TokenError.self) { try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456") }
+        #expect(try desk.inventory(.privateKey(TokenObjectID("9A"))).objects.allSatisfy { $0.key == nil })
+    }
+
+    @Test(arguments: [CardKey.PINPolicy.never, .once, .always])
+    func anotherPolicyOfThePINIsFoundOut(policy: CardKey.PINPolicy) throws {
+        let (card, key) = try replacing(listed(Travel(.yubiKey57, .p256).card.make()), with: .ecP256, policy)
+        let desk = try fresh(card)
+        try desk.verify()
+        for _ in 0..<2 {
+            var signature: [UInt8]
+            do throws(TokenError) {
+                signature = try desk.perform("9A", .sign(.ecdsa, digest))
+            } catch {
+                #expect(error.code == .pinRequired)
+                #expect(policy == .always)
+                signature = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+            }
+            #expect(try holds(signature, #require(key).publicKey))
+        }
+    }
+
+    @Test func noTryIsSpentOnFindingOut() throws {
+        let (card, _) = try replacing(listed(Travel(.yubiKey57, .p256).card.make()), with: .ecP256)
+        let desk = try fresh(card)
+        #expect(throws: TokenError(.pinIncorrect, "")) {
+            try desk.perform("9A", .sign(.ecdsa, digest), pin: "654321")
+        }
+        #expect(try desk.status().triesLeft == 2)
+        #expect(desk.commands.count { $0 == verify } == 1)
+    }
+
+    @Test func aFailureThatIsNotOfTheKeyIsNotTriedAgain() throws {
+        let card = try listed(Travel(.yubiKey57, .p256).card.make())
+        let desk = try fresh(card)
+        try desk.verify()
+        desk.forgetCommands()
+        desk.reader.faults.order(.status(.memoryFailure))
+        #expect(throws: TokenError(.storage, "")) { try desk.perform("9A", .sign(.ecdsa, digest)) }
+        #expect(desk.commands == [authenticate, metadata])
+        desk.forgetCommands()
+        #expect(try desk.perform("9A", .sign(.ecdsa, digest)).isEmpty == false)
+        #expect(desk.commands == [authenticate])
+    }
+
+    // MARK: - Many signatures
+
+    /// The key of a slot exchanged under a program's hands: the first signature, and any after a second, is checked.
+    @Test func ofManySignaturesAtOnceWithECDSATheFirstIsChecked() throws {
+        let card = SmallCard()
+        let old = try PrivateKey.generate(.ecP256)
+        try card.provision(0x9E, tag: "5FC101", old)
+        var transaction = card.transaction()
+        var token = try #require(try PIVDriver().recognize(&transaction, atr: card.atr))
+        let operation = TokenOperation(key: TokenObjectID("9E"), action: .sign(.ecdsa, digest))
+        func sign() throws(TokenError) -> [UInt8] {
+            let signature = try token.perform(operation, &transaction)
+            return Array(copying: signature.bytes)
+        }
+        #expect(try holds(sign(), old.publicKey))
+        let new = try PrivateKey.generate(.ecP256)
+        card.keys[0x9E] = new
+        // Within the second, whoever checks the signature has to notice.
+        let unchecked = try? sign()
+        Thread.sleep(forTimeInterval: 1.1)
+        if let unchecked {
+            #expect(try holds(unchecked, new.publicKey))
+            #expect(throws: TokenError(.malformed, "")) { try sign() }
+        }
+        try card.provision(0x9E, tag: "5FC101", new)
+        #expect(try holds(sign(), new.publicKey))
+    }
+}
