@@ -59,10 +59,13 @@ final class PCSCHandle: Sendable {
     /// Wraps SCardGetAttrib for an attribute that the service answers by itself. Unlike SCardBeginTransaction and
     /// SCardReconnect, which try again inside libpcsclite for as long as it takes, it returns at once.
     func probe() -> PCSCCode {
-        var name = [UInt8](repeating: 0, count: Int(MAX_BUFFER_SIZE))
-        var length = DWORD(name.count)
-        let code = PCSCCode(unsafe SCardGetAttrib(handle, PCSCHandle.friendlyName, &name, &length))
-        return code == .unsupportedFeature ? .success : code
+        // Longer than any attribute.
+        unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(MAX_BUFFER_SIZE)) { name in
+            var length = DWORD(name.count)
+            let code = PCSCCode(
+                unsafe SCardGetAttrib(handle, PCSCHandle.friendlyName, name.baseAddress, &length))
+            return code == .unsupportedFeature ? .success : code
+        }
     }
 
     /// Wraps SCardBeginTransaction.
@@ -89,14 +92,15 @@ final class PCSCHandle: Sendable {
         return unsafe withUnsafeTemporaryAllocation(
             byteCount: ResponseAPDU.maximumLength, alignment: 1
         ) { buffer in
-            // The answer may be a decrypted secret.
-            defer { if let start = buffer.baseAddress { unsafe explicit_bzero(start, buffer.count) } }
             let code = unsafe command.withUnsafeBufferPointer { command in
                 PCSCCode(
                     unsafe SCardTransmit(
                         handle, &control, command.baseAddress, DWORD(command.count), nil,
                         buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), &length))
             }
+            // The answer may be a decrypted secret; without one there is no telling how far the buffer was written.
+            let written = code == .success ? min(Int(clamping: length), buffer.count) : buffer.count
+            defer { if let start = buffer.baseAddress { unsafe explicit_bzero(start, written) } }
             guard code == .success else { return (code, []) }
             guard let count = Int(exactly: length), count <= buffer.count else { return (.insufficientBuffer, []) }
             // Some drivers call it a success when the card goes away before it answers.
