@@ -20,25 +20,29 @@ final class ForeignModule: Sendable {
         let builder = try CertificateBuilder(
             commonName: "Of a module", publicKey: key.publicKey, notBefore: 0, notAfter: 4_000_000_000)
         try folder.write("certificate", builder.selfSigned(by: key).der)
+        try ForeignModule.compile(
+            "misbehaving.c", to: path, ["BEHAVIOUR": behaviour, "CERTIFICATE": folder.path("certificate")])
+    }
+
+    private static func compile(_ source: String, to path: String, _ strings: [String: String]) throws {
         let root = Program.packageRoot.path
         let result = try Program.run(
-            [
-                "clang", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-I",
-                root + "/Sources/CCryptoki/include", "-DBEHAVIOUR=\"\(behaviour)\"",
-                "-DCERTIFICATE=\"\(folder.path("certificate"))\"", root + "/Tests/ModulePrograms/misbehaving.c", "-o",
-                path,
-            ])
+            ["clang", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-I"]
+                + [root + "/Sources/CCryptoki/include"] + strings.map { "-D\($0)=\"\($1)\"" }
+                + [root + "/Tests/ModulePrograms/" + source, "-o", path])
         guard result.status == 0 else { throw SoftHSM.NotMade(result: result) }
     }
 
     /// SoftHSM with a token `soft`, whose PIN is 123456.
     ///
     /// - Parameter objects: runs of pkcs11-tool, by what comes after its options for the module and the login.
-    init(softHSM objects: [[String]] = []) throws {
+    /// - Parameter hasRawRSA: whether the token offers the bare operation of RSA, as SoftHSM's do.
+    init(softHSM objects: [[String]] = [], hasRawRSA: Bool = true) throws {
         let softHSM = try SoftHSM(objects)
         self.softHSM = softHSM
         folder = softHSM.folder
-        path = SoftHSM.path
+        path = hasRawRSA ? SoftHSM.path : folder.path("without-raw-rsa.so")
+        if !hasRawRSA { try ForeignModule.compile("without-raw-rsa.c", to: path, ["BEHIND": SoftHSM.path]) }
     }
 
     /// Runs a program that uses SoftHSM's token.

@@ -25,11 +25,22 @@ struct KeyUse: Hashable {
     let label: [UInt8]
     /// The DER of its `SubjectPublicKeyInfo`, which tells it from others of its id.
     let publicKey: [UInt8]
+    /// The ways in which it can be done, of which the first that the token offers is taken.
+    let ways: [KeyMechanism]
+    /// Bytes of a derived secret.
+    var length: UInt64 = 0
+}
+
+/// A mechanism, and what it is given.
+struct KeyMechanism: Hashable {
     let mechanism: UInt64
     /// What is signed or decrypted, or the other side's public key.
     let input: [UInt8]
-    /// Bytes of a derived secret.
-    var length: UInt64 = 0
+    /// The hash function of PSS and OAEP, for the mask as well: `CKM_…` and `CKG_…`.
+    var digest: UInt64 = 0
+    var mask: UInt64 = 0
+    /// Bytes of the salt of PSS.
+    var saltLength: UInt64 = 0
 }
 
 extension ModuleRequest: MessageField {
@@ -77,8 +88,7 @@ extension KeyUse: MessageField {
         fields.write(id)
         fields.write(label)
         fields.write(publicKey)
-        fields.write(mechanism)
-        fields.write(input)
+        fields.write(ways)
         fields.write(length)
     }
 
@@ -86,6 +96,21 @@ extension KeyUse: MessageField {
         guard let kind = Kind(rawValue: try fields.byte()) else { throw MalformedMessage() }
         self.init(
             kind: kind, id: try fields.string(), label: try fields.string(), publicKey: try fields.string(),
-            mechanism: try fields.number(), input: try fields.string(), length: try fields.number())
+            ways: try fields.values(KeyMechanism.self), length: try fields.number())
+        guard (1...Int(UInt8.max)).contains(ways.count) else { throw MalformedMessage() }
+    }
+}
+
+extension KeyMechanism: MessageField {
+    func write(to fields: inout FieldWriter) {
+        fields.write(mechanism)
+        fields.write(input)
+        for number in [digest, mask, saltLength] { fields.write(number) }
+    }
+
+    init(from fields: inout FieldReader) throws(MalformedMessage) {
+        self.init(
+            mechanism: try fields.number(), input: try fields.string(), digest: try fields.number(),
+            mask: try fields.number(), saltLength: try fields.number())
     }
 }

@@ -48,9 +48,18 @@ final class ModuleHost: Sendable {
         return (reply.answer, reply.run)
     }
 
-    /// What a key makes.
-    func use(_ key: KeyUse, slot: UInt64, in run: Int, _ pin: borrowing Secret) throws(TokenError) -> Secret {
-        try reply(to: .perform(slot: slot, key), in: run, pin) { _ in }.takeMade()
+    /// What a key makes, finished as the way wants it in which it was made.
+    func perform(
+        _ use: ModuleKeyUse, slot: UInt64, in run: Int, _ pin: borrowing Secret = Secret(capacity: 0) { _ in }
+    ) throws(TokenError) -> Secret {
+        let reply = try reply(to: .perform(slot: slot, use.request), in: run, pin) {
+            (fields) throws(MalformedMessage) in
+            let way = Int(try fields.byte())
+            guard use.request.ways.indices.contains(way) else { throw MalformedMessage() }
+            return way
+        }
+        let way = use.request.ways[reply.answer]
+        return try use.finish(reply.takeMade(), way)
     }
 
     private struct Reply<Answer: Sendable>: ~Copyable {
@@ -158,8 +167,7 @@ extension TokenError {
             self.init(.card(.removed), "the token was taken out (put it back and ask again)")
         case CKR_KEY_HANDLE_INVALID: self.init(.notFound, "the token has no such private key")
         case CKR_MECHANISM_INVALID, CKR_MECHANISM_PARAM_INVALID, CKR_KEY_TYPE_INCONSISTENT,
-            CKR_KEY_FUNCTION_NOT_PERMITTED,
-            CKR_FUNCTION_NOT_SUPPORTED:
+            CKR_KEY_FUNCTION_NOT_PERMITTED, CKR_FUNCTION_NOT_SUPPORTED, CKR_ARGUMENTS_BAD:
             self.init(.unsupported, "the token does not do that with this key (\(text): \(failure.codeText))")
         case CKR_DATA_LEN_RANGE, CKR_DATA_INVALID, CKR_ENCRYPTED_DATA_INVALID, CKR_ENCRYPTED_DATA_LEN_RANGE:
             self.init(.invalidArgument, "the token does not take the input (\(text): \(failure.codeText))")

@@ -21,35 +21,47 @@ struct ModuleKeyUse {
     private static func request(
         _ action: TokenOperation.Action, _ key: ModuleKey
     ) throws(CryptoError) -> KeyUse {
-        func use(_ kind: KeyUse.Kind, _ mechanism: CK_MECHANISM_TYPE, _ input: [UInt8], length: Int = 0) -> KeyUse {
+        func use(_ kind: KeyUse.Kind, _ ways: [KeyMechanism], length: Int = 0) -> KeyUse {
             KeyUse(
-                kind: kind, id: key.id, label: key.label, publicKey: key.publicKey.spki, mechanism: UInt64(mechanism),
-                input: input, length: UInt64(length))
+                kind: kind, id: key.id, label: key.label, publicKey: key.publicKey.spki, ways: ways,
+                length: UInt64(length))
         }
         let kind = key.publicKey.kind
         switch (action, kind) {
         case (.sign(let algorithm, let input), .rsa(let bits)) where algorithm != .ecdsa && algorithm != .ed25519:
             let block = try algorithm.rsaBlock(of: input, bits: bits)
             try requireLength(block.count, (bits + 7) / 8)
+            let raw = KeyMechanism(CKM_RSA_X_509, block)
+            if case .rsaPSS(let digest, let saltLength) = algorithm {
+                return use(.sign, [raw, KeyMechanism(CKM_RSA_PKCS_PSS, input, digest, saltLength: saltLength)])
+            }
             // More modules offer PKCS#1 than raw RSA, and the block tells when that is what is meant.
-            guard let content = content(ofPKCS1: block) else { return use(.sign, CKM_RSA_X_509, block) }
-            return use(.sign, CKM_RSA_PKCS, content)
+            guard let content = content(ofPKCS1: block) else { return use(.sign, [raw]) }
+            return use(.sign, [KeyMechanism(CKM_RSA_PKCS, content), raw])
         case (.sign(.ecdsa, let digest), .ecP256), (.sign(.ecdsa, let digest), .ecP384),
             (.sign(.ecdsa, let digest), .ecP521):
-            return use(.sign, CKM_ECDSA, ECDSASignature.truncate(digest, orderBits: kind.bits ?? 0))
-        case (.sign(.ed25519, let message), .ed25519): return use(.sign, CKM_EDDSA, message)
-        case (.decrypt(_, let ciphertext), .rsa(let bits)):
+            return use(.sign, [KeyMechanism(CKM_ECDSA, ECDSASignature.truncate(digest, orderBits: kind.bits ?? 0))])
+        case (.sign(.ed25519, let message), .ed25519):
+            return use(.sign, [KeyMechanism(CKM_EDDSA, message)])
+        case (.decrypt(let algorithm, let ciphertext), .rsa(let bits)):
             try requireLength(ciphertext.count, (bits + 7) / 8)
-            return use(.decrypt, CKM_RSA_X_509, ciphertext)
+            let raw = KeyMechanism(CKM_RSA_X_509, ciphertext)
+            switch algorithm {
+            case .rsaRaw: return use(.decrypt, [raw])
+            case .rsaPKCS1: return use(.decrypt, [raw, KeyMechanism(CKM_RSA_PKCS, ciphertext)])
+            case .rsaOAEP(let digest):
+                return use(.decrypt, [raw, KeyMechanism(CKM_RSA_PKCS_OAEP, ciphertext, digest)])
+            }
         case (.agree(let point), .ecP256), (.agree(let point), .ecP384), (.agree(let point), .ecP521):
-            return use(.derive, CKM_ECDH1_DERIVE, point, length: kind.coordinateLength ?? 0)
-        case (.agree(let point), .x25519): return use(.derive, CKM_ECDH1_DERIVE, point, length: 32)
+            return use(.derive, [KeyMechanism(CKM_ECDH1_DERIVE, point)], length: kind.coordinateLength ?? 0)
+        case (.agree(let point), .x25519):
+            return use(.derive, [KeyMechanism(CKM_ECDH1_DERIVE, point)], length: 32)
         default: throw CryptoError(.unsupported, "\(kind)")
         }
     }
 
     /// Checks what the module made, and gives it the form that a token's answer has.
-    func finish(_ made: consuming Secret) throws(TokenError) -> Secret {
+    func finish(_ made: consuming Secret, _ way: KeyMechanism) throws(TokenError) -> Secret {
         do throws(CryptoError) {
             switch (action, key.kind) {
             case (.sign(let algorithm, let input), .rsa(let bits)):
@@ -63,6 +75,7 @@ struct ModuleKeyUse {
                 var signature = try ECDSASignature.der(fromFixedWidth: made.copied)
                 try require(key.verify(signature, digest: digest, using: .ecdsa(nil)))
                 return Secret(consuming: &signature)
+            case (.decrypt, .rsa) where way.mechanism != CKM_RSA_X_509: return made
             case (.decrypt(let algorithm, let ciphertext), .rsa(let bits)):
                 return try algorithm.plaintext(in: made.filled(to: (bits + 7) / 8), ciphertext: ciphertext)
             default: return try made.filled(to: Int(request.length))
@@ -100,6 +113,25 @@ struct ModuleKeyUse {
         let rest = block.dropFirst(2).drop { $0 == 0xFF }
         guard rest.first == 0, rest.startIndex >= 10 else { return nil }
         return Array(rest.dropFirst())
+    }
+}
+
+extension KeyMechanism {
+    fileprivate init(
+        _ mechanism: CK_MECHANISM_TYPE, _ input: [UInt8], _ digest: DigestAlgorithm? = nil, saltLength: Int = 0
+    ) {
+        let (hash, mask): (CK_ULONG, CK_ULONG) =
+            switch digest {
+            case nil: (0, 0)
+            case .sha1: (CKM_SHA_1, CKG_MGF1_SHA1)
+            case .sha224: (CKM_SHA224, CKG_MGF1_SHA224)
+            case .sha256: (CKM_SHA256, CKG_MGF1_SHA256)
+            case .sha384: (CKM_SHA384, CKG_MGF1_SHA384)
+            case .sha512: (CKM_SHA512, CKG_MGF1_SHA512)
+            }
+        self.init(
+            mechanism: UInt64(mechanism), input: input, digest: UInt64(hash), mask: UInt64(mask),
+            saltLength: UInt64(clamping: saltLength))
     }
 }
 

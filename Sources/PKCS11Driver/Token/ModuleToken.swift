@@ -157,12 +157,12 @@ struct ModuleToken: Token {
     ) throws(TokenError) -> Secret {
         let use = try use(for: operation)
         do throws(TokenError) {
-            return try use.finish(host.use(use.request, slot: info.slot, in: run, Secret(capacity: 0) { _ in }))
+            return try host.perform(use, slot: info.slot, in: run)
         } catch  where error.code == .pinRequired && info.has(CKF_PROTECTED_AUTHENTICATION_PATH) {
             // The token asks by itself.
             _ = try host.ask(.logIn(slot: info.slot), in: run) { _ in () }
             loggedIn()
-            return try use.finish(host.use(use.request, slot: info.slot, in: run, Secret(capacity: 0) { _ in }))
+            return try host.perform(use, slot: info.slot, in: run)
         }
     }
 
@@ -171,10 +171,10 @@ struct ModuleToken: Token {
     ) throws(TokenError) -> Secret {
         let use = try use(for: operation)
         let made = try presenting(pin, lastTry) { (token) throws(TokenError) in
-            try token.host.use(use.request, slot: token.info.slot, in: token.run, pin.secret)
+            try token.host.perform(use, slot: token.info.slot, in: token.run, pin.secret)
         }
         loggedIn()
-        return try use.finish(made)
+        return made
     }
 
     private mutating func use(for operation: TokenOperation) throws(TokenError) -> ModuleKeyUse {

@@ -239,30 +239,40 @@ final class LoadedModule {
 
     // MARK: Keys
 
+    /// Which of the ways to use a key is the first that the token offers; where it offers none, the first says so.
+    func way(for use: KeyUse, slot: CK_SLOT_ID) -> Int {
+        guard use.ways.count > 1, let function = unsafe functions.pointee.C_GetMechanismInfo else { return 0 }
+        let flag = CK_FLAGS(use.kind == .sign ? CKF_SIGN : CKF_DECRYPT)
+        return use.ways.firstIndex { way in
+            var info = CK_MECHANISM_INFO()
+            return unsafe function(slot, CK_MECHANISM_TYPE(way.mechanism), &info) == CKR_OK && info.flags & flag != 0
+        } ?? 0
+    }
+
     /// Signs or decrypts.
     func transform(
-        _ use: KeyUse, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE, confirming pin: borrowing Secret?
+        _ use: KeyUse, _ way: KeyMechanism, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE,
+        confirming pin: borrowing Secret?
     ) throws(ModuleFailure) -> Secret {
         let name = use.kind == .sign ? "C_Sign" : "C_Decrypt"
         let initialize = try unsafe call(
             name + "Init", use.kind == .sign ? functions.pointee.C_SignInit : functions.pointee.C_DecryptInit)
         let transform = try unsafe call(
             name, use.kind == .sign ? functions.pointee.C_Sign : functions.pointee.C_Decrypt)
-        var mechanism = unsafe CK_MECHANISM(
-            mechanism: CK_MECHANISM_TYPE(use.mechanism), pParameter: nil, ulParameterLen: 0)
-        try LoadedModule.check(name + "Init", unsafe initialize(session, &mechanism, key))
+        let code = unsafe LoadedModule.withMechanism(way) { unsafe initialize(session, $0, key) }
+        try LoadedModule.check(name + "Init", code)
         switch pin {
         case .some(let pin): try logIn(session, CK_USER_TYPE(CKU_CONTEXT_SPECIFIC), pin)
         case .none: break
         }
-        var input = use.input
+        var input = way.input
         var output = [UInt8](repeating: 0, count: LoadedModule.maximumOutput)
         defer { output.wipe() }
         var count = CK_ULONG(output.count)
-        let code = unsafe input.withUnsafeMutableBufferPointer { input in
+        let outcome = unsafe input.withUnsafeMutableBufferPointer { input in
             unsafe transform(session, input.baseAddress, CK_ULONG(input.count), &output, &count)
         }
-        try LoadedModule.check(name, code)
+        try LoadedModule.check(name, outcome)
         guard count <= CK_ULONG(output.count) else {
             throw ModuleFailure(code: 0, what: "\(name) says it wrote \(count) bytes")
         }
@@ -271,7 +281,7 @@ final class LoadedModule {
 
     /// Diffie-Hellman; the secret becomes an object of the session and is read from there.
     func derive(
-        _ use: KeyUse, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
+        _ use: KeyUse, _ way: KeyMechanism, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
     ) throws(ModuleFailure) -> Secret {
         let derive = try unsafe call("C_DeriveKey", functions.pointee.C_DeriveKey)
         let template: [Attribute] = [
@@ -279,7 +289,7 @@ final class LoadedModule {
             (CKA_KEY_TYPE, LoadedModule.bytes(of: CKK_GENERIC_SECRET)), (CKA_TOKEN, [0]), (CKA_SENSITIVE, [0]),
             (CKA_EXTRACTABLE, [1]), (CKA_VALUE_LEN, LoadedModule.bytes(of: CK_ULONG(use.length))),
         ]
-        var point = use.input
+        var point = way.input
         var secret: CK_OBJECT_HANDLE = 0
         let code = unsafe point.withUnsafeMutableBufferPointer { point in
             var parameters = unsafe CK_ECDH1_DERIVE_PARAMS()
@@ -288,7 +298,7 @@ final class LoadedModule {
             unsafe parameters.ulPublicDataLen = CK_ULONG(point.count)
             return unsafe withUnsafeMutablePointer(to: &parameters) { parameters in
                 var mechanism = unsafe CK_MECHANISM(
-                    mechanism: CK_MECHANISM_TYPE(use.mechanism), pParameter: parameters,
+                    mechanism: CK_MECHANISM_TYPE(way.mechanism), pParameter: parameters,
                     ulParameterLen: CK_ULONG(MemoryLayout<CK_ECDH1_DERIVE_PARAMS>.size))
                 return unsafe LoadedModule.withTemplate(template) {
                     unsafe derive(session, &mechanism, key, $0, $1, &secret)
@@ -300,6 +310,35 @@ final class LoadedModule {
             throw ModuleFailure(code: 0, what: "the secret it derived cannot be read")
         }
         return Secret(consuming: &bytes)
+    }
+
+    private static func withMechanism(_ way: KeyMechanism, _ body: (UnsafeMutablePointer<CK_MECHANISM>) -> CK_RV)
+        -> CK_RV
+    {
+        func withParameters<Parameters>(_ parameters: Parameters) -> CK_RV {
+            var parameters = parameters
+            return unsafe withUnsafeMutableBytes(of: &parameters) { parameters in
+                var mechanism = unsafe CK_MECHANISM(
+                    mechanism: CK_MECHANISM_TYPE(way.mechanism), pParameter: parameters.baseAddress,
+                    ulParameterLen: CK_ULONG(parameters.count))
+                return unsafe body(&mechanism)
+            }
+        }
+        switch CK_MECHANISM_TYPE(way.mechanism) {
+        case CKM_RSA_PKCS_PSS:
+            return withParameters(
+                CK_RSA_PKCS_PSS_PARAMS(
+                    hashAlg: CK_ULONG(way.digest), mgf: CK_ULONG(way.mask), sLen: CK_ULONG(way.saltLength)))
+        case CKM_RSA_PKCS_OAEP:
+            return unsafe withParameters(
+                CK_RSA_PKCS_OAEP_PARAMS(
+                    hashAlg: CK_ULONG(way.digest), mgf: CK_ULONG(way.mask), source: CK_ULONG(CKZ_DATA_SPECIFIED),
+                    pSourceData: nil, ulSourceDataLen: 0))
+        default:
+            var mechanism = unsafe CK_MECHANISM(
+                mechanism: CK_MECHANISM_TYPE(way.mechanism), pParameter: nil, ulParameterLen: 0)
+            return unsafe body(&mechanism)
+        }
     }
 
     // MARK: Calls

@@ -67,8 +67,10 @@ public enum ModuleWorker {
             }
         case .logOut(let slot): try module.logOut(CK_SLOT_ID(slot))
         case .perform(let slot, let use):
+            let way = module.way(for: use, slot: CK_SLOT_ID(slot))
+            answer.write(UInt8(way))
             return try module.withSession(CK_SLOT_ID(slot)) { (session) throws(ModuleFailure) in
-                try module.perform(use, message.secret, in: session)
+                try module.perform(use, use.ways[way], message.secret, in: session)
             }
         }
         return nil
@@ -157,7 +159,7 @@ extension LoadedModule {
     ///
     /// - Throws: `CKR_USER_NOT_LOGGED_IN` also where a key only shows itself after a login.
     func perform(
-        _ use: KeyUse, _ pin: borrowing Secret, in session: CK_SESSION_HANDLE
+        _ use: KeyUse, _ way: KeyMechanism, _ pin: borrowing Secret, in session: CK_SESSION_HANDLE
     ) throws(ModuleFailure) -> Secret {
         var found = try key(for: use, in: session)
         let isAlways = found.map { value(CKA_ALWAYS_AUTHENTICATE, of: $0, in: session)?.first == 1 } ?? false
@@ -169,11 +171,11 @@ extension LoadedModule {
             let code = isLoggedIn(session) ? CKR_KEY_HANDLE_INVALID : CKR_USER_NOT_LOGGED_IN
             throw ModuleFailure(code: UInt64(code), what: "C_FindObjects")
         }
-        guard use.kind != .derive else { return try derive(use, key, in: session) }
+        guard use.kind != .derive else { return try derive(use, way, key, in: session) }
         let wantsPIN = value(CKA_ALWAYS_AUTHENTICATE, of: key, in: session)?.first == 1
-        guard wantsPIN else { return try transform(use, key, in: session, confirming: nil) }
+        guard wantsPIN else { return try transform(use, way, key, in: session, confirming: nil) }
         guard !pin.isEmpty else { throw ModuleFailure(code: UInt64(CKR_USER_NOT_LOGGED_IN), what: "the key") }
-        return try transform(use, key, in: session, confirming: pin.clone())
+        return try transform(use, way, key, in: session, confirming: pin.clone())
     }
 
     /// The private key that is meant; of those that nothing else tells apart, the one of the same label.

@@ -10,7 +10,16 @@ import TokenKit
         .perform(
             slot: 3,
             KeyUse(
-                kind: .derive, id: [1, 2], label: [], publicKey: [3], mechanism: 0x1050, input: [4, 5, 6], length: 32)),
+                kind: .derive, id: [1, 2], label: [], publicKey: [3],
+                ways: [KeyMechanism(mechanism: 0x1050, input: [4, 5, 6])], length: 32)),
+        .perform(
+            slot: 4,
+            KeyUse(
+                kind: .sign, id: [], label: [7], publicKey: [],
+                ways: [
+                    KeyMechanism(mechanism: 3, input: [8]),
+                    KeyMechanism(mechanism: 13, input: [], digest: 0x250, mask: 2, saltLength: 32),
+                ])),
     ]
 
     @Test(arguments: requests) func aRequestIsReadAsItWasWritten(request: ModuleRequest) throws {
@@ -29,6 +38,16 @@ import TokenKit
                 var reader = FieldReader(Array(writer.bytes.prefix(count)))
                 _ = try ModuleRequest(from: &reader)
             }
+        }
+    }
+
+    @Test func aKeyIsUsedInOneWayAtLeast() {
+        var writer = FieldWriter()
+        ModuleRequest.perform(slot: 1, KeyUse(kind: .sign, id: [], label: [], publicKey: [], ways: [])).write(
+            to: &writer)
+        #expect(throws: MalformedMessage.self) {
+            var reader = FieldReader(writer.bytes)
+            _ = try ModuleRequest(from: &reader)
         }
     }
 

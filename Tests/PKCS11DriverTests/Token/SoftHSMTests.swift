@@ -29,9 +29,9 @@ import TokenKit
     }
 
     private static func with(
-        _ objects: [[String]], _ body: (ForeignModule, ModuleKeychain) throws -> Void
+        _ objects: [[String]], hasRawRSA: Bool = true, _ body: (ForeignModule, ModuleKeychain) throws -> Void
     ) throws {
-        let files = try ForeignModule(softHSM: objects)
+        let files = try ForeignModule(softHSM: objects, hasRawRSA: hasRawRSA)
         try withExtendedLifetime(files) { try body(files, ModuleKeychain(files.loaded())) }
     }
 
@@ -53,8 +53,8 @@ import TokenKit
 
     private static let digest = [UInt8](repeating: 0x5A, count: 32)
 
-    @Test func anRSAKeySignsAndDecrypts() throws {
-        try Self.with([Self.pair("rsa:2048", "01", "one")]) { _, keychain in
+    @Test(arguments: [true, false]) func anRSAKeySignsAndDecryptsWithRawRSAAndWithout(hasRawRSA: Bool) throws {
+        try Self.with([Self.pair("rsa:2048", "01", "one")], hasRawRSA: hasRawRSA) { _, keychain in
             let key = try Self.key(keychain, "01")
             let publicKey = try PublicKey(spki: key.publicKey)
             let giving = Giving("123456")
@@ -67,7 +67,8 @@ import TokenKit
             let message = Array("to be kept secret".utf8)
             for (encryption, decryption) in [
                 (RSAEncryption.pkcs1, TokenOperation.DecryptionAlgorithm.rsaPKCS1),
-                (.oaep(.sha256), .rsaOAEP(.sha256)),
+                // SoftHSM's own OAEP has no other hash function.
+                hasRawRSA ? (.oaep(.sha256), .rsaOAEP(.sha256)) : (.oaep(.sha1), .rsaOAEP(.sha1)),
             ] {
                 let ciphertext = try publicKey.encrypt(message, using: encryption)
                 let opened = try Self.perform(.decrypt(decryption, ciphertext), key, giving)
@@ -75,6 +76,26 @@ import TokenKit
             }
             #expect(giving.requests.count == 1)
             #expect(giving.requests.first?.subject.contains("soft in SoftHSM") == true)
+        }
+    }
+
+    @Test func whatATokenWithoutRawRSADoesNotDoIsSaid() throws {
+        try Self.with([Self.pair("rsa:2048", "01", "one")], hasRawRSA: false) { _, keychain in
+            let key = try Self.key(keychain, "01")
+            let publicKey = try PublicKey(spki: key.publicKey)
+            let block = [UInt8](repeating: 0x11, count: 256)
+            for action in [TokenOperation.Action.sign(.rsaRaw, block), .decrypt(.rsaRaw, block)] {
+                #expect(throws: KeychainError.self) { try Self.perform(action, key, Giving("123456")) }
+            }
+            // A ciphertext for another padding opens in neither way.
+            let ciphertext = try publicKey.encrypt([1, 2, 3], using: .oaep(.sha1))
+            for algorithm in [TokenOperation.DecryptionAlgorithm.rsaPKCS1, .rsaOAEP(.sha256)] {
+                #expect(throws: KeychainError.self) {
+                    try Self.perform(.decrypt(algorithm, ciphertext), key, Giving("123456"))
+                }
+            }
+            let plain = try Self.perform(.decrypt(.rsaOAEP(.sha1), ciphertext), key, Giving("123456"))
+            #expect(plain == [1, 2, 3])
         }
     }
 
