@@ -20,15 +20,22 @@ FUZZ_SECONDS ?= 600
 
 tokenctl := .build/release/tokenctl
 consumers := (ClientCertificate|Engine|GnuTLS|Java|Kerberos|NSS|Nginx|OpenSSH|Git|P11Kit|PAM|PKCS11Tool|Python|SSSD|SigningProgram|Module)Tests
+# What is installed has libstdc++ in it, since loading it takes a third of the time that loading the module does, and needs no
+# folder to look for libraries in. The linker takes the first libstdc++ that it finds.
+release := swift build -c release --disable-local-rpath -Xlinker -L$(CURDIR)/.build/static --product
 sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
 .PHONY: all demo test install uninstall bench lint format reference sanitize fuzz clean
 
 all: .build/install/tokenctl .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so
 
-$(tokenctl): $(sources)
+.build/static/libstdc++.a:
+	mkdir -p $(@D)
+	ln -sf "$$(clang -print-file-name=$(@F))" $@
+
+$(tokenctl): $(sources) | .build/static/libstdc++.a
 	Scripts/prerequisites build
-	swift build -c release --product tokenctl --static-swift-stdlib
+	$(release) tokenctl --static-swift-stdlib
 
 demo: $(tokenctl)
 	Scripts/prerequisites demo
@@ -56,17 +63,17 @@ uninstall:
 	.build/debug/generate-manual $< --output-directory $(@D) --date "$$(date -u -r CHANGELOG.md +%F)"
 	strip -o $@ $<
 
-.build/install/libtokenkit-keychain.so.1: $(sources)
+.build/install/libtokenkit-keychain.so.1: $(sources) | .build/static/libstdc++.a
 	Scripts/prerequisites build
-	swift build -c release --product tokenkit-keychain
-	swift build -c release --product tokenkit-keychain-static
+	$(release) tokenkit-keychain
+	$(release) tokenkit-keychain-static
 	mkdir -p $(@D)
 	Scripts/static-library .build/release/libtokenkit-keychain-static.a $(@D)/libtokenkit-keychain.a
 	strip --strip-unneeded -o $@ .build/release/libtokenkit-keychain.so
 
-.build/install/libtokenkit-pkcs11.so: $(sources)
+.build/install/libtokenkit-pkcs11.so: $(sources) | .build/static/libstdc++.a
 	Scripts/prerequisites build
-	swift build -c release --product tokenkit-pkcs11
+	$(release) tokenkit-pkcs11
 	mkdir -p $(@D)
 	strip --strip-unneeded -o $@ .build/release/libtokenkit-pkcs11.so
 
