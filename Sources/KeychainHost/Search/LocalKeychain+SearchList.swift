@@ -36,7 +36,7 @@ extension LocalKeychain: Keychain {
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
         let query =
             switch selector {
-            case .name(let name): try LocalKeychain.privateKeys([.label: .string(name)])
+            case .name(let label), .label(let label): try LocalKeychain.privateKeys([.label: .string(label)])
             case .publicKeyHash(let hash): try LocalKeychain.privateKeys([.applicationLabel: .data(hash)])
             case .reference(let reference): Query(reference)
             }

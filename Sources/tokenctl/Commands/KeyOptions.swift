@@ -19,9 +19,15 @@ struct KeyOptions: ParsableArguments {
     /// The one key that is meant.
     func resolve(in session: Session) throws -> any KeychainKey {
         if let uri = try PKCS11URI(argument: key) { return try session.key(namedBy: uri) }
-        let selector = try selector(in: session)
-        let keys = session.reporting(try session.searchList.keys(selector))
-        guard let key = try keys.first ?? session.session().absentKey(selector) else {
+        var selector = try selector(in: session)
+        var found = try session.searchList.keys(selector)
+        // To look for labels takes all that is on every card.
+        if case .name(let label) = selector, found.found.isEmpty {
+            selector = .label(label)
+            found = try session.searchList.keys(selector)
+        }
+        let keys = session.reporting(found)
+        guard let key = try keys.first ?? absentKey(selector, in: session) else {
             throw KeychainError(
                 .itemNotFound, "there is no private key '\(key)'", remedy: "tokenctl find-identity lists what there is")
         }
@@ -30,6 +36,10 @@ struct KeyOptions: ParsableArguments {
             throw CommandError("'\(self.key)' is more than one key", places, advice: "choose a card with --reader")
         }
         return key
+    }
+
+    private func absentKey(_ selector: KeySelector, in session: Session) throws -> (any KeychainKey)? {
+        try session.session().absentKey(.name(key)) ?? session.session().absentKey(selector)
     }
 
     private func selector(in session: Session) throws -> KeySelector {
