@@ -9,6 +9,7 @@ import TokenKit
 ///     KeychainWriter mix KEYCHAIN PREFIX           adds, updates and deletes until it is killed, printing each step once done
 ///     KeychainWriter hold KEYCHAIN lock|keep       reads every secret, locks or not, says so, and waits to be killed
 ///     KeychainWriter fill KEYCHAIN                 creates it, adds passwords until that fails, and prints what is there
+///     KeychainWriter full KEYCHAIN                 creates it, fills the disk, opens it, and prints what can be done with it
 ///     KeychainWriter share KEYCHAIN SECONDS        unlocks, and leaves the key in the login session
 ///     KeychainWriter read-shared KEYCHAIN          unlocks from the login session, and prints how many secrets it read
 ///     KeychainWriter benchmark FOLDER COUNT        compares adding COUNT rows, and searches, with plain SQLite
@@ -35,6 +36,7 @@ enum KeychainWriter {
         case ("mix", 3): try mix(arguments[1], prefix: arguments[2])
         case ("hold", 3): try hold(arguments[1], isLocking: arguments[2] == "lock")
         case ("fill", 2): try fill(arguments[1])
+        case ("full", 2): try FullDisk(path: arguments[1], password: readLine() ?? "").run()
         case ("share", 3):
             let keychain = try LocalKeychain.open(arguments[1])
             try keychain.unlock(password: password())
@@ -49,7 +51,7 @@ enum KeychainWriter {
             try SearchBenchmark(folder: arguments[1]).run()
         case ("memory", 2): try reportMemory(holding: arguments[1])
         default:
-            print("usage: KeychainWriter create|write|mix|hold|fill|share|read-shared|benchmark …")
+            print("usage: KeychainWriter create|write|mix|hold|fill|full|share|read-shared|benchmark …")
             exit(2)
         }
     }

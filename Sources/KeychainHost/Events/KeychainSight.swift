@@ -66,10 +66,10 @@ struct KeychainSight {
 
 /// The journal of one keychain, read to where it was last.
 final class JournalReader {
-    private let opened: OpenKeychain
+    private var opened: OpenKeychain
     let bell: Bell
     private let path: String
-    private let listening: Int32
+    private var listening: Int32
     private var position: Int64
 
     /// Begins behind what is there now, or with all that ever happened to a keychain that is not older than `start`; nil for
@@ -94,6 +94,10 @@ final class JournalReader {
     var isPresent: Bool { opened.database.isPresent }
 
     func newEvents() -> [KeychainEvent] {
+        if opened.lacksRoom {
+            try? opened.lookForRoom()
+            if !opened.lacksRoom { listening = bell.listen() }
+        }
         let entries = (try? ChangeJournal.entries(after: position, in: opened.database)) ?? []
         position = entries.last?.number ?? position
         return entries.map { entry in

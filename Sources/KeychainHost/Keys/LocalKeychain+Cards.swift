@@ -18,7 +18,7 @@ extension LocalKeychain {
     public func bind(
         to token: TokenKeychain, key name: String = "9D", authentication: AuthenticationContext
     ) throws(KeychainError) -> CardBinding {
-        guard !isReadOnly else { throw KeychainError(.readOnly, "the keychain file is read-only") }
+        try checkWritable()
         let secret = try clonedKey()
         guard let identity = try token.identity() else {
             throw KeychainError(.noSuchKeychain, "there is no card in '\(token.name)'", remedy: "insert one")
@@ -35,7 +35,7 @@ extension LocalKeychain {
         let opened = try binding.open(
             with: key, of: current.keychain, use: "bind '\(self.name)' to it", authentication: authentication)
         guard current.isFor(opened) else { throw KeychainError(.decode, "the card gave back another key") }
-        try use { opened throws(KeychainError) in
+        try change { opened throws(KeychainError) in
             try CardBindingTable.put(binding, in: opened.database)
         }
         return binding
@@ -47,8 +47,7 @@ extension LocalKeychain {
     /// - Returns: how many bindings there were.
     @discardableResult
     public func unbind(_ token: String? = nil) throws(KeychainError) -> Int {
-        guard !isReadOnly else { throw KeychainError(.readOnly, "the keychain file is read-only") }
-        return try use { opened throws(KeychainError) in
+        try change { opened throws(KeychainError) in
             try CardBindingTable.remove(token, from: opened.database)
         }
     }

@@ -9,8 +9,11 @@ struct Database: ~Copyable {
         /// What is in the file itself, without a look at what SQLite keeps beside it and without locks: nobody else may
         /// write meanwhile.
         case asItIs
+        /// The same, for want of room to keep anything beside the file.
+        case withoutRoom
     }
 
+    let access: Access
     private let handle: OpaquePointer
     private let statements = StatementCache()
 
@@ -21,7 +24,7 @@ struct Database: ~Copyable {
         let mode = access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
         var flags = mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
         var name = path
-        if access == .asItIs {
+        if access == .asItIs || access == .withoutRoom {
             flags |= SQLITE_OPEN_URI
             name = "file:\(Self.percentEncoded(path))?immutable=1"
         }
@@ -32,6 +35,7 @@ struct Database: ~Copyable {
             unsafe sqlite3_close_v2(opened)
             throw error
         }
+        self.access = access
         unsafe handle = opened
         unsafe sqlite3_busy_timeout(handle, busyTimeout)
     }

@@ -87,17 +87,24 @@ struct KeychainFile {
         get throws(KeychainError) {
             let usual: Database.Access = try isWritable ? .readWrite : .readOnly
             let log = path + Self.logSuffix
-            let hasLog = Self.isTaken(log)
             guard unsafe faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0,
-                !(hasLog && Self.isTaken(path + Self.logIndexSuffix))
+                !(Self.isTaken(log) && Self.isTaken(path + Self.logIndexSuffix))
             else { return usual }
-            let changes = try hasLog ? Self.status(of: log).st_size : 0
-            guard changes == 0 else {
+            guard try !hasChangesBeside else {
                 throw KeychainError(
                     .writePermission, "the latest changes may still be in \(log), and \(folder) cannot be written to",
                     remedy: "make it writable and open the keychain once")
             }
             return .asItIs
+        }
+    }
+
+    /// Whether changes are still beside the file and not in it.
+    var hasChangesBeside: Bool {
+        get throws(KeychainError) {
+            let log = path + Self.logSuffix
+            guard Self.isTaken(log) else { return false }
+            return try Self.status(of: log).st_size > 0
         }
     }
 

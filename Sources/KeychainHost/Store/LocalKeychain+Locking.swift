@@ -57,7 +57,7 @@ extension LocalKeychain {
     public func changePassword(
         from old: borrowing Secret, to new: borrowing Secret, cost: ScryptCost = .standard
     ) throws(KeychainError) {
-        guard !isReadOnly else { throw KeychainError(.readOnly) }
+        try checkWritable()
         let current = try wrappedKey()
         let key = try current.unwrap(password: old)
         let replacement = try WrappedKey(wrapping: key, of: current.keychain, password: new, cost: cost)
@@ -95,7 +95,6 @@ extension LocalKeychain {
     ///   of nothing.
     public func change(_ settings: KeychainSettings) throws(KeychainError) {
         guard settings.lockInterval != 0 else { throw KeychainError(.param, "an interval lasts a second at least") }
-        guard !isReadOnly else { throw KeychainError(.readOnly) }
         try change { opened throws(KeychainError) in
             guard opened.key != nil else { throw OpenKeychain.locked }
             try KeychainError.mapping { () throws(SQLiteError) in try settings.write(to: opened.database) }

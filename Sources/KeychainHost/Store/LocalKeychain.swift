@@ -26,11 +26,11 @@ public final class LocalKeychain: Sendable {
     let timer = LockTimer()
     private let bell: Bell
 
-    private init(_ opened: consuming sending OpenKeychain, path: String) {
-        self.path = path
+    private init(_ opened: consuming sending OpenKeychain) throws(KeychainError) {
+        path = opened.file.path
         bell = Bell(of: path)
         identifier = opened.identifier
-        isReadOnly = opened.database.isReadOnly
+        isReadOnly = try opened.isReadOnly
         state = Mutex(opened)
     }
 
@@ -52,7 +52,7 @@ public final class LocalKeychain: Sendable {
 
     /// Opens a keychain, locked.
     ///
-    /// A file whose owner may not write to it is opened for reading.
+    /// A file whose owner may not write to it is opened for reading. Where the disk is full the keychain can be read.
     ///
     /// - Throws: `errSecNoSuchKeychain`, `errSecInvalidKeychain` for any other file, `errSecWrongSecVersion` for one of a
     ///   newer program, `errSecNoAccessForItem` if other users could read or replace it.
@@ -66,8 +66,7 @@ public final class LocalKeychain: Sendable {
         isSessionLocked: @escaping @Sendable () -> Bool = LoginSession.isLocked
     ) throws(KeychainError) -> LocalKeychain {
         let file = try KeychainFile(existing: path)
-        let opened = try OpenKeychain(file, clock: clock, uptime: uptime, isSessionLocked: isSessionLocked)
-        return LocalKeychain(opened, path: file.path)
+        return try LocalKeychain(OpenKeychain(file, clock: clock, uptime: uptime, isSessionLocked: isSessionLocked))
     }
 
     /// Whether a keychain is there that can be opened.
@@ -101,6 +100,7 @@ public final class LocalKeychain: Sendable {
                 opened.lock()
                 throw KeychainError(.invalidKeychain, "the keychain at \(path) has been deleted or moved")
             }
+            try opened.lookForRoom()
             if opened.lockIfOver() { record(.lock, in: opened) }
             opened.noteUse()
             return try body(&opened)
@@ -111,9 +111,17 @@ public final class LocalKeychain: Sendable {
     func change<Result: Sendable & ~Copyable>(
         _ body: (inout OpenKeychain) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
-        let result = try use(body)
+        let result = try use { opened throws(KeychainError) in
+            try opened.checkWritable()
+            return try body(&opened)
+        }
         bell.ring()
         return result
+    }
+
+    /// - Throws: what a change would, before anybody is asked for what it needs.
+    func checkWritable() throws(KeychainError) {
+        try use { opened throws(KeychainError) in try opened.checkWritable() }
     }
 
     /// Gives the file another time. Nothing else does, so that who has the keychain unlocked wakes for new settings alone.

@@ -13,14 +13,11 @@ extension OpenKeychain {
         uptime: @escaping @Sendable () -> Uptime = Uptime.now,
         isSessionLocked: @escaping @Sendable () -> Bool = LoginSession.isLocked
     ) throws(KeychainError) {
-        let access = try file.access
-        let database = try KeychainError.mapping { () throws(SQLiteError) in
-            try Self.connect(file.path, access: access)
-        }
-        try Migrations.apply(to: database)
+        let database = try Self.database(of: file)
         let settings = try KeychainSettings(readingFrom: database)
         id = try WrappedKey(readingFrom: database).keychain
         identifier = KeychainIdentifier(local: id)
+        self.file = file
         self.database = database
         self.clock = clock
         self.uptime = uptime
@@ -55,6 +52,60 @@ extension OpenKeychain {
             }
         }
         return key
+    }
+
+    // MARK: The file
+
+    /// Whether the file is read as it is until there is room beside it.
+    var lacksRoom: Bool { database.access == .withoutRoom }
+
+    /// Whether the file can only be read, though there were room.
+    var isReadOnly: Bool {
+        get throws(KeychainError) { try lacksRoom ? !file.isWritable : database.isReadOnly }
+    }
+
+    /// Opens the file anew where there was no room: others may have had it since, and changed it.
+    mutating func lookForRoom() throws(KeychainError) {
+        if lacksRoom { database = try Self.database(of: file) }
+    }
+
+    /// The file, open and of the present layout.
+    private static func database(of file: KeychainFile) throws(KeychainError) -> Database {
+        let access = try file.access
+        do throws(KeychainError) {
+            let database = try KeychainError.mapping { () throws(SQLiteError) in try connect(file.path, access: access)
+            }
+            try Migrations.apply(to: database)
+            return database
+        } catch {
+            guard error.code == .diskFull else { throw error }
+            let database = try databaseWithoutRoom(of: file)
+            guard try Migrations.checkedVersion(of: database) == Migrations.currentVersion else { throw error }
+            return database
+        }
+    }
+
+    /// The file as it is, where SQLite has no room to keep files beside it, which it wants to do also for reading.
+    ///
+    /// - Throws: `errSecDiskFull` where that is not all there is to it.
+    private static func databaseWithoutRoom(of file: KeychainFile) throws(KeychainError) -> Database {
+        try bringChangesIn(file)
+        guard try !file.hasChangesBeside else {
+            throw KeychainError(
+                .diskFull, "there is no room to read the latest changes to \(file.path)",
+                remedy: "free some space and try again")
+        }
+        return try KeychainError.mapping { () throws(SQLiteError) in try connect(file.path, access: .withoutRoom) }
+    }
+
+    /// Brings changes that a program has left beside the file into it, if they fit. Who has the file for himself alone needs
+    /// no room for that (SQLite, "Write-Ahead Logging", use without shared memory).
+    private static func bringChangesIn(_ file: KeychainFile) throws(KeychainError) {
+        guard try file.hasChangesBeside, try file.isWritable else { return }
+        let database = try KeychainError.mapping { () throws(SQLiteError) in
+            try Database(path: file.path, access: .readWrite, busyTimeout: 0)
+        }
+        try? database.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     static func connect(_ path: String, access: Database.Access) throws(SQLiteError) -> Database {

@@ -2,7 +2,8 @@ internal import TokenKit
 
 /// A keychain file that is open, and its key while it is unlocked. For one thread at a time.
 struct OpenKeychain: ~Copyable {
-    let database: Database
+    let file: KeychainFile
+    var database: Database
     let id: UniqueID
     /// What items give as their keychain.
     let identifier: KeychainIdentifier
@@ -79,7 +80,6 @@ struct OpenKeychain: ~Copyable {
 
     /// Adds an item, with what a new one has by default.
     func add(_ new: borrowing NewItem) throws(KeychainError) -> Item {
-        try checkWritable()
         try new.checkSealed()
         var row = ItemRow(
             id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
@@ -101,7 +101,6 @@ struct OpenKeychain: ~Copyable {
         _ queries: [Query], _ changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
-        try checkWritable()
         for query in queries {
             try checkSelection(query)
             _ = try changes.checked(for: query.itemClass)
@@ -134,7 +133,6 @@ struct OpenKeychain: ~Copyable {
     func delete(
         _ queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
-        try checkWritable()
         for query in queries { try checkSelection(query) }
         return try database.writing { () throws(KeychainError) in
             var count = 0
@@ -229,11 +227,15 @@ struct OpenKeychain: ~Copyable {
 
     // MARK: What is refused
 
-    private func checkWritable() throws(KeychainError) {
-        if database.isReadOnly {
+    /// - Throws: `errSecReadOnly`, or `errSecDiskFull` where there is no room for a change.
+    func checkWritable() throws(KeychainError) {
+        guard try !isReadOnly else {
             throw KeychainError(
                 .readOnly, "the keychain file is read-only",
                 remedy: "make it and its folder writable, and open it again")
+        }
+        guard !lacksRoom else {
+            throw KeychainError(.diskFull, remedy: "free some space and try again")
         }
     }
 

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 
 /// A result code of SQLite, extended codes included. The space is open.
 struct SQLiteCode: RawRepresentable, Hashable, Sendable {
@@ -32,19 +33,25 @@ struct SQLiteError: Error, Equatable {
     let message: String
     /// The statement that failed, with placeholders.
     let sql: String?
+    /// Whether the disk, or the user's share of it, is full.
+    let isForWantOfRoom: Bool
 
-    init(_ code: SQLiteCode, _ message: String, sql: String? = nil) {
+    init(_ code: SQLiteCode, _ message: String, sql: String? = nil, reason: Int32 = 0) {
         self.code = code
         self.message = message
         self.sql = sql
+        isForWantOfRoom = code.primary == .full || reason == ENOSPC || reason == EDQUOT
     }
 
-    /// What the last call on `handle` failed with. Wraps `sqlite3_extended_errcode` and `sqlite3_errmsg`.
+    /// What the last call on `handle` failed with. Wraps `sqlite3_extended_errcode`, `sqlite3_errmsg` and
+    /// `sqlite3_system_errno`, which is of that call only where it failed to open, read or write a file.
     init(last handle: OpaquePointer?, sql: String? = nil) {
         let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) }
+        let code = SQLiteCode(rawValue: unsafe sqlite3_extended_errcode(handle))
+        let isOfFiles = code.primary == .io || code.primary == .cannotOpen
         self.init(
-            SQLiteCode(rawValue: unsafe sqlite3_extended_errcode(handle)), message ?? "no memory for the message",
-            sql: sql)
+            code, message ?? "no memory for the message", sql: sql,
+            reason: isOfFiles ? unsafe sqlite3_system_errno(handle) : 0)
     }
 
     static func == (left: SQLiteError, right: SQLiteError) -> Bool {

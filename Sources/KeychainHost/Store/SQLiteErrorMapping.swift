@@ -5,6 +5,7 @@ extension KeychainError {
         case .databaseMoved:
             self.init(.invalidKeychain, "the keychain file was moved or deleted", remedy: "open it again")
         case .uniqueConstraint: self.init(.duplicateItem)
+        case _ where error.isForWantOfRoom: self.init(.diskFull, remedy: "free some space and try again")
         default: self.init(primary: error)
         }
     }
@@ -13,7 +14,6 @@ extension KeychainError {
         switch error.code.primary {
         case .constraint: self.init(.param, "the store refused a value: \(error.message)")
         case .readOnly: self.init(.readOnly)
-        case .full: self.init(.diskFull, remedy: "free some space and try again")
         case .io: self.init(.io, "reading or writing the keychain file failed: \(error.message)")
         case .permission, .authorization: self.init(.writePermission)
         case .noMemory: self.init(.allocate)
