@@ -6,7 +6,7 @@ extension LocalKeychain {
     /// Whether secrets are out of reach.
     public var isLocked: Bool {
         state.withLock { opened in
-            if opened.lockIfOver() { record(.lock, in: opened) }
+            if opened.lockIfOver() { state.record(.lock, in: opened) }
             return opened.key == nil
         }
     }
@@ -28,7 +28,7 @@ extension LocalKeychain {
     /// Unlocks with the key itself.
     func unlock(key: consuming Secret) throws(KeychainError) {
         try take(key)
-        state.withLock { record(.unlock, in: $0) }
+        state.withLock { state.record(.unlock, in: $0) }
     }
 
     /// Unlocks because somebody wishes it, with the password that is asked for.
@@ -46,7 +46,7 @@ extension LocalKeychain {
     /// Forgets the key. Locking what is locked changes nothing.
     public func lock() {
         state.withLock { opened in
-            if opened.lock() { record(.lock, in: opened) }
+            if opened.lock() { state.record(.lock, in: opened) }
         }
     }
 
@@ -147,7 +147,7 @@ extension LocalKeychain {
         try use { opened throws(KeychainError) in
             let wasUnlocked = opened.lock()
             let wasShared = try opened.withdrawKey()
-            if wasUnlocked || wasShared { record(.lock, in: opened) }
+            if wasUnlocked || wasShared { state.record(.lock, in: opened) }
             return wasShared
         }
     }
@@ -159,13 +159,6 @@ extension LocalKeychain {
     /// Sees to it that the key is forgotten in time, though nobody calls, and whoever sets the time.
     private func startTimer() {
         guard state.withLock({ $0.key != nil }) else { return }
-        timer.start(watching: path) { [weak self] in self?.timeToNextCheck() }
-    }
-
-    private func timeToNextCheck() -> Int64? {
-        state.withLock { opened in
-            if opened.lockIfOver() { record(.lock, in: opened) }
-            return opened.key == nil ? nil : opened.lifetime.nextCheck(at: opened.uptime())
-        }
+        timer.start(watching: path) { [state] in state.timeToNextCheck() }
     }
 }

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Synchronization
 public import TokenKit
 
 /// A keychain in one file: certificates, keys and passwords, the secrets encrypted under a password.
@@ -21,18 +20,19 @@ public final class LocalKeychain: Sendable {
     /// Whether the file can only be read.
     public let isReadOnly: Bool
 
-    let state: Mutex<OpenKeychain>
+    let state: KeychainState
     /// Forgets the key in time.
     let timer = LockTimer()
-    private let bell: Bell
 
     private init(_ opened: consuming sending OpenKeychain) throws(KeychainError) {
         path = opened.file.path
-        bell = Bell(of: path)
         identifier = opened.identifier
         isReadOnly = try opened.isReadOnly
-        state = Mutex(opened)
+        state = KeychainState(opened, bell: Bell(of: path), isReadOnly: isReadOnly)
     }
+
+    // Who lets go of the keychain closes its file: the timer's thread might not come to it before the process ends.
+    deinit { timer.end() }
 
     /// Creates a keychain and opens it unlocked.
     ///
@@ -101,7 +101,7 @@ public final class LocalKeychain: Sendable {
                 throw KeychainError(.invalidKeychain, "the keychain at \(path) has been deleted or moved")
             }
             try opened.lookForRoom()
-            if opened.lockIfOver() { record(.lock, in: opened) }
+            if opened.lockIfOver() { state.record(.lock, in: opened) }
             opened.noteUse()
             return try body(&opened)
         }
@@ -115,7 +115,7 @@ public final class LocalKeychain: Sendable {
             try opened.checkWritable()
             return try body(&opened)
         }
-        bell.ring()
+        state.bell.ring()
         return result
     }
 
@@ -127,16 +127,6 @@ public final class LocalKeychain: Sendable {
     /// Gives the file another time. Nothing else does, so that who has the keychain unlocked wakes for new settings alone.
     func touch() {
         _ = unsafe utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
-    }
-
-    /// Writes down, for those who listen, that the keychain was locked or unlocked: for nobody else, since who reads one secret
-    /// has nothing else to write. It has happened all the same where that is not possible soon.
-    func record(_ kind: KeychainEvent.Kind, in opened: borrowing OpenKeychain) {
-        guard !isReadOnly, bell.isHeard else { return }
-        try? opened.database.waiting(atMost: 200, instead: OpenKeychain.busyTimeout) { () throws(KeychainError) in
-            try opened.database.writing(isDurable: false) { () throws(KeychainError) in try opened.note(kind) }
-        }
-        bell.ring()
     }
 }
 

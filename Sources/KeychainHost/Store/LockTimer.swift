@@ -7,36 +7,38 @@ internal import TokenKit
 ///
 /// In a child by `fork` there is no such thread; whoever uses the keychain there still finds it locked when its time is over.
 final class LockTimer: Sendable {
-    private let isRunning = Mutex(false)
-    private let changed = Signal()
+    private enum State { case idle, running(@Sendable () -> Int64?), ended }
 
-    deinit { changed.send() }
+    private let state = Mutex(State.idle)
+    private let changed = Signal()
 
     /// Has a check made now, again whenever it asks for it, and whenever a process has changed the file.
     ///
     /// - Parameter check: locks if it is time; the milliseconds until it is to be called again, nil for never.
     func start(watching path: String, _ check: @escaping @Sendable () -> Int64?) {
-        isRunning.withLock { isRunning in
-            guard !isRunning else { return changed.send() }
-            isRunning = BlockingThread.start { [weak self, changed] in
+        state.withLock { state in
+            guard case .idle = state else { return changed.send() }
+            let isStarted = BlockingThread.start { [self] in
                 let watcher = FileWatcher()
                 watcher.watch(file: path)
-                while let wait = self.flatMap({ $0.next(check) }) {
-                    guard Self.sleep(milliseconds: wait, orUntil: changed, watcher) else {
-                        self?.isRunning.withLock { $0 = false }
-                        return
-                    }
-                    watcher.clear()
-                }
+                while let wait = next(), sleep(milliseconds: wait, watcher) { watcher.clear() }
             }
+            if isStarted { state = .running(check) }
         }
     }
 
+    /// Has no check made from now on, waits for one that is being made, and lets go of whatever it needs.
+    func end() {
+        state.withLock { $0 = .ended }
+        changed.send()
+    }
+
     /// Under the lock, so that who starts the timer after its last check starts it anew.
-    private func next(_ check: () -> Int64?) -> Int64? {
-        isRunning.withLock { isRunning in
+    private func next() -> Int64? {
+        state.withLock { state in
+            guard case .running(let check) = state else { return nil }
             let next = check()
-            isRunning = next != nil
+            if next == nil { state = .idle }
             return next
         }
     }
@@ -45,9 +47,11 @@ final class LockTimer: Sendable {
     /// while it sleeps.
     ///
     /// - Returns: false where the system has no such timer.
-    private static func sleep(milliseconds: Int64, orUntil changed: Signal, _ watcher: FileWatcher) -> Bool {
+    private func sleep(milliseconds: Int64, _ watcher: FileWatcher) -> Bool {
         let descriptors = [clinux_alarm(milliseconds), clinux_wakening()]
         defer { for descriptor in descriptors where descriptor >= 0 { close(descriptor) } }
-        return descriptors[0] >= 0 && changed.wait(orFor: descriptors + [watcher.descriptor])
+        if descriptors[0] >= 0, changed.wait(orFor: descriptors + [watcher.descriptor]) { return true }
+        state.withLock { if case .running = $0 { $0 = .idle } }
+        return false
     }
 }

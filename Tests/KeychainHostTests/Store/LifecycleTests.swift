@@ -45,6 +45,24 @@ import TokenKit
         #expect(!LocalKeychain.isValid(at: test.path))
     }
 
+    // MARK: Closing
+
+    @Test func whoLetsGoOfAKeychainHasClosedIt() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("k")
+        _ = try LocalKeychain.create(at: path, password: .of("correct"), cost: .negligible)
+        func use(_ number: Int) throws {
+            let keychain = try LocalKeychain.open(path)
+            // The timer starts at once to look whether it is time to lock.
+            try keychain.unlock(password: .of("correct"))
+            try keychain.add(.genericPassword([.account: .string("\(number)")], secret: .of("s3cret")))
+        }
+        for number in 0..<200 {
+            try use(number)
+            try #require(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["k"], "\(number)")
+        }
+    }
+
     // MARK: Deleting
 
     @Test func aDeletedKeychainLeavesNoFile() throws {

@@ -1,0 +1,38 @@
+internal import Synchronization
+
+/// An open keychain and who may use it: one thread at a time, of the program's own and the timer's.
+final class KeychainState: Sendable {
+    let bell: Bell
+    private let isReadOnly: Bool
+    private let opened: Mutex<OpenKeychain>
+
+    init(_ opened: consuming sending OpenKeychain, bell: Bell, isReadOnly: Bool) {
+        self.bell = bell
+        self.isReadOnly = isReadOnly
+        self.opened = Mutex(opened)
+    }
+
+    func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending OpenKeychain) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        try opened.withLock(body)
+    }
+
+    /// Locks if it is time; the milliseconds until that is to be looked at again, nil for never.
+    func timeToNextCheck() -> Int64? {
+        withLock { opened in
+            if opened.lockIfOver() { record(.lock, in: opened) }
+            return opened.key == nil ? nil : opened.lifetime.nextCheck(at: opened.uptime())
+        }
+    }
+
+    /// Writes down, for those who listen, that the keychain was locked or unlocked: for nobody else, since who reads one secret
+    /// has nothing else to write. It has happened all the same where that is not possible soon.
+    func record(_ kind: KeychainEvent.Kind, in opened: borrowing OpenKeychain) {
+        guard !isReadOnly, bell.isHeard else { return }
+        try? opened.database.waiting(atMost: 200, instead: OpenKeychain.busyTimeout) { () throws(KeychainError) in
+            try opened.database.writing(isDurable: false) { () throws(KeychainError) in try opened.note(kind) }
+        }
+        bell.ring()
+    }
+}
