@@ -27,14 +27,16 @@ extension KeychainPreferences {
         }
     }
 
-    /// Makes a keychain of a backup, unlocked. It joins the user's search list as a new one does.
+    /// Makes a keychain of a backup, unlocked. It joins the user's search list as a new one does; where its original is there
+    /// it is another keychain.
     ///
-    /// - Throws: as ``LocalKeychain/restore(_:to:password:)``.
+    /// - Throws: as ``LocalKeychain/restore(_:to:password:beside:)``.
     public func restore(
         _ backup: String, as name: String, password: borrowing Secret
     ) throws(KeychainError) -> LocalKeychain {
         let keychain = try LocalKeychain.restore(
-            backup, to: directories.path(ofKeychain: name), password: password)
+            backup, to: directories.path(ofKeychain: name), password: password,
+            beside: open().found.map(\.identifier))
         return try enlisted(keychain)
     }
 

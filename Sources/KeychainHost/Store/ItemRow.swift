@@ -40,6 +40,13 @@ struct ItemRow {
         }
     }
 
+    /// The same item under another id, its secret sealed to that.
+    func renamed(_ id: UniqueID, key: borrowing Secret, keychain: UniqueID) throws(KeychainError) -> ItemRow {
+        var other = ItemRow(id: id, itemClass: itemClass, attributes: attributes, der: der, sealed: nil)
+        if sealed != nil { try other.seal(open(key: key, keychain: keychain), key: key, keychain: keychain) }
+        return other
+    }
+
     /// - Throws: `errSecDecode` for a private or symmetric key, which is never stored without a secret.
     func checkSecretless() throws(KeychainError) {
         if itemClass == .key, attributes[.keyClass]?.isTrue == true { throw altered }

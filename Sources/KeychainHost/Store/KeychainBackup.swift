@@ -28,17 +28,20 @@ extension LocalKeychain {
 
     /// Makes a keychain of a backup, unlocked, once every item in it has been checked.
     ///
-    /// Its items have the references they had, whatever the file is called now.
+    /// It stands for its original: its id, the references of its items and what is said of it elsewhere hold on, whatever the
+    /// file is called now. Beside its original it is another keychain, with an id of its own, and its items have references
+    /// of their own.
     ///
+    /// - Parameter others: the keychains that are used beside it.
     /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecAuthFailed` for a wrong password,
     ///   `errSecInvalidKeychain` for a backup that is damaged; then nothing is there.
     public static func restore(
-        _ backup: String, to path: String, password: borrowing Secret
+        _ backup: String, to path: String, password: borrowing Secret, beside others: [KeychainIdentifier] = []
     ) throws(KeychainError) -> LocalKeychain {
         let source = try KeychainFile(existing: backup)
         let file = try KeychainFile(new: path)
         try file.checkAbsent()
-        let key = try OpenKeychain.restore(source, to: file, password: password)
+        let key = try OpenKeychain.restore(source, to: file, password: password, beside: others)
         let keychain = try open(file.path)
         try keychain.take(key)
         return keychain
@@ -64,7 +67,7 @@ extension OpenKeychain {
 
     /// - Returns: the key.
     static func restore(
-        _ source: KeychainFile, to file: KeychainFile, password: borrowing Secret
+        _ source: KeychainFile, to file: KeychainFile, password: borrowing Secret, beside others: [KeychainIdentifier]
     ) throws(KeychainError) -> Secret {
         var key: Secret?
         try file.create { path throws(KeychainError) in
@@ -74,6 +77,7 @@ extension OpenKeychain {
             let copy = try OpenKeychain(KeychainFile(existing: path), clock: now)
             let unwrapped = try WrappedKey(readingFrom: copy.database).unwrap(password: password)
             try copy.check(key: unwrapped)
+            if others.contains(copy.identifier) { try copy.becomeAnother(key: unwrapped) }
             try KeychainError.mapping { () throws(SQLiteError) in
                 try copy.database.run("PRAGMA journal_mode = WAL")
             }
@@ -99,6 +103,35 @@ extension OpenKeychain {
                 }
             }
         }
+    }
+
+    /// Takes an id of its own, and other references to its items.
+    private func becomeAnother(key: borrowing Secret) throws(KeychainError) {
+        try database.writing { () throws(KeychainError) in
+            try KeychainError.mapping { () throws(SQLiteError) in
+                try database.run("UPDATE keychain SET identity = ?", [.blob(UniqueID().bytes)])
+            }
+            for itemClass in ItemClass.stored {
+                var rows: [ItemRow] = []
+                try forEachStoredRow(of: itemClass) { row throws(KeychainError) in rows.append(row) }
+                for row in rows {
+                    let other = try row.renamed(UniqueID(), key: key, keychain: id)
+                    try KeychainError.mapping { () throws(SQLiteError) in
+                        try database.run(
+                            "UPDATE \(itemClass.rawValue) SET uuid = ?, sealed = ? WHERE uuid = ?",
+                            [.blob(other.id.bytes), SQLValue(other.sealed), .blob(row.id.bytes)])
+                    }
+                }
+            }
+        }
+    }
+
+    /// What tells the keychain from its original; nil where it is one.
+    static func identity(in database: borrowing Database) throws(KeychainError) -> UniqueID? {
+        let value = try KeychainError.mapping { () throws(SQLiteError) in
+            try database.value("SELECT identity FROM keychain WHERE id = 1")
+        }
+        return value.blob.flatMap { UniqueID(bytes: $0) }
     }
 
     private func forEachStoredRow(

@@ -107,6 +107,10 @@ enum Migrations {
 
         CREATE TABLE journal (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, item BLOB, pid INTEGER NOT NULL) STRICT;
         """,
+        """
+        -- What tells a restored keychain from its original, whose uuid it has: the secrets of both are sealed with that.
+        ALTER TABLE keychain ADD COLUMN identity BLOB;
+        """,
     ]
 
     /// Brings the file to the present layout, whichever process gets there first.

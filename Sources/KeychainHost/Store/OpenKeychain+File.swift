@@ -15,8 +15,10 @@ extension OpenKeychain {
     ) throws(KeychainError) {
         let database = try Self.database(of: file)
         let settings = try KeychainSettings(readingFrom: database)
+        let identity = try Self.identity(in: database)
         id = try WrappedKey(readingFrom: database).keychain
-        identifier = KeychainIdentifier(local: id)
+        self.identity = identity ?? id
+        identifier = KeychainIdentifier(local: self.identity)
         self.file = file
         self.database = database
         self.clock = clock

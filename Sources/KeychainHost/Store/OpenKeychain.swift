@@ -4,7 +4,10 @@ internal import TokenKit
 struct OpenKeychain: ~Copyable {
     let file: KeychainFile
     var database: Database
+    /// What secrets are sealed with.
     let id: UniqueID
+    /// What tells the keychain from others.
+    let identity: UniqueID
     /// What items give as their keychain.
     let identifier: KeychainIdentifier
     /// The keychain's key; nil while it is locked.

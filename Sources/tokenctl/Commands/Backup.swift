@@ -43,8 +43,12 @@ struct RestoreKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore-keychain",
         abstract: "Make a local keychain of a backup.",
-        discussion:
-            "Every item is checked first, with the password that the keychain had; a damaged backup makes no keychain.")
+        discussion: """
+            Every item is checked first, with the password that the keychain had; a damaged backup makes no keychain.
+
+            Where its original is gone, the keychain stands for it: references to its items, URIs and cards that open it are \
+            what they were. Where the original is in the search list it becomes a keychain of its own, and so do its items.
+            """)
 
     @Argument(help: "What backup-keychain wrote.")
     var backup: String

@@ -47,6 +47,19 @@ import VirtualCard
         #expect(try read(reopened) == "s3cret")
     }
 
+    @Test func theCardOpensTheKeychainRestoredBesideItsOriginal() throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        _ = try local.keychain.backUp(to: local.folder.path("backup"))
+        let copy = try LocalKeychain.restore(
+            local.folder.path("backup"), to: local.folder.path("copy"), password: .of("correct"),
+            beside: [local.keychain.identifier])
+        copy.lock()
+        let isOpen = try copy.unlock(with: [desk.token], use: "read", authentication: .owner)
+        #expect(isOpen)
+        #expect(try read(copy) == "s3cret")
+    }
+
     @Test func thePasswordOpensItStill() throws {
         try local.keychain.bind(to: desk().token, authentication: .owner)
         let reopened = try local.reopened()

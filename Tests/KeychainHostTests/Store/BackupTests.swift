@@ -180,4 +180,104 @@ import TokenKit
         #expect(restored.path == user.path("login"))
         #expect(try user.preferences.openDefault().items(matching: Query(.genericPassword)).items == [item])
     }
+
+    // MARK: Beside the original
+
+    private func restoredBesideOriginal(_ name: String = "copy") throws -> LocalKeychain {
+        try LocalKeychain.restore(
+            backup, to: test.folder.path(name), password: .of("correct"), beside: [test.keychain.identifier])
+    }
+
+    @Test func whereItsOriginalIsGoneARestoredKeychainStandsForIt() throws {
+        _ = try test.keychain.backUp(to: backup)
+        let others = [KeychainIdentifier(local: UniqueID())]
+        let restored = try LocalKeychain.restore(
+            backup, to: test.folder.path("r"), password: .of("correct"), beside: others)
+        #expect(restored.identifier == test.keychain.identifier)
+    }
+
+    @Test func besideItsOriginalARestoredKeychainIsAnother() throws {
+        let item = try test.addPassword()
+        try test.addPassword("none", secret: nil)
+        let certificate = try test.keychain.add(NewItem(.certificate, [.label: "C"], der: [0x30, 0]))
+        try test.keychain.add(NewItem(.key, [.keyClass: 2, .label: "k"], secret: .of("key")))
+        _ = try test.keychain.backUp(to: backup)
+        let copy = try restoredBesideOriginal()
+        #expect(copy.identifier != test.keychain.identifier)
+        #expect(try copy.items(matching: Query(item.reference)).items.isEmpty)
+        #expect(try copy.items(matching: Query(certificate.reference)).items.isEmpty)
+        let twin = try #require(try passwords(copy).first { $0[.account] == "anna" })
+        #expect(twin.attributes == item.attributes && twin.keychain == copy.identifier)
+        #expect(try copy.secretText(twin.reference) == "s3cret")
+        let key = try #require(try copy.items(matching: Query(.key)).items.first)
+        #expect(try copy.secretText(key.reference) == "key")
+        #expect(try passwords(copy).count == 2)
+        // The id stays, also after the password was changed, and each has its own from there on.
+        try copy.changePassword(from: .of("correct"), to: .of("other"), cost: .negligible)
+        let again = try LocalKeychain.open(copy.path)
+        #expect(again.identifier == copy.identifier)
+        try again.unlock(password: .of("other"))
+        #expect(try again.secretText(twin.reference) == "s3cret")
+        try again.delete(matching: Query(twin.reference))
+        #expect(try test.secretText(item) == "s3cret")
+    }
+
+    @Test func aBackupOfARestoredKeychainIsItsOwn() throws {
+        try test.addPassword()
+        _ = try test.keychain.backUp(to: backup)
+        let copy = try restoredBesideOriginal()
+        let second = test.folder.path("second backup")
+        _ = try copy.backUp(to: second)
+        let one = try LocalKeychain.restore(
+            second, to: test.folder.path("one"), password: .of("correct"), beside: [test.keychain.identifier])
+        #expect(one.identifier == copy.identifier)
+        let two = try LocalKeychain.restore(
+            second, to: test.folder.path("two"), password: .of("correct"), beside: [copy.identifier])
+        #expect(two.identifier != copy.identifier && two.identifier != test.keychain.identifier)
+        #expect(try two.secretText(#require(passwords(two).first).reference) == "s3cret")
+    }
+
+    @Test func lockingARestoredKeychainDoesNotLockItsOriginal() throws {
+        _ = try test.keychain.backUp(to: backup)
+        let copy = try restoredBesideOriginal()
+        guard (try? test.keychain.shareKeyWithSession(seconds: 60)) != nil else { return }
+        try copy.shareKeyWithSession(seconds: 60)
+        #expect(try copy.lockSession())
+        #expect(try !LocalKeychain.open(copy.path).unlockFromSession())
+        #expect(!test.keychain.isLocked)
+        #expect(try test.reopened().unlockFromSession())
+        try test.keychain.lockSession()
+    }
+
+    @Test func anItemUnderAnApplicationPasswordIsReadInTheRestoredKeychain() throws {
+        let access = try AccessControl("ak", .applicationPassword).encoded()
+        let context = AuthenticationContext()
+        context.setCredential(.of("app"), .applicationPassword)
+        try test.keychain.add(
+            .genericPassword([.account: "a", .accessControl: .data(access)], secret: .of("s3cret")),
+            authentication: context, cost: .negligible)
+        _ = try test.keychain.backUp(to: backup)
+        let copy = try restoredBesideOriginal()
+        let item = try #require(try passwords(copy).first)
+        let secret = try copy.secret(of: item.reference, use: "read", authentication: context)
+        #expect(secret?.copiedBytes == Array("s3cret".utf8))
+    }
+
+    @Test func bothAreSearched() throws {
+        let user = try TestUser()
+        let original = try user.preferences.create("login", password: .of("correct"), cost: .negligible)
+        let item = try original.add(.genericPassword([.account: "anna"], secret: .of("s3cret")))
+        _ = try original.backUp(to: backup)
+        let restored = try user.preferences.restore(backup, as: "again", password: .of("correct"))
+        #expect(restored.identifier != original.identifier)
+        let present = try ProcessKeychains(user.preferences).present(cards: false)
+        #expect(present.locals.map(\.path) == [original.path, restored.path] && present.failures.isEmpty)
+        let found = try present.searchList.items(matching: Query(.genericPassword, limit: .all)).found
+        #expect(Set(found.map(\.reference)).count == 2)
+        // Where the original is gone the next one stands for it.
+        try user.preferences.delete("login")
+        let third = try user.preferences.restore(backup, as: "login", password: .of("correct"))
+        #expect(third.identifier == original.identifier)
+        #expect(try third.items(matching: Query(item.reference)).items == [item])
+    }
 }

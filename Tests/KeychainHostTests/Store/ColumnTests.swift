@@ -80,6 +80,7 @@ import TokenKit
             ALTER TABLE genp DROP COLUMN accc; ALTER TABLE cert DROP COLUMN accc; ALTER TABLE keys DROP COLUMN accc;
             DROP TABLE journal; ALTER TABLE keychain DROP COLUMN has_password;
             ALTER TABLE keychain DROP COLUMN lock_on_sleep; ALTER TABLE keychain DROP COLUMN lock_interval;
+            ALTER TABLE keychain DROP COLUMN identity;
             PRAGMA user_version = 1;
             """)
         let reopened = try test.reopened()
