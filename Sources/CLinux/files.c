@@ -60,6 +60,10 @@ int clinux_watch_folder(int watcher, const char *path) {
     return watch < 0 ? -errno : watch;
 }
 
+int clinux_unwatch(int watcher, int watch) {
+    return inotify_rm_watch(watcher, watch) < 0 ? -errno : 0;
+}
+
 int64_t clinux_birth(const char *path) {
     struct statx status;
     if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return -errno;

@@ -24,6 +24,8 @@ int clinux_watcher(void);
 int clinux_watch_file(int watcher, const char *path);
 int clinux_watch_writing(int watcher, const char *path);
 int clinux_watch_folder(int watcher, const char *path);
+// inotify_rm_watch(2)
+int clinux_unwatch(int watcher, int watch);
 
 // statx(2), which Swift's import of libc lacks: when a file was made, in nanoseconds since the start of 1970, UTC; negative
 // where nobody knows.

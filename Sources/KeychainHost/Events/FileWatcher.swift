@@ -24,7 +24,13 @@ final class FileWatcher: Sendable {
     func watch(writingTo path: String) { _ = unsafe clinux_watch_writing(descriptor, path) }
 
     /// Watches the names in a folder, and whether its files are written.
-    func watch(folder path: String) { _ = unsafe clinux_watch_folder(descriptor, path) }
+    ///
+    /// - Returns: the watch, to end it with; negative where there is no such folder.
+    @discardableResult
+    func watch(folder path: String) -> Int32 { unsafe clinux_watch_folder(descriptor, path) }
+
+    /// Ends a watch. Wraps `inotify_rm_watch`.
+    func end(_ watch: Int32) { _ = clinux_unwatch(descriptor, watch) }
 
     /// Forgets what happened so far. What it was does not matter: whoever is woken looks at everything.
     func clear() {

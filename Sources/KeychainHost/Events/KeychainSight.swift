@@ -10,6 +10,8 @@ struct KeychainSight {
     private var searchList: [String] = []
     private var defaultKeychain: String?
     private var journals: [String: JournalReader] = [:]
+    /// The watches over folders where keychains of the list are missing.
+    private var awaited: [Int32] = []
 
     /// The first sight, which tells nothing.
     init(_ preferences: KeychainPreferences) {
@@ -25,7 +27,10 @@ struct KeychainSight {
     ///
     /// Every watch is set before what it watches is looked at, so that nothing falls in between.
     mutating func look() -> [KeychainEvent] {
+        for watch in awaited { watcher.end(watch) }
+        awaited = []
         watcher.clear()
+        let listed = Set(searchList)
         let directories = preferences.directories
         for folder in [directories.configuration, directories.system, directories.keychains] {
             watcher.watch(folder: folder)
@@ -37,7 +42,7 @@ struct KeychainSight {
             searchList = current
         }
         if hasNewDefault() { events.append(KeychainEvent(.defaultChanged, location: defaultKeychain)) }
-        return events + changes()
+        return events + changes(listed)
     }
 
     private mutating func hasNewDefault() -> Bool {
@@ -50,16 +55,20 @@ struct KeychainSight {
         return defaultKeychain != before
     }
 
-    /// What the journals of the keychains have that was not read yet.
-    private mutating func changes() -> [KeychainEvent] {
+    /// What the journals of the keychains have that was not read yet, and which keychains have come to where the list had them
+    /// already.
+    private mutating func changes(_ listed: Set<String>) -> [KeychainEvent] {
         journals = journals.filter { searchList.contains($0.key) && $0.value.isPresent }
         return searchList.flatMap { path -> [KeychainEvent] in
+            let isKnown = journals[path] != nil
+            if !isKnown { awaited.append(watcher.watch(folder: Folder(of: path).path)) }
             watcher.watch(file: path)
-            if journals[path] == nil { journals[path] = JournalReader(path, since: start) }
+            if !isKnown { journals[path] = JournalReader(path, since: start) }
             guard let journal = journals[path] else { return [] }
             // While it is open, its keychain has a log.
             watcher.watch(writingTo: journal.bell.log)
-            return journal.newEvents()
+            let arrival = !isKnown && listed.contains(path) ? [KeychainEvent(.listChanged, location: path)] : []
+            return arrival + journal.newEvents()
         }
     }
 }

@@ -115,6 +115,29 @@ final class Told: Sendable {
         }
     }
 
+    @Test func aKeychainThatComesToWhereTheListHasItIsTold() throws {
+        let folder = user.folder.path("medium")
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        let other = try user.create(user.folder.path("other"))
+        let path = folder + "/other"
+        try user.preferences.setSearchList([keychain.path, path])
+        try watching {
+            for isMoved in [false, true] {
+                let draft = isMoved ? folder + "/draft" : path
+                try FileManager.default.copyItem(atPath: other.path, toPath: draft)
+                if isMoved { rename(draft, path) }
+                let told = told.wait(for: isMoved ? 2 : 1) { $0.kind == .listChanged }
+                #expect(told.allSatisfy { $0.location == path } && told.count == (isMoved ? 2 : 1))
+                let arrived = try LocalKeychain.open(path)
+                try arrived.unlock(password: .of("p"))
+                let item = try add("a", to: arrived)
+                #expect(self.told.wait { $0.kind == .add && $0.item == item.reference }.count == 1)
+                try arrived.delete()
+            }
+        }
+    }
+
     @Test func nothingIsMissedOfAKeychainThatIsMadeAfterTheWatch() throws {
         let watch = KeychainWatch(user.preferences)
         let other = try user.create("other")
