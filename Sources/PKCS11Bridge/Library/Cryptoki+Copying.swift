@@ -42,7 +42,7 @@ extension Cryptoki {
     }
 
     private func value(of name: ObjectName, in session: Session) throws(CryptokiError) -> [UInt8] {
-        let secret = try session.slot.secretValue(of: name)
+        let secret = try session.slot.secretValue(CKA_VALUE, of: name)
         let bytes = secret.bytes
         return bytes.indices.map { bytes[$0] }
     }

@@ -45,7 +45,9 @@ extension Cryptoki {
             if let value = entry.object.attributes[type] { return .value(value) }
             guard entry.object.secret.contains(type) else { return .refused(entry.object.refusal(type)) }
             if let secret = entry.secret { return .secret(secret.clone()) }
-            return .secret(try cryptoki.session(session, meetingCard: true).slot.secretValue(of: entry.object.name))
+            if let key = entry.object.sessionKey { return .secret(try PrivateNumbers.value(type, of: key)) }
+            let slot = try cryptoki.session(session, meetingCard: true).slot
+            return .secret(try slot.secretValue(type, of: entry.object.name))
         }
     }
 
@@ -93,16 +95,16 @@ extension Cryptoki {
             { .sessionPublicKey(key, template, isPrivate: isPrivate, number: $0) }, secret: nil, in: session)
     }
 
-    /// - Parameter isLocal: whether it was generated here.
+    /// - Parameter isGenerated: whether it was made just now.
     func addPrivateKey(
-        _ key: PrivateKey, _ template: Template, isLocal: Bool = false, in session: Session
+        _ key: PrivateKey, _ template: Template, isGenerated: Bool = false, in session: Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let isPrivate = try isPrivate(template, in: session, unlessSaid: session.slot.isLoggedIn)
         let protection = try NewObject.protection(template)
         return handles.add(
             {
                 .sessionPrivateKey(
-                    key, template, protection, isPrivate: isPrivate, isLocal: isLocal, number: $0)
+                    key, template, protection, isPrivate: isPrivate, isGenerated: isGenerated, number: $0)
             }, secret: nil, in: session)
     }
 
@@ -204,7 +206,7 @@ extension Cryptoki {
         let key = try CryptokiError.mapping { () throws(CryptoError) in try PrivateKey.generate(kind) }
         return (
             try addPublicKey(key.publicKey, publicTemplate, in: session),
-            try addPrivateKey(key, privateTemplate, isLocal: true, in: session)
+            try addPrivateKey(key, privateTemplate, isGenerated: true, in: session)
         )
     }
 

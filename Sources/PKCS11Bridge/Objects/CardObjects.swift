@@ -49,7 +49,7 @@ struct CardObjects: Sendable {
         made.append(
             stored(
                 CKO_PRIVATE_KEY, object, attributes, isPrivate: !hidesLogin && key.pinPolicy != .never,
-                sensitive: ObjectAttributes.privateNumbers, publicKey: publicKey, mechanisms: mechanisms))
+                sensitive: PrivateNumbers.all, publicKey: publicKey, mechanisms: mechanisms))
         return made
     }
 

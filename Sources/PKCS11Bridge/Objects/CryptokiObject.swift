@@ -134,20 +134,15 @@ enum ObjectAttributes {
     }
 
     /// PKCS #11 §4.9, and the public attributes of the key's kind.
-    static func privateKey(_ key: PublicKey, id: [UInt8], subject: [UInt8], isLocal: Bool) -> Attributes {
+    static func privateKey(
+        _ key: PublicKey, id: [UInt8], subject: [UInt8], isLocal: Bool, _ protection: KeyProtection = KeyProtection()
+    ) -> Attributes {
         let own: Attributes = [
-            CKA_SUBJECT: subject, CKA_SENSITIVE: Encoded.bool(true), CKA_EXTRACTABLE: Encoded.bool(false),
-            CKA_ALWAYS_SENSITIVE: Encoded.bool(true), CKA_NEVER_EXTRACTABLE: Encoded.bool(true),
-            CKA_SIGN_RECOVER: Encoded.bool(false), CKA_WRAP_WITH_TRUSTED: Encoded.bool(false),
+            CKA_SUBJECT: subject, CKA_SIGN_RECOVER: Encoded.bool(false), CKA_WRAP_WITH_TRUSTED: Encoded.bool(false),
         ]
-        return own.merging(self.key(key, id: id, isLocal: isLocal)) { $1 }
+        return own.merging(protection.attributes) { $1 }.merging(self.key(key, id: id, isLocal: isLocal)) { $1 }
             .merging(numbers(of: key, withBits: false)) { $1 }
     }
-
-    /// What a private key never tells.
-    static let privateNumbers: Set<CK_ATTRIBUTE_TYPE> = [
-        CKA_PRIVATE_EXPONENT, CKA_PRIME_1, CKA_PRIME_2, CKA_EXPONENT_1, CKA_EXPONENT_2, CKA_COEFFICIENT, CKA_VALUE,
-    ]
 
     private static func key(_ key: PublicKey, id: [UInt8], isLocal: Bool) -> Attributes {
         [

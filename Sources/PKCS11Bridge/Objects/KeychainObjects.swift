@@ -42,12 +42,13 @@ struct KeychainObjects {
     var publicKeyObjects: [CryptokiObject] {
         let stored = keys.filter { $0[.keyClass]?.integer == KeyClass.public.rawValue }
         let hashes = Set(stored.compactMap(\.publicKeyHash))
+        let local = Set(keys.filter(isLocal).compactMap(\.publicKeyHash))
         let implied = keys.filter { $0.isPrivateKey && !($0.publicKeyHash.map(hashes.contains) ?? false) }
         return (stored + implied).compactMap { item in
             guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
             let attributes = ObjectAttributes.publicKey(
                 key, id: names.id(ofKeyWithHash: key.keyHash), subject: subjects[key.keyHash] ?? [],
-                isLocal: isLocal(item))
+                isLocal: local.contains(key.keyHash))
             return object(CKO_PUBLIC_KEY, item, attributes, publicKey: key)
         }
     }
@@ -55,19 +56,23 @@ struct KeychainObjects {
     var privateKeyObjects: [CryptokiObject] {
         keys.filter(\.isPrivateKey).compactMap { item in
             guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
+            let protection = KeyProtection(
+                isSensitive: item[.isSensitive]?.isTrue ?? true, isExtractable: item[.isExtractable]?.isTrue ?? false,
+                wasAlwaysSensitive: item[.wasAlwaysSensitive]?.isTrue ?? false,
+                wasNeverExtractable: item[.wasNeverExtractable]?.isTrue ?? false)
             var attributes = ObjectAttributes.privateKey(
                 key, id: names.id(ofKeyWithHash: key.keyHash), subject: subjects[key.keyHash] ?? [],
-                isLocal: isLocal(item))
+                isLocal: isLocal(item), protection)
             let mechanisms = KeyMechanisms(
                 key.kind, signs: item[.canSign]?.isTrue ?? true, decrypts: item[.canDecrypt]?.isTrue ?? true,
                 derives: item[.canDerive]?.isTrue ?? true)
             attributes.merge(mechanisms.attributes) { $1 }
             attributes[CKA_ALWAYS_AUTHENTICATE] = Encoded.bool(false)
-            attributes[CKA_ALWAYS_SENSITIVE] = Encoded.bool(item[.wasAlwaysSensitive]?.isTrue ?? false)
-            attributes[CKA_NEVER_EXTRACTABLE] = Encoded.bool(item[.wasNeverExtractable]?.isTrue ?? false)
             return object(
-                CKO_PRIVATE_KEY, item, attributes, isPrivate: !hidesLogin, sensitive: ObjectAttributes.privateNumbers,
-                publicKey: key, mechanisms: mechanisms)
+                CKO_PRIVATE_KEY, item, attributes, isPrivate: !hidesLogin,
+                sensitive: protection.isReadable ? [] : PrivateNumbers.all,
+                secret: protection.isReadable ? PrivateNumbers.types(of: key.kind) : [], publicKey: key,
+                mechanisms: mechanisms)
         }
     }
 
@@ -82,7 +87,10 @@ struct KeychainObjects {
         return object(CKO_DATA, item, attributes, isPrivate: !hidesLogin, secret: [CKA_VALUE])
     }
 
-    private func isLocal(_ item: Item) -> Bool { item[.wasNeverExtractable]?.isTrue ?? false }
+    /// Whether a private key is known to have been generated here: what is brought was something else before.
+    private func isLocal(_ item: Item) -> Bool {
+        item[.wasNeverExtractable]?.isTrue == true || item[.wasAlwaysSensitive]?.isTrue == true
+    }
 
     private func object(
         _ objectClass: CK_OBJECT_CLASS, _ item: Item, _ attributes: ObjectAttributes.Attributes,

@@ -38,8 +38,11 @@ enum NewObject {
         let table: [(CK_ATTRIBUTE_TYPE, Attribute)] = [
             (CKA_SENSITIVE, .isSensitive), (CKA_EXTRACTABLE, .isExtractable), (CKA_SIGN, .canSign),
             (CKA_DECRYPT, .canDecrypt), (CKA_UNWRAP, .canUnwrap), (CKA_DERIVE, .canDerive),
+            // Of a copy alone; no program says so.
+            (CKA_ALWAYS_SENSITIVE, .wasAlwaysSensitive), (CKA_NEVER_EXTRACTABLE, .wasNeverExtractable),
         ]
-        var attributes: Attributes = [:]
+        // The numbers of a key are told to programs that want it so.
+        var attributes: Attributes = [.isSensitive: true]
         for (type, attribute) in table {
             if let flag = try template.bool(type) { attributes[attribute] = .bool(flag) }
         }

@@ -17,24 +17,31 @@ extension CryptokiObject {
         return CryptokiObject(.session(number), attributes, isPrivate: isPrivate, publicKey: key)
     }
 
-    /// A private key that was generated or brought. Its numbers are never told.
+    /// A private key that was generated, copied or brought.
+    ///
+    /// - Parameter isGenerated: whether it was made just now; a copy's template has what its original was.
     static func sessionPrivateKey(
-        _ key: PrivateKey, _ template: Template, _ protection: KeychainHost.Attributes, isPrivate: Bool,
-        isLocal: Bool, number: Int
+        _ key: PrivateKey, _ template: Template, _ wishes: KeychainHost.Attributes, isPrivate: Bool,
+        isGenerated: Bool, number: Int
     ) -> CryptokiObject {
         let mechanisms = KeyMechanisms(
-            key.kind, signs: protection[.canSign]?.isTrue ?? true, decrypts: protection[.canDecrypt]?.isTrue ?? true,
-            derives: protection[.canDerive]?.isTrue ?? true)
+            key.kind, signs: wishes[.canSign]?.isTrue ?? true, decrypts: wishes[.canDecrypt]?.isTrue ?? true,
+            derives: wishes[.canDerive]?.isTrue ?? true)
+        func wasTrue(_ type: CK_ATTRIBUTE_TYPE) -> Bool { template[type] == Encoded.bool(true) }
+        var protection = KeyProtection(
+            isSensitive: wishes[.isSensitive]?.isTrue ?? true, isExtractable: wishes[.isExtractable]?.isTrue ?? false)
+        protection.wasAlwaysSensitive = isGenerated ? protection.isSensitive : wasTrue(CKA_ALWAYS_SENSITIVE)
+        protection.wasNeverExtractable = isGenerated ? !protection.isExtractable : wasTrue(CKA_NEVER_EXTRACTABLE)
         var attributes = ObjectAttributes.privateKey(
-            key.publicKey, id: template[CKA_ID] ?? [], subject: template[CKA_SUBJECT] ?? [], isLocal: isLocal)
+            key.publicKey, id: template[CKA_ID] ?? [], subject: template[CKA_SUBJECT] ?? [],
+            isLocal: isGenerated || wasTrue(CKA_LOCAL), protection)
         attributes.merge(mechanisms.attributes) { $1 }
-        attributes.merge([
-            CKA_ALWAYS_AUTHENTICATE: Encoded.bool(false), CKA_ALWAYS_SENSITIVE: Encoded.bool(isLocal),
-            CKA_NEVER_EXTRACTABLE: Encoded.bool(isLocal),
-        ]) { $1 }
+        attributes[CKA_ALWAYS_AUTHENTICATE] = Encoded.bool(false)
         attributes.merge(session(CKO_PRIVATE_KEY, template, isPrivate: isPrivate, number)) { $1 }
         return CryptokiObject(
-            .session(number), attributes, isPrivate: isPrivate, sensitive: ObjectAttributes.privateNumbers,
+            .session(number), attributes, isPrivate: isPrivate,
+            sensitive: protection.isReadable ? [] : PrivateNumbers.all,
+            secret: protection.isReadable ? PrivateNumbers.types(of: key.kind) : [],
             publicKey: key.publicKey, sessionKey: key, mechanisms: mechanisms)
     }
 

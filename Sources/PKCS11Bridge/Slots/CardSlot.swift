@@ -330,7 +330,7 @@ final class CardSlot: Slot {
         _ kind: KeyKind, publicTemplate: Template, privateTemplate: Template
     ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName) { throw CardSlot.writeProtected }
 
-    func secretValue(of object: ObjectName) throws(CryptokiError) -> Secret {
+    func secretValue(_ type: CK_ATTRIBUTE_TYPE, of object: ObjectName) throws(CryptokiError) -> Secret {
         try state.withLock { state throws(CryptokiError) in try value(ofData: object, &state) }
     }
 

@@ -145,11 +145,14 @@ final class KeychainSlot: Slot {
     ) throws(CryptokiError) -> Secret {
         try CryptokiError.removed { () throws(CryptokiError) in try requireToken() }
         guard case .item(_, let reference) = key else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
-        let context = AuthenticationContext(prompter: behaviour.asksItself ? behaviour.prompter : NoPrompter())
         return try CryptokiError.mapping { () throws(KeychainError) in
             guard let key = try keychain.keys(.reference(reference)).first else { throw KeychainError(.itemNotFound) }
-            return try key.perform(action, use: "use a key", authentication: context)
+            return try key.perform(action, use: "use a key", authentication: authentication)
         }
+    }
+
+    private var authentication: AuthenticationContext {
+        AuthenticationContext(prompter: behaviour.asksItself ? behaviour.prompter : NoPrompter())
     }
 
     // MARK: Writing
@@ -221,8 +224,14 @@ final class KeychainSlot: Slot {
         return (.item(CKO_PUBLIC_KEY, pair.publicKey.reference), .item(CKO_PRIVATE_KEY, pair.privateKey.reference))
     }
 
-    func secretValue(of object: ObjectName) throws(CryptokiError) -> Secret {
-        guard case .item(CKO_DATA, let reference) = object else { throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE) }
+    func secretValue(_ type: CK_ATTRIBUTE_TYPE, of object: ObjectName) throws(CryptokiError) -> Secret {
+        guard case .item(let objectClass, let reference) = object else { throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE) }
+        if objectClass == CKO_PRIVATE_KEY {
+            let key = try CryptokiError.mapping { () throws(KeychainError) in
+                try keychain.exportKey(reference, encrypted: false, authentication: authentication)
+            }
+            return try PrivateNumbers.value(type, of: key)
+        }
         let secret = try CryptokiError.mapping { () throws(KeychainError) in try keychain.secret(of: reference) }
         guard let secret = consume secret else { return Secret(capacity: 0) { _ in } }
         return secret

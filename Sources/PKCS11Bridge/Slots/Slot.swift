@@ -95,7 +95,7 @@ protocol Slot: AnyObject, Sendable {
     ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName)
 
     /// The value of a secret attribute, which no list of attributes holds.
-    func secretValue(of object: ObjectName) throws(CryptokiError) -> Secret
+    func secretValue(_ type: CK_ATTRIBUTE_TYPE, of object: ObjectName) throws(CryptokiError) -> Secret
 }
 
 extension Slot {

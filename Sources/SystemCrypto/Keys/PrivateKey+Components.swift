@@ -67,6 +67,14 @@ extension PrivateKey {
             qInv: try BigNumber(RSAParameter.qInv, of: handle).bytes(length: length))
     }
 
+    /// The private exponent of an RSA key.
+    ///
+    /// - Throws: `unsupported` for another kind of key.
+    public func rsaPrivateExponent() throws(CryptoError) -> Secret {
+        guard case .rsa = kind else { throw CryptoError(.unsupported, "private exponent of \(kind)") }
+        return try BigNumber(OSSL_PKEY_PARAM_RSA_D, of: handle).bytes()
+    }
+
     private var hasThirdPrime: Bool {
         do {
             _ = try BigNumber(RSAParameter.third, of: handle)

@@ -1,0 +1,53 @@
+internal import CCryptoki
+internal import SystemCrypto
+internal import TokenKit
+
+/// The numbers that private keys are made of, as attributes. PKCS #11 §6.
+enum PrivateNumbers {
+    private static let ofRSA: Set<CK_ATTRIBUTE_TYPE> = [
+        CKA_PRIVATE_EXPONENT, CKA_PRIME_1, CKA_PRIME_2, CKA_EXPONENT_1, CKA_EXPONENT_2, CKA_COEFFICIENT,
+    ]
+
+    /// Those that any key has.
+    static let all = ofRSA.union([CKA_VALUE])
+
+    static func types(of kind: KeyKind) -> Set<CK_ATTRIBUTE_TYPE> { kind.isRSA ? ofRSA : [CKA_VALUE] }
+
+    /// The value of one of the key's ``types(of:)``.
+    static func value(_ type: CK_ATTRIBUTE_TYPE, of key: PrivateKey) throws(CryptokiError) -> Secret {
+        try CryptokiError.mapping { () throws(CryptoError) in
+            switch type {
+            case CKA_VALUE: return try key.scalar()
+            case CKA_PRIVATE_EXPONENT: return try key.rsaPrivateExponent()
+            default: break
+            }
+            let primes = try key.rsaPrimes()
+            return switch type {
+            case CKA_PRIME_1: primes.p.clone()
+            case CKA_PRIME_2: primes.q.clone()
+            case CKA_EXPONENT_1: primes.dP.clone()
+            case CKA_EXPONENT_2: primes.dQ.clone()
+            default: primes.qInv.clone()
+            }
+        }
+    }
+}
+
+/// What a private key is kept from, and was since it was made. PKCS #11 §4.9.
+struct KeyProtection {
+    var isSensitive = true
+    var isExtractable = false
+    var wasAlwaysSensitive = true
+    var wasNeverExtractable = true
+
+    /// Whether its numbers are told.
+    var isReadable: Bool { !isSensitive && isExtractable }
+
+    var attributes: ObjectAttributes.Attributes {
+        [
+            CKA_SENSITIVE: Encoded.bool(isSensitive), CKA_EXTRACTABLE: Encoded.bool(isExtractable),
+            CKA_ALWAYS_SENSITIVE: Encoded.bool(wasAlwaysSensitive),
+            CKA_NEVER_EXTRACTABLE: Encoded.bool(wasNeverExtractable),
+        ]
+    }
+}
