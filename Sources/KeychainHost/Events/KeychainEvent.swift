@@ -12,7 +12,7 @@ public struct KeychainEvent: Sendable, Hashable {
         case listChanged = 11
         case tokenInserted = 24
         case tokenRemoved = 25
-        /// Known to the process alone whose PIN was refused.
+        /// Told by the program that lost the last try, to all of its user.
         case pinBlocked = 26
 
         /// Words for people and programs.

@@ -12,11 +12,17 @@ struct KeychainSight {
     private var journals: [String: JournalReader] = [:]
     /// The watches over folders where keychains of the list are missing.
     private var awaited: [Int32] = []
+    private let blockedPINs: BlockedPINs
+    /// How far what others tell of PINs was read.
+    private var toldOfPINs = 0
 
     /// The first sight, which tells nothing.
     init(_ preferences: KeychainPreferences) {
         self.preferences = preferences
-        for folder in [preferences.directories.configuration, preferences.directories.keychains] {
+        blockedPINs = BlockedPINs(preferences.directories)
+        toldOfPINs = blockedPINs.end
+        let folders = [preferences.directories.configuration, preferences.directories.keychains]
+        for folder in folders + [blockedPINs.folder].compactMap({ $0 }) {
             // A folder that is made later would go unnoticed.
             try? Folder(path: folder).make()
         }
@@ -35,7 +41,8 @@ struct KeychainSight {
         for folder in [directories.configuration, directories.system, directories.keychains] {
             watcher.watch(folder: folder)
         }
-        var events: [KeychainEvent] = []
+        if let folder = blockedPINs.folder { watcher.watch(folder: folder) }
+        var events = blockedPINs.events(after: &toldOfPINs)
         // Settings that cannot be read just now change nothing.
         if let current = try? preferences.searchList() {
             if current != searchList { events.append(KeychainEvent(.listChanged)) }

@@ -7,7 +7,8 @@ public import TokenKit
 /// but what is overtaken by a thousand later changes. A keychain that joins the list is watched from then on; of one that was
 /// made since the watch was, all that was changed in it before is told as well. Cards that are there already are told of first.
 ///
-/// That a PIN was blocked is told in the process that blocked it: no card tells it to others, and asking costs commands.
+/// That a PIN was blocked is told where a program of this library lost the last try: no card tells it, and asking costs
+/// commands. Other processes hear of it where the session has a folder that is gone with it (``Directories/volatile``).
 ///
 ///     for await event in KeychainWatch.events() { print(event.kind) }
 public final class KeychainWatch: Sendable {

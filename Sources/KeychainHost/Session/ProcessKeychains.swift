@@ -17,6 +17,7 @@ public final class ProcessKeychains: Sendable {
     private let modules: @Sendable () -> [any TokenModule]
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
+    private let blockedPINs: BlockedPINs
     private let state = Mutex(State())
 
     private struct State {
@@ -43,6 +44,7 @@ public final class ProcessKeychains: Sendable {
         }
     ) {
         self.preferences = preferences
+        blockedPINs = BlockedPINs(preferences.directories)
         self.modules = modules
         self.readers = readers
         self.trace = trace
@@ -164,7 +166,7 @@ public final class ProcessKeychains: Sendable {
 
     /// What is in a reader, in no connection with what else this process has there.
     public func slot(of reader: any CardReader) -> TokenSlot {
-        TokenSlot(reader: reader, drivers: drivers, trace: trace)
+        TokenSlot(reader: reader, drivers: drivers, trace: trace) { [blockedPINs] in blockedPINs.note(reader: $0) }
     }
 
     /// The cards that were read before, be they in now or not.

@@ -72,7 +72,9 @@ struct PINQuestion {
     ///
     /// - Throws: the refusal, where asking again cannot help.
     mutating func answer(failedWith error: TokenError) throws(KeychainError) {
-        if error.triesLeft == 0 { EventInbox.post(KeychainEvent(.pinBlocked, location: slot.name)) }
+        if error.triesLeft == 0, !slot.tellsOfBlockedPINs {
+            EventInbox.post(KeychainEvent(.pinBlocked, location: slot.name))
+        }
         switch error.code {
         case .pinIncorrect, .pinFormat, .pinKnownIncorrect: break
         default: throw KeychainError(error)

@@ -94,7 +94,7 @@ extension PIVToken {
             throw TokenError.incorrect(status, what)
         case .authenticationMethodBlocked:
             pins.refused(nil, of: reference, triesLeft: 0)
-            throw TokenError.blocked(reference)
+            throw TokenError.blocked(reference, status: status)
         case .incorrectData, .wrongLength:
             throw TokenError(.pinFormat, "\(what): the card does not take a value of this form", status: status)
         case .securityStatusNotSatisfied:

@@ -53,12 +53,12 @@ extension TokenError {
     }
 
     /// No try is left for this value.
-    static func blocked(_ reference: PINReference) -> TokenError {
+    static func blocked(_ reference: PINReference, status: StatusWord? = nil) -> TokenError {
         let why =
             reference == .unblocking
             ? "the unblocking key is blocked: no try is left (only the card's issuer can help, or starting it anew)"
             : "the PIN is blocked: no try is left (set a new one with the unblocking key)"
-        return TokenError(.pinBlocked, why, triesLeft: 0, status: .authenticationMethodBlocked)
+        return TokenError(.pinBlocked, why, triesLeft: 0, status: status)
     }
 
     private static func meaning(of status: StatusWord) -> (Code, String) {

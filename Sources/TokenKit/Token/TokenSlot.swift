@@ -17,6 +17,7 @@ public final class TokenSlot: Sendable {
     private let reader: any CardReader
     private let drivers: [any TokenDriver]
     private let trace: (any CardTrace)?
+    private let tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)?
     private let state = Mutex(State())
 
     private struct State: ~Copyable {
@@ -35,11 +36,19 @@ public final class TokenSlot: Sendable {
     /// - Parameters:
     ///   - drivers: asked in this order whether they know the card.
     ///   - trace: who is told each command and answer.
-    public init(reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil) {
+    ///   - tellOfBlockedPIN: called when the last try of a PIN was lost here.
+    public init(
+        reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil,
+        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
+    ) {
         self.reader = reader
+        self.tellOfBlockedPIN = tellOfBlockedPIN
         self.drivers = drivers
         self.trace = trace
     }
+
+    /// Whether somebody is told when the last try of a PIN was lost here.
+    public var tellsOfBlockedPINs: Bool { tellOfBlockedPIN != nil }
 
     /// Runs `body` with the token in the reader, whichever it is by now.
     ///
@@ -123,6 +132,7 @@ public final class TokenSlot: Sendable {
                 return try use(&state, of: expected, hold, body)
             } catch {
                 if TokenSlot.endsConnection(error) { TokenSlot.drop(&state) }
+                if error.hasBlockedPIN { tellOfBlockedPIN?(name) }
                 throw error
             }
         }
@@ -187,4 +197,11 @@ public final class TokenSlot: Sendable {
 
     private static let exchanged = TokenError(
         .card(.removed), "the card has been taken out since it was listed (put it back and ask again)")
+}
+
+extension TokenError {
+    /// Whether the card has just refused the last try, by its own word.
+    fileprivate var hasBlockedPIN: Bool {
+        (code == .pinIncorrect || code == .pinBlocked) && triesLeft == 0 && status != nil
+    }
 }

@@ -9,7 +9,7 @@ struct WaitForNotifications: ParsableCommand {
         abstract: "Print what happens to keychains, whoever does it.",
         discussion: """
             Items that are added, changed or deleted, keychains that are locked or unlocked, other passwords, a new search \
-            list or default, cards. Ends with the interrupt key.
+            list or default, cards, and PINs that were blocked. Ends with the interrupt key.
             """)
 
     @OptionGroup var output: OutputOptions

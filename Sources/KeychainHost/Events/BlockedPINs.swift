@@ -1,0 +1,72 @@
+internal import Glibc
+
+/// How the programs of a user tell each other that one of them had a card block its PIN: by a line in a file that is gone when
+/// the machine is off. No card tells it to others, and asking would cost commands.
+struct BlockedPINs: Sendable {
+    /// What is watched; nil where there is no folder for it, so that only this process is told.
+    let folder: String?
+
+    private var path: String? { folder.map { $0 + "/blocked-pins" } }
+
+    /// More than this is forgotten.
+    private static let limit = 1 << 16
+
+    init(_ directories: Directories) {
+        folder = directories.volatile.map { $0 + "/tokenkit-events" }
+    }
+
+    /// Tells every watch of this process, and those of others.
+    func note(reader: String) {
+        EventInbox.post(KeychainEvent(.pinBlocked, location: reader, process: getpid()))
+        guard let folder, let path else { return }
+        try? Folder(path: folder).make()
+        let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        let file = unsafe open(path, flags, KeychainFile.fileMode)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        guard let length = Self.length(of: file) else { return }
+        if length > Self.limit { ftruncate(file, 0) }
+        let line = Array("\(getpid()) \(String(reader.map { $0.isNewline ? " " : $0 }))\n".utf8)
+        _ = unsafe write(file, line, line.count)
+    }
+
+    /// How far the file goes at present.
+    var end: Int {
+        var position = 0
+        _ = events(after: &position)
+        return position
+    }
+
+    /// What other processes have told since; what is no line of theirs is left out.
+    func events(after position: inout Int) -> [KeychainEvent] {
+        guard let path else { return [] }
+        let file = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard file >= 0 else { return [] }
+        defer { close(file) }
+        guard let length = Self.length(of: file) else { return [] }
+        // It was begun anew.
+        if length < position { position = 0 }
+        var bytes = [UInt8](repeating: 0, count: min(length - position, 2 * Self.limit))
+        let count = unsafe pread(file, &bytes, bytes.count, position)
+        // A line that is being written is read once it is whole.
+        guard count > 0, let last = bytes[..<count].lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+        position += last + 1
+        return bytes[..<last].split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 1)
+            guard parts.count == 2, let process = Int32(String(decoding: parts[0], as: UTF8.self)), process > 0,
+                process != getpid()
+            else { return nil }
+            return KeychainEvent(
+                .pinBlocked, location: String(decoding: parts[1], as: UTF8.self), process: process)
+        }
+    }
+
+    /// Nil for what another user could have written.
+    private static func length(of file: Int32) -> Int? {
+        var status = stat()
+        guard unsafe fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            status.st_mode & 0o022 == 0
+        else { return nil }
+        return Int(status.st_size)
+    }
+}
