@@ -26,6 +26,8 @@ struct PINState: Sendable {
     /// Whether what is known of tries was learned in this transaction, so that nobody has spent any since.
     private var isCurrent = false
     private var tries: [PINReference: Tries] = [:]
+    /// What tells the value that was right last.
+    private var right: [PINReference: [UInt8]] = [:]
     private var rejected: Set<[UInt8]> = []
 
     func tries(of reference: PINReference) -> Tries { tries[reference] ?? .unknown }
@@ -40,14 +42,18 @@ struct PINState: Sendable {
         isCurrent = true
     }
 
-    /// Whether the tries are to be asked for before one is spent. A full count is believed: a second signature is to cost
-    /// no more commands than it must, and its PIN was right before.
-    func wantsTries(of reference: PINReference) -> Bool {
+    /// Whether the tries are to be asked for before one is spent on a value. Not for the one that was right before: a second
+    /// signature is to cost no more commands than it must.
+    func wantsTries(of reference: PINReference, for fingerprint: [UInt8]?) -> Bool {
         switch tries(of: reference) {
         case .unknown: true
         case .left: !isCurrent
-        case .all: false
+        case .all: !wasRight(fingerprint, of: reference)
         }
+    }
+
+    private func wasRight(_ fingerprint: [UInt8]?, of reference: PINReference) -> Bool {
+        fingerprint.map { right[reference] == $0 } ?? false
     }
 
     /// A new transaction: other programs had the card in between.
@@ -60,15 +66,17 @@ struct PINState: Sendable {
     }
 
     /// The card took the PIN.
-    mutating func accepted(_ reference: PINReference) {
+    mutating func accepted(_ fingerprint: [UInt8]?, of reference: PINReference) {
         tries[reference] = .all
+        right[reference] = fingerprint
         if reference != .unblocking { isPresented = true }
     }
 
     /// A new value was set: what was wrong before may be right now. Not every card counts the new PIN as presented.
-    mutating func replaced(_ reference: PINReference) {
+    mutating func replaced(_ reference: PINReference, by fingerprint: [UInt8]?) {
         metadata = nil
         tries[reference] = .all
+        right[reference] = fingerprint
         rejected = rejected.filter { $0.first != reference.rawValue }
     }
 

@@ -18,7 +18,7 @@ extension PIVToken {
         pins.sending(to: reference)
         let response = try send(PIVCommand.verify(reference), secret: block, &card)
         try judge(response.status, block, of: reference, "presenting the PIN", &card)
-        pins.accepted(reference)
+        pins.accepted(PINState.fingerprint(block, of: reference), of: reference)
     }
 
     public mutating func change(
@@ -34,7 +34,7 @@ extension PIVToken {
             PIVCommand.changeReferenceData(reference), secret: PINBlock.pair(oldBlock, newBlock), &card)
         let what = kind == .pin ? "changing the PIN" : "changing the unblocking key"
         try judge(response.status, oldBlock, of: reference, what, &card)
-        pins.replaced(reference)
+        pins.replaced(reference, by: PINState.fingerprint(newBlock, of: reference))
     }
 
     public mutating func unblock(
@@ -51,8 +51,8 @@ extension PIVToken {
         let response = try send(
             PIVCommand.resetRetryCounter(reference), secret: PINBlock.pair(keyBlock, newBlock), &card)
         try judge(response.status, keyBlock, of: .unblocking, "unblocking the PIN", &card)
-        pins.accepted(.unblocking)
-        pins.replaced(reference)
+        pins.accepted(PINState.fingerprint(keyBlock, of: .unblocking), of: .unblocking)
+        pins.replaced(reference, by: PINState.fingerprint(newBlock, of: reference))
     }
 
     public mutating func logOut(_ card: inout CardTransaction) throws(TokenError) {

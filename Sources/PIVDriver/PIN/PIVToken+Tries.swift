@@ -57,13 +57,16 @@ extension PIVToken {
     mutating func requireTry(
         of reference: PINReference, _ block: borrowing Secret, _ lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError) {
-        if pins.hasRejected(PINState.fingerprint(block, of: reference)) {
+        let fingerprint = PINState.fingerprint(block, of: reference)
+        if pins.hasRejected(fingerprint) {
             throw TokenError(
                 .pinKnownIncorrect, "the card refused this very value before; it was not sent again",
                 triesLeft: pins.triesLeft(of: reference))
         }
         if card.mayHaveChangedHands { pins.beginTransaction() }
-        if selection.epoch != card.epoch || pins.wantsTries(of: reference) { try learnTries(of: reference, &card) }
+        if selection.epoch != card.epoch || pins.wantsTries(of: reference, for: fingerprint) {
+            try learnTries(of: reference, &card)
+        }
         switch pins.tries(of: reference) {
         case .left(0): throw TokenError.blocked(reference)
         case .left(1) where lastTry == .keep:
@@ -127,9 +130,11 @@ extension PIVToken {
     ) throws(TokenError) {
         if let tries = try metadata(of: reference, &card)?.triesLeft {
             pins.learn(.left(tries), of: reference)
-        } else if reference != .unblocking, !isPINPresented(in: card) {
-            _ = try queryStatus(of: reference, &card)
+            return
         }
+        guard reference != .unblocking, !quirks.has(.noStatusQuery) else { return }
+        // While the card has the PIN no try is lost: a wrong value would have taken it back.
+        if try queryStatus(of: reference, &card) { pins.learn(.all, of: reference) } else { pins.notPresented() }
     }
 
     /// VERIFY without data. Returns whether the card says that the PIN is presented.

@@ -68,23 +68,23 @@ private func pin(_ bytes: [UInt8]) -> PIN {
         state.learn(.left(1), of: .application)
         state.sending(to: .application)
         #expect(state.tries(of: .application) == .unknown)
-        state.accepted(.application)
+        state.accepted([0x80, 9], of: .application)
         #expect(state.isPresented)
         #expect(state.tries(of: .application) == .all)
     }
 
     @Test func anUnblockingKeyPresentsNothing() {
         var state = PINState()
-        state.accepted(.unblocking)
+        state.accepted([0x81, 9], of: .unblocking)
         #expect(!state.isPresented)
     }
 
     @Test func sendingTakesTheBeliefBackUntilTheCardHasAnswered() {
         var state = PINState()
-        state.accepted(.application)
+        state.accepted([0x80, 9], of: .application)
         state.sending(to: .application)
         #expect(!state.isPresented)
-        state.accepted(.application)
+        state.accepted([0x80, 9], of: .application)
         state.sending(to: .unblocking)
         #expect(state.isPresented)
     }
@@ -98,7 +98,7 @@ private func pin(_ bytes: [UInt8]) -> PIN {
         #expect(!state.hasRejected(nil))
         #expect(state.triesLeft(of: .application) == 2)
         #expect(state.triesLeft(of: .unblocking) == nil)
-        state.replaced(.application)
+        state.replaced(.application, by: [0x80, 7])
         #expect(!state.hasRejected([0x80, 1]))
         #expect(state.hasRejected([0x81, 1]))
     }
@@ -106,7 +106,7 @@ private func pin(_ bytes: [UInt8]) -> PIN {
     @Test func aResetTakesPresenceAndTriesButNotWhatWasRefused() {
         var state = PINState()
         state.refused([0x80, 1], of: .application, triesLeft: 2)
-        state.accepted(.application)
+        state.accepted([0x80, 9], of: .application)
         state.forgetPresented()
         #expect(!state.isPresented)
         #expect(state.tries(of: .application) == .unknown)
@@ -115,15 +115,28 @@ private func pin(_ bytes: [UInt8]) -> PIN {
 
     @Test func onlyAFullCountIsBelievedInTheNextTransaction() {
         var state = PINState()
-        #expect(state.wantsTries(of: .application))
+        #expect(state.wantsTries(of: .application, for: [0x80, 9]))
         state.learn(.left(2), of: .application)
-        #expect(!state.wantsTries(of: .application))
+        #expect(!state.wantsTries(of: .application, for: [0x80, 9]))
         state.beginTransaction()
-        #expect(state.wantsTries(of: .application))
+        #expect(state.wantsTries(of: .application, for: [0x80, 9]))
         #expect(state.triesLeft(of: .application) == 2)
-        state.accepted(.application)
+        state.accepted([0x80, 9], of: .application)
         state.beginTransaction()
-        #expect(!state.wantsTries(of: .application))
+        #expect(!state.wantsTries(of: .application, for: [0x80, 9]))
+    }
+
+    @Test func aFullCountIsBelievedForTheValueThatWasRightAndForNoOther() {
+        var state = PINState()
+        state.accepted([0x80, 9], of: .application)
+        #expect(!state.wantsTries(of: .application, for: [0x80, 9]))
+        for other in [[0x80, 8], [0x81, 9], nil] as [[UInt8]?] {
+            #expect(state.wantsTries(of: .application, for: other))
+        }
+        #expect(state.wantsTries(of: .unblocking, for: [0x80, 9]))
+        state.replaced(.application, by: [0x80, 7])
+        #expect(!state.wantsTries(of: .application, for: [0x80, 7]))
+        #expect(state.wantsTries(of: .application, for: [0x80, 9]))
     }
 
     @Test func fingerprintsTellValuesAndKindsApart() throws {

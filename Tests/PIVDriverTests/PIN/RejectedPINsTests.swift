@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 import TokenKit
+import VirtualCard
 
 @testable import PIVDriver
 
@@ -70,6 +71,48 @@ private func block(_ text: String) -> Secret {
         #expect(desk.pinsSent == sent)
         #expect(try program.status().triesLeft == 2)
         try program.verify()
+    }
+
+    /// A program that had the right PIN once knows no more of its tries than another: somebody else may have spent them.
+    @Test(arguments: [CardProfile.yubiKey57, .yubiKey43, .generic, .genericT0], [false, true])
+    func theLastTryIsKeptByAProgramThatHadTheRightPINBefore(profile: CardProfile, isPresented: Bool) throws {
+        let desk = try Desk(IssuedCard(profile: profile))
+        try desk.verify()
+        let other = desk.anotherProgram()
+        for wrong in ["111111", "222222"] as [StaticString] {
+            #expect(throws: TokenError(.pinIncorrect, "")) { try other.verify(wrong) }
+        }
+        // A wrong value takes the PIN back on the card, and this program does not know of that.
+        if !isPresented { try? desk.logOut() }
+        let sent = desk.pinsSent
+        #expect(throws: TokenError(.pinLastTry, "")) { try desk.verify("333333") }
+        #expect(throws: TokenError(.pinLastTry, "")) { _ = try desk.perform("9C", .sign(.ecdsa, [1]), pin: "333333") }
+        #expect(throws: TokenError(.pinLastTry, "")) { try desk.change(from: "333333", to: "444444") }
+        #expect(desk.pinsSent == sent)
+        try desk.verify("123456", .spend)
+    }
+
+    @Test(arguments: [CardProfile.yubiKey57, .generic])
+    func whatAnotherProgramHadRefusedAProgramThatIsLoggedInDoesNotSend(profile: CardProfile) throws {
+        let desk = try Desk(IssuedCard(profile: profile))
+        let (first, second) = (
+            desk.anotherProgram(rejectedPINs: memory), desk.anotherProgram(rejectedPINs: memory)
+        )
+        try first.verify()
+        #expect(throws: TokenError(.pinIncorrect, "")) { try second.verify("111111") }
+        let sent = desk.pinsSent
+        #expect(throws: TokenError(.pinKnownIncorrect, "")) { try first.verify("111111") }
+        #expect(desk.pinsSent == sent)
+        try first.verify()
+    }
+
+    @Test func theSamePINAgainCostsNoQuestion() throws {
+        let desk = try Desk(IssuedCard(profile: .yubiKey57))
+        let digest = [UInt8](repeating: 1, count: 32)
+        _ = try desk.perform("9C", .sign(.ecdsa, digest), pin: "123456")
+        desk.forgetCommands()
+        _ = try desk.perform("9C", .sign(.ecdsa, digest), pin: "123456")
+        #expect(desk.commands == [0x20, 0x87])
     }
 
     @Test func theRightPINCostsNoCommandMoreForIt() throws {
