@@ -44,7 +44,12 @@ extension PIVToken {
         guard !selection.isConfirmed, isDoubtful(first.status) else { return first }
         let believed = pins
         try select(&card)
-        let second = try body(&card)
+        var second = try body(&card)
+        // The service may have let another program's command wait while ours had no transaction, and pass it on in this one.
+        if !card.isHeldFromTheStart, isDoubtful(second.status) {
+            try select(&card)
+            second = try body(&card)
+        }
         // The same again: PIV was selected all the time, and selecting it once more takes no PIN back.
         if second.status == first.status { pins = believed }
         return second

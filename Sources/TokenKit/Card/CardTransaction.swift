@@ -14,6 +14,9 @@ public struct CardTransaction: ~Copyable {
     /// How many commands have been sent, chained and continuing ones included.
     public private(set) var commandCount = 0
 
+    /// Whether other programs were kept from the card before the first command.
+    public var isHeldFromTheStart: Bool { commandsBeforeHold == 1 }
+
     /// Whether other programs may have had the card since the last command, or since the last transaction.
     public var mayHaveChangedHands: Bool { commandCount < commandsBeforeHold }
 
