@@ -58,15 +58,25 @@ func give(
         unsafe length.pointee = CK_ULONG(needed)
         if unsafe buffer != nil { throw CryptokiError(CKR_BUFFER_TOO_SMALL, "\(needed) bytes are needed") }
     case .bytes(let bytes):
-        guard let buffer = unsafe buffer else { throw argumentsBad }
+        let buffer = try unsafe place(for: bytes.count, buffer, length)
         unsafe buffer.update(from: bytes, count: bytes.count)
-        unsafe length.pointee = CK_ULONG(bytes.count)
     case .secret(let secret):
-        guard let buffer = unsafe buffer else { throw argumentsBad }
         let bytes = secret.bytes
+        let buffer = try unsafe place(for: bytes.count, buffer, length)
         for index in bytes.indices { unsafe buffer[index] = bytes[index] }
-        unsafe length.pointee = CK_ULONG(bytes.count)
     }
+}
+
+/// Where so many bytes fit, whatever the length was believed to be when the room was looked at; `length` is theirs then.
+private func place(
+    for count: Int, _ buffer: UnsafeMutablePointer<UInt8>?, _ length: UnsafeMutablePointer<CK_ULONG>
+) throws(CryptokiError) -> UnsafeMutablePointer<UInt8> {
+    guard let buffer = unsafe buffer else { throw argumentsBad }
+    guard unsafe CK_ULONG(count) <= length.pointee else {
+        throw CryptokiError(CKR_DEVICE_ERROR, "the token gave \(count) bytes, more than there is room for")
+    }
+    unsafe length.pointee = CK_ULONG(count)
+    return unsafe buffer
 }
 
 /// Fills an array of numbers. PKCS #11 §5.2.

@@ -31,7 +31,7 @@ struct TokenKeychainKey: TokenObjectKey {
     func perform(
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
-        let operation = TokenOperation(key: object.id, action: action)
+        let operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
         do throws(TokenError) {
             return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
                 try token.perform(operation, &card)

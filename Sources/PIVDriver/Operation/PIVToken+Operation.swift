@@ -48,11 +48,13 @@ extension PIVToken {
         let request: PrivateKeyRequest
     }
 
-    /// Whether an operation failed because the slot no longer holds the key that was remembered of it.
+    /// Whether an operation failed because the slot no longer holds the key that was known of it.
+    ///
+    /// - Throws: ``TokenError`` `.notFound` where the operation is for that key alone.
     private mutating func wasReplaced(
         _ target: Target, _ operation: TokenOperation, _ failure: TokenError, _ card: inout CardTransaction
     ) throws(TokenError) -> Bool {
-        guard target.isRemembered, !failure.preventsAnswers else { return false }
+        guard target.isRemembered || failure.code == .malformed, !failure.preventsAnswers else { return false }
         knowledge.forget(target.slot)
         forgetRemembered(target.slot)
         return try self.target(of: operation, &card).key != target.key
@@ -65,6 +67,9 @@ extension PIVToken {
             throw TokenError(.notFound, "PIV has no key '\(operation.key)' (keys are 9A, 9C, 9D, 9E and 82 to 95)")
         }
         let key = try keyToUse(for: operation.action, in: slot, &card)
+        if let meant = operation.publicKey, meant != key.key.publicKey {
+            throw TokenError(.notFound, "another key took the place of the \(slot.label) key (list the card again)")
+        }
         return Target(
             slot: slot, key: key.key, isRemembered: key.isRemembered,
             request: try PrivateKeyRequest(operation.action, with: key.key, quirks: quirks))

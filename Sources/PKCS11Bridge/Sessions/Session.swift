@@ -36,7 +36,7 @@ final class Session: Sendable {
         _ action: TokenOperation.Action, with key: CryptokiObject, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
         guard let own = key.sessionKey else {
-            return try slot.perform(action, with: key.name, of: generation, pin: pin)
+            return try slot.perform(action, with: key, of: generation, pin: pin)
         }
         return try CryptokiError.mapping { () throws(KeychainError) in
             try SoftwareKey(own).perform(action, use: "", authentication: AuthenticationContext(prompter: NoPrompter()))

@@ -1,15 +1,16 @@
 internal import CCryptoki
 internal import KeychainHost
 internal import Synchronization
+internal import SystemCrypto
 internal import TokenKit
 
 // Private keys: with the card as it is, and where that is not enough, with the PIN of the login.
 extension CardSlot {
     func perform(
-        _ action: TokenOperation.Action, with key: ObjectName, of generation: Int, pin: borrowing Secret?
+        _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
-        guard case .card(_, let object, _) = key else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
-        let operation = TokenOperation(key: object, action: action)
+        guard case .card(_, let object, _) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        let operation = TokenOperation(key: object, action: action, publicKey: key.publicKey?.spki)
         var once: Secret? =
             switch pin {
             case .some(let pin): pin.clone()
@@ -20,18 +21,30 @@ extension CardSlot {
             return try performAsking(operation)
         }
         return try state.withLock { state throws(CryptokiError) in
-            if let pin = once.take() {
-                let insertion = try card(of: generation, &state).insertion
-                return try perform(operation, presenting: pin, at: insertion, &state)
-            }
-            if let result = try performAtOnce(operation, of: generation, &state) { return result }
-            let insertion = try card(of: generation, &state).insertion
-            let pin = try remembered(for: operation, insertion, &state)
             do throws(CryptokiError) {
-                return try perform(operation, presenting: pin, at: insertion, &state)
+                return try perform(operation, of: generation, pin: once.take(), &state)
             } catch {
-                throw refused(error, &state)
+                // Another key is there by now, and maybe another certificate.
+                if error.code == CKR_KEY_HANDLE_INVALID { state.card?.objects = nil }
+                throw error
             }
+        }
+    }
+
+    private func perform(
+        _ operation: TokenOperation, of generation: Int, pin: consuming Secret?, _ state: inout State
+    ) throws(CryptokiError) -> Secret {
+        if let pin {
+            let insertion = try card(of: generation, &state).insertion
+            return try perform(operation, presenting: pin, at: insertion, &state)
+        }
+        if let result = try performAtOnce(operation, of: generation, &state) { return result }
+        let insertion = try card(of: generation, &state).insertion
+        let pin = try remembered(for: operation, insertion, &state)
+        do throws(CryptokiError) {
+            return try perform(operation, presenting: pin, at: insertion, &state)
+        } catch {
+            throw refused(error, &state)
         }
     }
 

@@ -141,10 +141,10 @@ final class KeychainSlot: Slot {
     // MARK: Keys
 
     func perform(
-        _ action: TokenOperation.Action, with key: ObjectName, of generation: Int, pin: borrowing Secret?
+        _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
         try CryptokiError.removed { () throws(CryptokiError) in try requireToken() }
-        guard case .item(_, let reference) = key else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        guard case .item(_, let reference) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
         return try CryptokiError.mapping { () throws(KeychainError) in
             guard let key = try keychain.keys(.reference(reference)).first else { throw KeychainError(.itemNotFound) }
             return try key.perform(action, use: "use a key", authentication: authentication)

@@ -80,7 +80,7 @@ protocol Slot: AnyObject, Sendable {
     ///   - pin: what was given for this one use.
     /// - Throws: `CKR_DEVICE_REMOVED` where that token is out.
     func perform(
-        _ action: TokenOperation.Action, with key: ObjectName, of generation: Int, pin: borrowing Secret?
+        _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret
 
     // MARK: Writing

@@ -12,9 +12,14 @@ public struct TokenOperation: Hashable, Sendable {
     public let key: TokenObjectID
     public let action: Action
 
-    public init(key: TokenObjectID, action: Action) {
+    /// The DER of the `SubjectPublicKeyInfo` of the key that is meant: another that took its place is not used. Nil for
+    /// whichever is there.
+    public let publicKey: [UInt8]?
+
+    public init(key: TokenObjectID, action: Action, publicKey: [UInt8]? = nil) {
         self.key = key
         self.action = action
+        self.publicKey = publicKey
     }
 }
 

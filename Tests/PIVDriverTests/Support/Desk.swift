@@ -104,8 +104,13 @@ struct Desk {
     func perform(
         _ key: String, _ action: TokenOperation.Action, pin: StaticString, _ lastTry: LastTry = .keep
     ) throws(TokenError) -> [UInt8] {
-        let operation = TokenOperation(key: TokenObjectID(key), action: action)
-        return try once { (token, card) throws(TokenError) in
+        try perform(TokenOperation(key: TokenObjectID(key), action: action), pin: pin, lastTry)
+    }
+
+    func perform(
+        _ operation: TokenOperation, pin: StaticString, _ lastTry: LastTry = .keep
+    ) throws(TokenError) -> [UInt8] {
+        try once { (token, card) throws(TokenError) in
             let result = try token.perform(operation, presenting: PIN(pin), lastTry: lastTry, &card)
             return Array(copying: result.bytes)
         }

@@ -110,6 +110,40 @@ import TokenKit
         #expect(remembered.metadata.count >= 3)
     }
 
+    /// Whoever has seen the old public key gets no signature of the new one.
+    @Test(arguments: [true, false])
+    func theKeyThatIsMeantIsUsedAndNoOther(isRemembered: Bool) throws {
+        let old = try listed(Travel(.yubiKey57, .p256).card.make())
+        let meant = try #require(try fresh(old).inventory(.key(TokenObjectID("9A"))).objects.first?.key).publicKey
+        let (card, key) = try replacing(old, with: .ecP256)
+        let desk = isRemembered ? try fresh(card) : Desk(card: card)
+        func sign(_ publicKey: [UInt8]?) throws(TokenError) -> [UInt8] {
+            try desk.perform(
+                TokenOperation(
+                    key: TokenObjectID("9A"), action: .sign(.ecdsa, digest), publicKey: publicKey), pin: "123456")
+        }
+        for _ in 0..<2 { #expect(throws: TokenError(.notFound, "")) { try sign(meant) } }
+        let new = try #require(key).publicKey
+        #expect(try holds(sign(new.spki), new))
+        #expect(try holds(sign(nil), new))
+        #expect(throws: TokenError(.notFound, "")) { try sign(meant) }
+    }
+
+    @Test func aKeyThatIsExchangedWhileItIsUsedIsFoundOut() throws {
+        let card = SmallCard()
+        let old = try PrivateKey.generate(.rsa(bits: 2048))
+        try card.provision(0x9E, tag: "5FC101", old)
+        var transaction = card.transaction()
+        var token = try #require(try PIVDriver().recognize(&transaction, atr: card.atr))
+        let operation = TokenOperation(
+            key: TokenObjectID("9E"), action: .sign(.rsaPKCS1(.sha256), digest), publicKey: old.publicKey.spki)
+        #expect(try token.perform(operation, &transaction).count == 256)
+        try card.provision(0x9E, tag: "5FC101", PrivateKey.generate(.rsa(bits: 2048)))
+        for _ in 0..<2 {
+            #expect(throws: TokenError(.notFound, "")) { _ = try token.perform(operation, &transaction).count }
+        }
+    }
+
     @Test func anotherKeyOfAnotherKindIsReadBeforeItIsUsed() throws {
         let (card, _) = try replacing(listed(Travel(.yubiKey57, .p256).card.make()), with: .rsa(bits: 2048))
         let desk = try fresh(card)
