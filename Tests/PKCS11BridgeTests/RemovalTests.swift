@@ -1,10 +1,11 @@
 import CCryptoki
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
-import VirtualCard
 
 @testable import PKCS11Bridge
+@testable import VirtualCard
 
 /// Cards that are taken out, put back and exchanged while programs have sessions.
 @Suite struct RemovalTests {
@@ -36,6 +37,46 @@ import VirtualCard
         #expect(try module.cryptoki.sessionInfo(session).state == CKS_RW_PUBLIC_SESSION)
         try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
         #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
+    }
+
+    @Test func sessionsGoOnAlsoOfAProgramThatNeverAskedWhichCardItIs() throws {
+        let card = try Cards.plain()
+        let module = try TestModule(VirtualReader(card: card))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        module.reader.remove()
+        #expect(returned { _ = try module.sign(session, Self.ecdsa, key, Self.digest) } == CKR_DEVICE_REMOVED)
+        module.reader.insert(card)
+        #expect(try module.cryptoki.sessionInfo(session).state == CKS_RW_PUBLIC_SESSION)
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
+    }
+
+    /// A signature of another key is no signature of this one, and may have no room where this one's has.
+    @Test(arguments: [true, false], [CardAlgorithm.p256, .rsa4096])
+    func aHandleIsOfItsOwnKeyAloneWhateverCameInItsPlace(isListed: Bool, algorithm: CardAlgorithm) throws {
+        let old = try Cards.plain(.p256, .yubiKey57)
+        let first = try TestModule(VirtualReader(card: old))
+        #expect(try first.find(first.session()).count > 10)
+        let module = try TestModule(first.reader, sharing: first)
+        let session = try module.session(loggedIn: true)
+        if isListed { #expect(try module.find(session).count > 10) }
+        let key = try module.key(session, [1])
+        // Out, given another key by another program, and in again.
+        var contents = old.contents
+        contents.keys[.authentication] = CardKey(
+            try PrivateKey.generate(algorithm == .p256 ? .ecP256 : .rsa(bits: 4096)), algorithm: algorithm,
+            pinPolicy: .once, touchPolicy: .never, origin: .generated)
+        module.reader.insert(VirtualCard(profile: old.profile, contents: contents, clock: SimulatedClock()))
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        for _ in 0..<2 {
+            #expect(returned { _ = try module.sign(session, Self.ecdsa, key, Self.digest) } == CKR_KEY_HANDLE_INVALID)
+        }
+        // Who looks again finds the key that is there.
+        let next = try module.key(session, [1])
+        #expect(next != key)
+        let mechanism = algorithm == .p256 ? Self.ecdsa : MechanismRequest(CKM_SHA256_RSA_PKCS)
+        #expect(try module.sign(session, mechanism, next, Self.digest).count == (algorithm == .p256 ? 64 : 512))
     }
 
     @Test func sessionsEndWhenAnotherCardComes() throws {

@@ -83,7 +83,8 @@ final class CardSlot: Slot {
 
     func generation() throws(CryptokiError) -> Int {
         try state.withLock { state throws(CryptokiError) in
-            _ = try present(&state)
+            // Sessions go on only with a card that is known to be the same.
+            _ = try identity(&state)
             return knownGeneration
         }
     }
@@ -213,8 +214,6 @@ final class CardSlot: Slot {
         }
         let isComplete = part == .all
         let (inventory, possible, known) = try reading(&state) { (token, card) throws(TokenError) in
-            // Which card it is tells what may be remembered of it.
-            if isComplete { _ = try token.identity(&card) }
             let inventory = try token.inventory(part, &card)
             return (inventory, token.possibleData, token.knownData)
         }
