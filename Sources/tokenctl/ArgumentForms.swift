@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import FoundationEssentials
 internal import TokenKit
 
 /// Forms of arguments in macOS's `security` that the parser does not know, as forms that it does.
@@ -6,20 +7,25 @@ enum ArgumentForms {
     /// What stands for a password that is to be asked for.
     static let ask = "\u{0}"
 
-    static func expanded(_ arguments: [String]) -> [String] {
-        guard let verb = arguments.first else { return [] }
-        if verb == "import" { return joiningAttributes(arguments) }
-        return verb.hasPrefix("add-") && verb.hasSuffix("-password") ? fillingPassword(arguments) : arguments
+    static func expanded(_ arguments: [String]) throws -> [String] {
+        switch arguments.first {
+        case "add-generic-password": try fillingPassword(arguments, AddGenericPassword.self)
+        case "add-internet-password": try fillingPassword(arguments, AddInternetPassword.self)
+        case "import": try joiningAttributes(arguments)
+        default: arguments
+        }
     }
 
     /// A value after each `-w` that has none, which is the last one or before another option.
-    private static func fillingPassword(_ arguments: [String]) -> [String] {
-        arguments.indices.flatMap { index in
-            // The older spelling, which an internet password needs for its path.
-            let isOld = arguments[0] == "add-generic-password" && arguments[index] == "-p"
-            guard arguments[index] == "-w" || isOld else { return [arguments[index]] }
-            let isBare = index + 1 == arguments.count || isOption(arguments[index + 1])
-            return isBare ? ["-w", ask] : ["-w"]
+    private static func fillingPassword(
+        _ arguments: [String], _ command: any ParsableCommand.Type
+    ) throws -> [String] {
+        var isGiven = false
+        return try rewriting(arguments, command, "w") { rest in
+            guard !isGiven else { throw CommandError("the password is given twice", advice: "leave one out") }
+            isGiven = true
+            guard let next = rest.first, !isOption(next) else { return [ask] }
+            return [rest.removeFirst()]
         }
     }
 
@@ -27,13 +33,71 @@ enum ArgumentForms {
     private static func isOption(_ text: String) -> Bool { text.wholeMatch(of: /-[A-Za-z]|--.*/) != nil }
 
     /// `-a name value` as `-a name=value`.
-    private static func joiningAttributes(_ arguments: [String]) -> [String] {
-        var (joined, rest) = ([String](), arguments[...])
-        while let argument = rest.popFirst() {
-            joined.append(argument)
-            if argument == "-a", rest.count > 1 { joined.append(rest.removeFirst() + "=" + rest.removeFirst()) }
+    private static func joiningAttributes(_ arguments: [String]) throws -> [String] {
+        try rewriting(arguments, Import.self, "a") { rest in
+            rest.count > 1 ? [rest.removeFirst() + "=" + rest.removeFirst()] : []
         }
-        return joined
+    }
+
+    /// The arguments with another form of the values of one option. What is the value of any other is no option.
+    ///
+    /// - Parameter form: takes the option's values off what follows it, and returns what the parser is to find there.
+    private static func rewriting(
+        _ arguments: [String], _ command: any ParsableCommand.Type, _ letter: String,
+        _ form: (inout ArraySlice<String>) throws -> [String]
+    ) throws -> [String] {
+        let options = try CommandOptions(command)
+        var (rewritten, rest) = ([String](), arguments[...])
+        while let word = rest.popFirst() {
+            rewritten.append(word)
+            if word == "--" { break }
+            guard let option = options.open(in: word) else { continue }
+            rewritten += try option.has(letter) ? form(&rest) : [rest.popFirst()].compactMap(\.self)
+        }
+        return rewritten + rest
+    }
+}
+
+/// The options of a command, as its definition has them.
+private struct CommandOptions {
+    struct Option: Decodable {
+        struct Name: Decodable {
+            let kind: String
+            let name: String
+        }
+
+        let kind: String
+        let names: [Name]?
+
+        var takesValue: Bool { kind == "option" }
+
+        /// - Parameter name: a letter, or a word after two dashes.
+        func has(_ name: String) -> Bool {
+            names?.contains { $0.name == name && ($0.kind == "short") == (name.count == 1) } ?? false
+        }
+    }
+
+    private struct Help: Decodable {
+        struct Command: Decodable { let arguments: [Option] }
+        let command: Command
+    }
+
+    private let options: [Option]
+
+    init(_ command: any ParsableCommand.Type) throws {
+        let help = try JSONDecoder().decode(Help.self, from: Data(command._dumpHelp().utf8))
+        options = help.command.arguments
+    }
+
+    /// The option of a word whose value is the next word.
+    func open(in word: String) -> Option? {
+        if word.hasPrefix("--") { return options.first { $0.takesValue && $0.has(String(word.dropFirst(2))) } }
+        guard word.hasPrefix("-") else { return nil }
+        // Letters stand together; what follows one that takes a value is the value.
+        let letters = word.dropFirst()
+        let end = letters.firstIndex { letter in options.first { $0.has(String(letter)) }?.takesValue != false }
+        guard let end, letters.index(after: end) == letters.endIndex else { return nil }
+        return options.first { $0.has(String(letters[end])) }
     }
 }
 

@@ -114,7 +114,7 @@ import TokenKit
         #expect(code == nil || code?.number == number)
     }
 
-    @Test func `A bare -w is asked for, and the older -p with it`() {
+    @Test func `A bare -w is asked for, and the older -p with it`() throws {
         let ask = ArgumentForms.ask
         let expansions: [([String], [String])] = [
             (["add-generic-password", "-w"], ["add-generic-password", "-w", ask]),
@@ -124,25 +124,52 @@ import TokenKit
             (["add-generic-password", "-w", "-secret"], ["add-generic-password", "-w", "-secret"]),
             (["add-generic-password", "-w", "-1"], ["add-generic-password", "-w", "-1"]),
             (["add-generic-password", "-w", ""], ["add-generic-password", "-w", ""]),
-            (["add-generic-password", "-p", "secret"], ["add-generic-password", "-w", "secret"]),
+            (["add-generic-password", "-p"], ["add-generic-password", "-p", ask]),
+            (["add-generic-password", "-p", "secret"], ["add-generic-password", "-p", "secret"]),
+            (["add-generic-password", "-Uw"], ["add-generic-password", "-Uw", ask]),
+            (["add-generic-password", "-UAw", "-a", "x"], ["add-generic-password", "-UAw", ask, "-a", "x"]),
+            (["add-generic-password", "-wsecret", "-U"], ["add-generic-password", "-wsecret", "-U"]),
             (["add-internet-password", "-p", "/path"], ["add-internet-password", "-p", "/path"]),
+            (["add-internet-password", "-w", "-p", "/path"], ["add-internet-password", "-w", ask, "-p", "/path"]),
             (["find-generic-password", "-w"], ["find-generic-password", "-w"]), ([], []),
         ]
-        for (arguments, expanded) in expansions { #expect(ArgumentForms.expanded(arguments) == expanded) }
+        for (arguments, expanded) in expansions { #expect(try ArgumentForms.expanded(arguments) == expanded) }
     }
 
-    @Test func `An attribute of import is a name and a value`() {
+    @Test(arguments: [
+        ["add-generic-password", "-a", "-p", "x"], ["add-generic-password", "-l", "-p", "FILE"],
+        ["add-generic-password", "-l", "-w", "-U"], ["add-internet-password", "-s", "-w", "-P", "443"],
+        ["add-generic-password", "-Ua", "-w"], ["add-generic-password", "-a-w", "-j", "-w"],
+        ["add-generic-password", "--pin-source", "-w", "-U"], ["add-generic-password", "-X", "-w"],
+        ["add-generic-password", "-a", "x", "--", "-w"], ["add-internet-password", "-d", "--", "-l", "-w"],
+        ["import", "-P", "-a", "file", "-x"], ["import", "-xP", "-a", "file", "-x"],
+        ["import", "--", "-a", "file", "x"],
+    ])
+    func `What is the value of an option is none itself`(_ arguments: [String]) throws {
+        #expect(try ArgumentForms.expanded(arguments) == arguments)
+    }
+
+    @Test(arguments: [
+        ["add-generic-password", "-w", "-p", "x"], ["add-generic-password", "-w", "x", "-w"],
+        ["add-internet-password", "-w", "x", "-w", "y"],
+    ])
+    func `A password that is given twice is an error`(_ arguments: [String]) {
+        #expect(throws: CommandError.self) { try ArgumentForms.expanded(arguments) }
+    }
+
+    @Test func `An attribute of import is a name and a value`() throws {
         let expansions: [([String], [String])] = [
             (["import", "file", "-a", "labl", "x"], ["import", "file", "-a", "labl=x"]),
             (
                 ["import", "-a", "labl", "-x", "-a", "atag", "a=b", "file"],
                 ["import", "-a", "labl=-x", "-a", "atag=a=b", "file"]
             ),
+            (["import", "-xa", "labl", "y", "file"], ["import", "-xa", "labl=y", "file"]),
             (["import", "file", "-a", "labl"], ["import", "file", "-a", "labl"]),
             (["import", "file", "-a"], ["import", "file", "-a"]),
             (["item", "-a", "class=genp", "acct=x"], ["item", "-a", "class=genp", "acct=x"]),
         ]
-        for (arguments, expanded) in expansions { #expect(ArgumentForms.expanded(arguments) == expanded) }
+        for (arguments, expanded) in expansions { #expect(try ArgumentForms.expanded(arguments) == expanded) }
     }
 
     @Test(arguments: [

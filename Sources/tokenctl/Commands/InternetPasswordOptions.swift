@@ -5,6 +5,7 @@ internal import TokenKit
 struct InternetPasswordOptions: PasswordOptions {
     static let itemClass = ItemClass.internetPassword
     static let adjective = "internet"
+    static let passwordLetters = NameSpecification.letter("w")
 
     @OptionGroup var common: CommonPasswordOptions
 

@@ -9,6 +9,9 @@ protocol PasswordOptions: ParsableArguments {
     /// What stands between `add-` and `-password`.
     static var adjective: String { get }
 
+    /// What stands before the password itself.
+    static var passwordLetters: NameSpecification { get }
+
     var common: CommonPasswordOptions { get }
 
     /// The attributes of this class alone.
@@ -72,6 +75,8 @@ struct CommonPasswordOptions: ParsableArguments {
 struct GenericPasswordOptions: PasswordOptions {
     static let itemClass = ItemClass.genericPassword
     static let adjective = "generic"
+    /// `-p` is the older spelling, which an internet password needs for its path.
+    static let passwordLetters: NameSpecification = [.letter("w"), .letter("p")]
 
     @OptionGroup var common: CommonPasswordOptions
 

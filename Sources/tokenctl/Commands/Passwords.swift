@@ -19,7 +19,7 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
     @OptionGroup var item: Item
 
     @Option(
-        name: .letter("w"), parsing: .unconditional,
+        name: Item.passwordLetters, parsing: .unconditional,
         help: ArgumentHelp(
             "The password. Without a value, or without -w, it is asked for, or read from standard input, which no other program can see.",
             valueName: "password"))
