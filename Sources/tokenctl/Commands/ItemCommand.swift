@@ -186,12 +186,11 @@ enum ItemArguments {
     private static func value(_ text: String, for key: String) throws -> ItemValue {
         if key == "m_Limit" { return limit(text) }
         if key == "m_ValidOnDate", text == "now" { return .null }
+        if key == "v_PersistentRef" { return try reference(text) }
         let type = Attribute(rawValue: key).type ?? (isFlag(key) ? .boolean : key == "m_ValidOnDate" ? .date : .string)
         switch type {
         case .boolean: return try flag(text, key)
-        case .number:
-            return Int64(text).map { .number($0) } ?? CharacterCode(argument: text).map { .number($0.number) }
-                ?? .string(text)
+        case .number: return try number(text, key)
         case .date:
             guard let date = DateArgument(argument: text) else {
                 throw CommandError("'\(text)' is no date for '\(key)'", advice: "write it as 2026-10-21")
@@ -205,6 +204,26 @@ enum ItemArguments {
             return .data(bytes)
         case .string, .code: return .string(text)
         }
+    }
+
+    /// The digits of a reference as JSON has them, or as data is written.
+    private static func reference(_ text: String) throws -> ItemValue {
+        guard let bytes = Hex.decode(text.trimmingPrefix("0x")), (try? PersistentReference(parsing: bytes)) != nil
+        else {
+            throw CommandError(
+                "'\(text)' is no persistent reference", advice: "write it as the 'reference' of an item's JSON")
+        }
+        return .data(bytes)
+    }
+
+    /// Programs choose their creators and types as four characters.
+    private static func number(_ text: String, _ key: String) throws -> ItemValue {
+        if let number = Int64(text) { return .number(number) }
+        if [Attribute.creator, .type].contains(Attribute(rawValue: key)), let code = CharacterCode(argument: text) {
+            return .number(code.number)
+        }
+        if key == Attribute.synchronizable.rawValue, .string(text) == Query.anySynchronizable { return .string(text) }
+        throw CommandError("'\(text)' is no number for '\(key)'")
     }
 
     private static func limit(_ text: String) -> ItemValue {
