@@ -64,11 +64,6 @@ struct ImportedFile {
         friendlyName ?? certificates.first { $0.keyHash == key.publicKey.keyHash }?.commonName
     }
 
-    /// The keys that have their certificate in the same file.
-    var identityCount: Int {
-        keys.filter { key in certificates.contains { $0.keyHash == key.publicKey.keyHash } }.count
-    }
-
     /// - Returns: nil where the bytes are no PKCS#7.
     private static func certificateSet(_ bytes: [UInt8], isPEM: Bool) throws -> [Certificate]? {
         guard isPEM else { return try? CertificateSet.parse(bytes) }

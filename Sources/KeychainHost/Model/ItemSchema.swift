@@ -62,6 +62,16 @@ extension ItemClass {
     /// The token id completes the set across keychains: the same certificate on a card and in a file is two items.
     public var uniqueAttributes: [Attribute] { Self.schemas[self]?.unique ?? [] }
 
+    /// What sets a new item of these attributes apart from others: the ``uniqueAttributes``, with what it gets by default,
+    /// and what is absent as what it counts as. A search for them finds the item that it cannot be added beside.
+    public func uniqueValues(of attributes: Attributes) -> Attributes {
+        var values: Attributes = [.accessGroup: .string(AccessGroup.standard)]
+        for attribute in uniqueAttributes {
+            values[attribute] = attributes[attribute] ?? values[attribute] ?? definition(of: attribute)?.type.emptyValue
+        }
+        return values
+    }
+
     /// The table, as one class needs it.
     private struct Schema {
         let definitions: [AttributeDefinition]
@@ -86,6 +96,18 @@ extension ItemClass {
     }
 
     private static let schemas = Dictionary(uniqueKeysWithValues: allCases.map { ($0, Schema($0)) })
+}
+
+extension AttributeType {
+    /// What an absent value counts as.
+    fileprivate var emptyValue: AttributeValue {
+        switch self {
+        case .string, .data, .code, .opaque: ""
+        case .number: 0
+        case .boolean: false
+        case .date: .date(0)
+        }
+    }
 }
 
 extension ItemClass {

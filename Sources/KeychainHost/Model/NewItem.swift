@@ -81,9 +81,20 @@ public struct NewItem: ~Copyable, Sendable {
         return try NewItem(.key, attributes, der: key.publicKey.spki, secret: secret)
     }
 
+    /// Refuses a key that nothing could be done with.
+    ///
+    /// - Throws: `errSecUnsupportedFormat`, naming the algorithm.
+    public static func checkUsable(_ kind: KeyKind) throws(KeychainError) {
+        guard !kind.hasAlgorithm else { return }
+        throw KeychainError(
+            .unsupportedFormat, "nothing can be done with a key of kind \(kind)",
+            remedy: "RSA, P-256, P-384, P-521, Ed25519 and X25519 can be used")
+    }
+
     private static func inferred(
         from key: PublicKey, as keyClass: KeyClass, _ given: Attributes
     ) throws(KeychainError) -> Attributes {
+        try checkUsable(key.kind)
         if let label = given[.applicationLabel], !label.matches(.data(key.keyHash)) {
             throw KeychainError(
                 .param, "the application label of a key is the hash of its public half",

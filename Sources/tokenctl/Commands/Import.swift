@@ -9,7 +9,7 @@ struct Import: ParsableCommand {
         abstract: "Import certificates and keys into a local keychain.",
         discussion: """
             Takes certificates in PEM, DER or PKCS#7, private keys in PKCS#8, PKCS#1, SEC 1 or OpenSSH's format, public keys, \
-            and PKCS#12. What is in the keychain already is left as it is.
+            and PKCS#12. What is in the keychain already is left as it is, and said to be there.
             """)
 
     /// What is imported of a file, by the names of macOS's `security`: keys of three kinds, certificates, or all.
@@ -86,24 +86,34 @@ struct Import: ParsableCommand {
         if let kind { try content.keep(kind) }
         let opened = try LocalKeychain.named(keychain)
         try given.check(content)
+        for kind in content.keys.map(\.kind) + content.publicKeys.map(\.kind) { try NewItem.checkUsable(kind) }
         if !content.keys.isEmpty { try opened.unlock(use: "import a key", authentication: context) }
-        var outcome = Outcome()
+        var outcome = ImportOutcome(opened)
+        do {
+            try add(content, given, to: opened, &outcome)
+        } catch {
+            if output.json { try outcome.showJSON(failure: error) } else { outcome.report() }
+            throw error
+        }
+        if output.json { try outcome.showJSON() } else { outcome.report() }
+        if nonExtractable { outcome.warnOfExtractableKeys() }
+    }
+
+    private func add(
+        _ content: ImportedFile, _ given: GivenAttributes, to keychain: LocalKeychain, _ outcome: inout ImportOutcome
+    ) throws {
         for certificate in content.certificates {
-            let attributes = given.attributes(of: .certificate)
-            try outcome.add { () throws(KeychainError) in try opened.add(.certificate(certificate, attributes)) }
+            try outcome.add(.certificate(certificate, given.attributes(of: .certificate)))
         }
         for key in content.publicKeys {
-            let attributes = given.attributes(of: .key, label: label ?? "Imported Public Key")
-            try outcome.add { () throws(KeychainError) in try opened.add(.publicKey(key, attributes)) }
+            try outcome.add(.publicKey(key, given.attributes(of: .key, label: label ?? "Imported Public Key")))
         }
         for key in content.keys {
             var attributes = given.attributes(
                 of: .key, label: label ?? content.label(of: key) ?? "Imported Private Key")
             if nonExtractable { attributes[.isExtractable] = false }
-            try outcome.add { () throws(KeychainError) in try opened.add(.privateKey(key, attributes)) }
+            try outcome.add(.privateKey(key, attributes))
         }
-        guard !output.json else { return try outcome.showJSON(opened) }
-        outcome.report(content)
     }
 
     /// What the items are to have beside what follows from the file.
@@ -129,41 +139,6 @@ struct Import: ParsableCommand {
             var attributes = attributes.filter { itemClass.has($0.key) }
             if attributes[.label] == nil { attributes[.label] = label.map { .string($0) } }
             return attributes
-        }
-    }
-
-    private struct Outcome {
-        private var added: [Item] = []
-        private var duplicates = 0
-
-        mutating func add(_ body: () throws(KeychainError) -> Item) throws(KeychainError) {
-            do {
-                added.append(try body())
-            } catch  where error.code == .duplicateItem {
-                duplicates += 1
-            }
-        }
-
-        private struct Report: Encodable {
-            let items: [ItemText.JSONItem]
-            let duplicates: Int
-        }
-
-        func showJSON(_ keychain: LocalKeychain) throws {
-            let items = added.map { ItemText.JSONItem($0, keychain: keychain.path) }
-            try Listing.showJSON(Report(items: items, duplicates: duplicates))
-        }
-
-        /// A certificate and its key count as one identity.
-        func report(_ content: ImportedFile) {
-            let identities = content.identityCount
-            let keys = content.keys.count + content.publicKeys.count - identities
-            let parts = [
-                (identities, "identity", "identities"), (keys, "key", "keys"),
-                (max(content.certificates.count - identities, 0), "certificate", "certificates"),
-            ]
-            for (count, one, many) in parts where count > 0 { print("\(count) \(count == 1 ? one : many) imported.") }
-            if duplicates > 0 { print("\(duplicates) of them \(duplicates == 1 ? "was" : "were") there already.") }
         }
     }
 }

@@ -46,6 +46,13 @@ import TokenKit
         #expect(try test.count(.key) == 0)
     }
 
+    @Test(arguments: [KeyKind.other("ED448"), .other("X448")])
+    func aKeyThatNothingCanBeDoneWithIsNotStored(kind: KeyKind) throws {
+        let key = try PrivateKey.generate(kind)
+        #expect(throws: KeychainError(.unsupportedFormat)) { _ = try NewItem.privateKey(key) }
+        #expect(throws: KeychainError(.unsupportedFormat)) { _ = try NewItem.publicKey(key.publicKey) }
+    }
+
     @Test func wherePartOfAPairCannotBeStoredNothingIs() throws {
         test.keychain.lock()
         #expect(throws: KeychainError(.interactionNotAllowed)) { try test.keychain.generateKeyPair(.ecP256) }

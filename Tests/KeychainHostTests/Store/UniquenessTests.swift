@@ -68,6 +68,23 @@ import TokenKit
         #expect(try test.keychain.items(matching: query).items.count == 2)
     }
 
+    @Test(arguments: differences)
+    func theUniqueValuesOfAnItemFindItAlone(
+        itemClass: ItemClass, attribute: Attribute, value: AttributeValue
+    ) throws {
+        let test = try TestKeychain()
+        let base = try #require(Self.bases.first { $0.0 == itemClass }?.1)
+        var variants = [base, base.merging([attribute: value]) { $1 }]
+        if base[attribute]?.isDefault == false { variants.append(base.filter { $0.key != attribute }) }
+        for attributes in variants { try add(test.keychain, itemClass, attributes) }
+        for attributes in variants {
+            let query = try Query(itemClass, itemClass.uniqueValues(of: attributes), limit: .all)
+            let found = try test.keychain.items(matching: query).items
+            #expect(found.count == 1)
+            #expect(attributes.allSatisfy { found.first?[$0.key] == $0.value })
+        }
+    }
+
     @Test(arguments: [Attribute.label, .generic, .itemDescription, .comment, .type])
     func otherAttributesDoNotMakeAnItemAnother(attribute: Attribute) throws {
         let test = try TestKeychain()

@@ -1,0 +1,78 @@
+internal import KeychainHost
+internal import TokenKit
+
+/// What came of an import: what is new in the keychain, and what was there already and stays as it is.
+struct ImportOutcome {
+    private let keychain: LocalKeychain
+    private var added: [Item] = []
+    private var existing: [Item] = []
+
+    init(_ keychain: LocalKeychain) {
+        self.keychain = keychain
+    }
+
+    mutating func add(_ item: consuming NewItem) throws(KeychainError) {
+        do throws(KeychainError) {
+            added.append(try keychain.add(item))
+        } catch {
+            guard error.code == .duplicateItem, let old = try twin(of: item) else { throw error }
+            existing.append(old)
+        }
+    }
+
+    /// The item that another of the same attributes cannot be added beside.
+    private func twin(of item: borrowing NewItem) throws(KeychainError) -> Item? {
+        let same = item.itemClass.uniqueValues(of: item.attributes)
+        return try keychain.items(matching: Query(item.itemClass, same)).items.first
+    }
+
+    // MARK: What is said of it
+
+    private struct Report: Encodable {
+        let items: [ItemText.JSONItem]
+        let existing: [ItemText.JSONItem]
+        let duplicates: Int
+        let failure: String?
+    }
+
+    func showJSON(failure: (any Error)? = nil) throws {
+        func shown(_ items: [Item]) -> [ItemText.JSONItem] {
+            items.map { ItemText.JSONItem($0, keychain: keychain.path) }
+        }
+        try Listing.showJSON(
+            Report(
+                items: shown(added), existing: shown(existing), duplicates: existing.count,
+                failure: failure.map { "\($0)" }))
+    }
+
+    func report() {
+        for text in ImportOutcome.counts(added) { print("\(text) imported.") }
+        for text in ImportOutcome.counts(existing, were: true) { print("\(text) there already.") }
+    }
+
+    /// How many there are of each kind. A certificate and its key count as one identity.
+    private static func counts(_ items: [Item], were: Bool = false) -> [String] {
+        let keys = items.filter { $0.itemClass == .key }
+        let certificates = items.filter { $0.itemClass == .certificate }
+        let hashes = Set(certificates.map(\.publicKeyHash))
+        let identities = keys.count { $0.isPrivateKey && hashes.contains($0.publicKeyHash) }
+        let kinds = [
+            (identities, "identity", "identities"), (keys.count - identities, "key", "keys"),
+            (max(certificates.count - identities, 0), "certificate", "certificates"),
+        ]
+        return kinds.filter { $0.0 > 0 }.map { count, one, many in
+            let verb = were ? (count == 1 ? " was" : " were") : ""
+            return "\(count) \(count == 1 ? one : many)\(verb)"
+        }
+    }
+
+    /// Says which private keys still can be read out, though they were to be imported as ones that cannot.
+    func warnOfExtractableKeys() {
+        for key in existing where key.isPrivateKey && key[.isExtractable]?.isTrue != false {
+            let reference = Hex.encode(key.reference.encoded())
+            Warnings.show(
+                "warning: the key '\(key.label ?? "")' was there already and can still be exported "
+                    + "(use 'tokenctl item -u extr=0 v_PersistentRef=\(reference)')")
+        }
+    }
+}
