@@ -13,7 +13,7 @@ struct ImportedFile {
     private(set) var keys: [PrivateKey] = []
     private(set) var publicKeys: [PublicKey] = []
     let format: Format
-    private var friendlyName: String?
+    private var friendlyNames: [[UInt8]: String] = [:]
 
     init(_ input: Input, _ passphrase: Passphrase) throws {
         var bytes = try input.whole()
@@ -28,7 +28,7 @@ struct ImportedFile {
             return
         }
         if !isPEM, let bag = try ImportedFile.pkcs12(bytes, passphrase) {
-            (certificates, keys, friendlyName, format) = (bag.certificates, bag.keys, bag.friendlyName, .pkcs12)
+            (certificates, keys, friendlyNames, format) = (bag.certificates, bag.keys, bag.friendlyNames, .pkcs12)
             return
         }
         format = isPEM ? .pem : .key
@@ -61,7 +61,8 @@ struct ImportedFile {
 
     /// What to call a key: as its file does, or as its certificate.
     func label(of key: PrivateKey) -> String? {
-        friendlyName ?? certificates.first { $0.keyHash == key.publicKey.keyHash }?.commonName
+        let hash = key.publicKey.keyHash
+        return friendlyNames[hash] ?? certificates.first { $0.keyHash == hash }?.commonName
     }
 
     /// - Returns: nil where the bytes are no PKCS#7.

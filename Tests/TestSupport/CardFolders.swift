@@ -87,8 +87,7 @@ public enum CardFolders {
             commonName: file, publicKey: key.publicKey, notBefore: 1_704_067_200, notAfter: 2_335_219_199)
         let certificate = try builder.selfSigned(by: key)
         let bundle = try PKCS12.create(
-            key: key, certificate: certificate, friendlyName: file, password: Secret(capacity: 0) { _ in },
-            iterations: 1)
+            [.init(key, certificate, friendlyName: file)], password: Secret(capacity: 0) { _ in }, iterations: 1)
         try Data(bundle).write(to: folder.appendingPathComponent(file + ".p12"))
         let text = file == "auth-9a" ? Data(certificate.pem.utf8) : Data(certificate.der)
         try text.write(to: folder.appendingPathComponent(file + ".crt"))

@@ -7,8 +7,8 @@ public struct PKCS12: Sendable {
     public let keys: [PrivateKey]
     /// The certificates, in the order of the file.
     public let certificates: [Certificate]
-    /// The first name that one of them has.
-    public let friendlyName: String?
+    /// What each key is called, by its hash: by itself, else by its certificate.
+    public let friendlyNames: [[UInt8]: String]
 
     /// Reads a file that has no password.
     ///
@@ -46,27 +46,44 @@ public struct PKCS12: Sendable {
         return try PKCS12Reader.read(file, password: password)
     }
 
-    /// Writes a key, its certificate and the certificates above it into a file: PBES2 with AES-256-CBC, MAC with
-    /// HMAC-SHA-256.
+    /// A key and its certificate that go into a file.
+    public struct Identity: Sendable {
+        public let key: PrivateKey
+        public let certificate: Certificate
+        public let friendlyName: String?
+
+        /// - Throws: `invalidKey` when the certificate is not the key's.
+        public init(_ key: PrivateKey, _ certificate: Certificate, friendlyName: String? = nil) throws(CryptoError) {
+            guard certificate.keyHash == key.publicKey.keyHash else { throw CryptoError(.invalidKey, "PKCS#12") }
+            self.key = key
+            self.certificate = certificate
+            self.friendlyName = friendlyName
+        }
+    }
+
+    /// Writes keys, their certificates and the certificates above them into a file: PBES2 with AES-256-CBC, MAC with
+    /// HMAC-SHA-256. What several identities share is written once.
     ///
-    /// - Throws: `invalidKey` when the certificate is not the key's; `malformed` for a password with a zero byte.
+    /// - Throws: `malformed` for a password with a zero byte.
     public static func create(
-        key: PrivateKey, certificate: Certificate, chain: [Certificate] = [], friendlyName: String? = nil,
-        password: borrowing Secret, iterations: Int32 = 100_000
+        _ identities: [Identity], chain: [Certificate] = [], password: borrowing Secret, iterations: Int32 = 100_000
     ) throws(CryptoError) -> [UInt8] {
-        guard certificate.keyHash == key.publicKey.keyHash else { throw CryptoError(.invalidKey, "PKCS#12") }
         let terminated = try terminate(password)
-        let others = try CertificateHandle.stack(of: chain)
-        return try unsafe terminated.bytes.withPointer { password, _ throws(CryptoError) in
-            try key.handle.writing { () throws(CryptoError) in
-                let file = try unsafe Handle("PKCS#12", release: PKCS12_free) { context in
-                    unsafe PKCS12_create_ex(
-                        UnsafeRawPointer(password).assumingMemoryBound(to: CChar.self), friendlyName,
-                        key.handle.pointer, certificate.handle.pointer, others.pointer, NID_aes_256_cbc,
-                        NID_aes_256_cbc, max(iterations, 1), max(iterations, 1), 0, context, nil)
+        return try unsafe terminated.bytes.withPointer { start, _ throws(CryptoError) in
+            let password = unsafe UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)
+            let writer = try unsafe PKCS12Writer(password: password, iterations: iterations)
+            var (certificates, keys) = (Set<Certificate>(), Set<PublicKey>())
+            for identity in identities {
+                let id = identity.certificate.keyHash
+                if certificates.insert(identity.certificate).inserted {
+                    try writer.add(identity.certificate, name: identity.friendlyName, id: id)
                 }
-                return try unsafe [UInt8](encoding: "PKCS#12") { unsafe i2d_PKCS12(file.pointer, $0) }
+                if keys.insert(identity.key.publicKey).inserted {
+                    try writer.add(identity.key, name: identity.friendlyName, id: id)
+                }
             }
+            for certificate in chain where certificates.insert(certificate).inserted { try writer.add(certificate) }
+            return try writer.finish()
         }
     }
 

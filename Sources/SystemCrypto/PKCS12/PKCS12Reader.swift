@@ -6,11 +6,17 @@ internal import TokenKit
 struct PKCS12Reader: ~Copyable {
     private(set) var keys: [PrivateKey] = []
     private(set) var certificates: [Certificate] = []
-    private(set) var friendlyName: String?
+    private var names = Names()
     private let password: UnsafePointer<CChar>?
     private let length: Int32
     /// What is wrong when something does not decrypt.
     private let refusal: CryptoError.Code
+
+    /// Names of keys and of certificates, by the hash of the key.
+    private struct Names {
+        var ofKeys: [[UInt8]: String] = [:]
+        var ofCertificates: [[UInt8]: String] = [:]
+    }
 
     /// Everything in a file, under a password or none.
     ///
@@ -41,7 +47,8 @@ struct PKCS12Reader: ~Copyable {
         }
         var reader = unsafe PKCS12Reader(password: password, length: length, refusal: refusal)
         try reader.readSafes(of: file)
-        return PKCS12(keys: reader.keys, certificates: reader.certificates, friendlyName: reader.friendlyName)
+        let names = reader.names.ofKeys.merging(reader.names.ofCertificates) { ofKey, _ in ofKey }
+        return PKCS12(keys: reader.keys, certificates: reader.certificates, friendlyNames: names)
     }
 
     private init(password: UnsafePointer<CChar>?, length: Int32, refusal: CryptoError.Code) {
@@ -76,7 +83,6 @@ struct PKCS12Reader: ~Copyable {
         guard depth < 4 else { throw CryptoError(.malformed, "PKCS#12 nesting") }
         for index in unsafe PKCS12Reader.indices(of: bags) {
             guard let bag = unsafe OPENSSL_sk_value(bags, index).map(OpaquePointer.init) else { continue }
-            unsafe readName(of: bag)
             switch unsafe PKCS12_SAFEBAG_get_nid(bag) {
             case NID_keyBag: try unsafe readKey(bag)
             case NID_pkcs8ShroudedKeyBag: try unsafe readEncryptedKey(bag)
@@ -92,14 +98,20 @@ struct PKCS12Reader: ~Copyable {
         let handle = try unsafe KeyHandle("PKCS#12 key", failing: .malformed) { context in
             unsafe PKCS12_SAFEBAG_get0_p8inf(bag).flatMap { unsafe EVP_PKCS82PKEY_ex($0, context, nil) }
         }
-        keys.append(try PrivateKey(checking: handle))
+        try unsafe append(PrivateKey(checking: handle), of: bag)
     }
 
     private mutating func readEncryptedKey(_ bag: OpaquePointer) throws(CryptoError) {
         let info = try unsafe Handle("PKCS#12 key", failing: refusal, release: PKCS8_PRIV_KEY_INFO_free) { context in
             unsafe PKCS12_decrypt_skey_ex(bag, password, length, context, nil)
         }
-        keys.append(try PrivateKey(checking: KeyHandle(info)))
+        try unsafe append(PrivateKey(checking: KeyHandle(info)), of: bag)
+    }
+
+    private mutating func append(_ key: PrivateKey, of bag: OpaquePointer) {
+        keys.append(key)
+        let hash = key.publicKey.keyHash
+        unsafe names.ofKeys[hash] = names.ofKeys[hash] ?? PKCS12Reader.name(of: bag)
     }
 
     /// The certificate is taken out of the bag's DER, for OpenSSL would read it in its default context.
@@ -116,13 +128,16 @@ struct PKCS12Reader: ~Copyable {
         var certBag = try value.read(DER.Tag.sequence).reader
         _ = try certBag.read(DER.Tag.objectIdentifier)
         var wrapped = try certBag.read(DER.Tag.context(0)).reader
-        certificates.append(try Certificate(der: Array(wrapped.read(DER.Tag.octetString).content)))
+        let certificate = try Certificate(der: Array(wrapped.read(DER.Tag.octetString).content))
+        certificates.append(certificate)
+        let hash = certificate.keyHash
+        unsafe names.ofCertificates[hash] = names.ofCertificates[hash] ?? PKCS12Reader.name(of: bag)
     }
 
-    private mutating func readName(of bag: OpaquePointer) {
-        guard friendlyName == nil, let name = unsafe PKCS12_get_friendlyname(bag) else { return }
-        friendlyName = unsafe DisplayText.escaped(String(cString: name))
-        unsafe CRYPTO_free(name, nil, 0)
+    private static func name(of bag: OpaquePointer) -> String? {
+        guard let name = unsafe PKCS12_get_friendlyname(bag) else { return nil }
+        defer { unsafe CRYPTO_free(name, nil, 0) }
+        return unsafe DisplayText.escaped(String(cString: name))
     }
 
     /// The places of a stack's elements, whose number is negative where there is no stack.
@@ -130,11 +145,11 @@ struct PKCS12Reader: ~Copyable {
         unsafe 0..<max(OPENSSL_sk_num(stack), 0)
     }
 
-    private static let freeSafes: Handle.Release = { safes in
+    static let freeSafes: Handle.Release = { safes in
         unsafe OPENSSL_sk_pop_free(safes) { unsafe PKCS7_free($0?.assumingMemoryBound(to: PKCS7.self)) }
     }
 
-    private static let freeBags: Handle.Release = { bags in
+    static let freeBags: Handle.Release = { bags in
         unsafe OPENSSL_sk_pop_free(bags) { unsafe PKCS12_SAFEBAG_free($0.map(OpaquePointer.init)) }
     }
 }

@@ -11,8 +11,8 @@ struct Export: ParsableCommand {
         commandName: "export",
         abstract: "Export certificates, public keys, private keys or identities.",
         discussion: """
-            Certificates and public keys come as PEM, private keys as encrypted PKCS#8 in PEM, an identity as PKCS#12; \
-            a passphrase for it is asked for. The format openssh2 is that of ssh-keygen. A key on a card never leaves it.
+            Certificates and public keys come as PEM, private keys as encrypted PKCS#8 in PEM, identities as PKCS#12; \
+            a passphrase for them is asked for. The format openssh2 is that of ssh-keygen. A key on a card never leaves it.
             """)
 
     /// What is exported, by the names of macOS's `security`.
@@ -32,7 +32,7 @@ struct Export: ParsableCommand {
 
     @Option(
         name: .letter("f"),
-        help: ArgumentHelp("The format; x509 and pkcs7 of certificates, pkcs12 of an identity.", valueName: "format"))
+        help: ArgumentHelp("The format; x509 and pkcs7 of certificates, pkcs12 of identities.", valueName: "format"))
     var format: Format?
 
     @Flag(name: .customShort("w"), help: "Encrypt private keys; that is so in any case.")
@@ -83,7 +83,7 @@ struct Export: ParsableCommand {
         case .allKeys:
             let keys = try keys(session)
             try writePrivate(publicKeys(keys) + privateKeys(keys, session))
-        case .identities: try writePrivate(identity(session))
+        case .identities: try writePrivate(identities(session))
         case .all: try writePrivate(everything(session))
         }
     }
@@ -163,23 +163,32 @@ struct Export: ParsableCommand {
         return text
     }
 
-    private func identity(_ session: Session) throws -> [UInt8] {
+    private func identities(_ session: Session) throws -> [UInt8] {
         let all = session.reporting(
             try session.searchList.identities(matching: Query.all(.identity, commonName: name)))
-        let identities = try ObjectURIs(session).identities(all, namedBy: uris)
-        try session.require(!identities.isEmpty, namedBy: uris, as: "identity")
-        guard let identity = identities.first, let der = identity.certificate.der else {
-            throw KeychainError(.itemNotFound, "no identity matches")
-        }
-        guard identities.count == 1 else {
-            throw CommandError("more than one identity matches", advice: "choose one with -c")
-        }
+        let named = try ObjectURIs(session).identities(all, namedBy: uris)
+        try session.require(!named.isEmpty, namedBy: uris, as: "identity")
+        guard !named.isEmpty else { throw KeychainError(.itemNotFound, "no identity matches") }
         let context = try authentication.context(session.process, for: keychain, cards.reader)
-        let key = try privateKey(identity.key, session, context)
-        let bag = try PKCS12.create(
-            key: key, certificate: Certificate(der: der), friendlyName: identity.certificate.label,
-            password: passphrase(for: "the exported identity", context))
-        return armor(bag, "PKCS12")
+        let identities = try leaving(named).map { identity in
+            try PKCS12.Identity(
+                privateKey(identity.key, session, context), Certificate(der: identity.certificate.der ?? []),
+                friendlyName: identity.certificate.label)
+        }
+        let subject = identities.count == 1 ? "the exported identity" : "the \(identities.count) exported identities"
+        return armor(try PKCS12.create(identities, password: passphrase(for: subject, context)), "PKCS12")
+    }
+
+    /// Without those that nobody asked for by name and whose key stays where it is.
+    private func leaving(_ identities: [Identity]) throws -> [Identity] {
+        guard try uris.isEmpty, name == nil else { return identities }
+        let leaving = identities.filter { Export.reasonToStay($0.key) == nil }
+        guard !leaving.isEmpty else { return identities }
+        for identity in identities {
+            guard let reason = Export.reasonToStay(identity.key) else { continue }
+            Warnings.show("note: the identity '\(identity.certificate.label ?? "")' is left out: its key \(reason)")
+        }
+        return leaving
     }
 
     /// Certificates, and the private keys that are not on a card.
@@ -224,13 +233,19 @@ struct Export: ParsableCommand {
     private func privateKey(
         _ item: Item, _ session: Session, _ context: AuthenticationContext
     ) throws -> PrivateKey {
-        guard let keychain = session.local(of: item) else {
-            throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' is on a card and never leaves it")
-        }
-        guard item[.isExtractable]?.isTrue != false else {
-            throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' was stored never to be given out")
+        let reason = Export.reasonToStay(item)
+        guard let keychain = session.local(of: item), reason == nil else {
+            throw KeychainError(.dataNotAvailable, "the key '\(item.objectName)' \(reason ?? "is in no keychain here")")
         }
         return try keychain.exportKey(item.reference, authentication: context)
+    }
+}
+
+extension Export {
+    /// Why a private key cannot be given out, in words that complete "the key …"; nil for one that can.
+    private static func reasonToStay(_ key: Item) -> String? {
+        if key.isOnToken { return "is on a card and never leaves it" }
+        return key[.isExtractable]?.isTrue == false ? "was stored never to be given out" : nil
     }
 }
 

@@ -50,8 +50,7 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
             try folder.write(name + ".crt", certificate.der)
             try folder.write(
                 name + ".p12",
-                PKCS12.create(
-                    key: key, certificate: certificate, password: Secret(capacity: 0) { _ in }, iterations: 1))
+                PKCS12.create([.init(key, certificate)], password: Secret(capacity: 0) { _ in }, iterations: 1))
         }
         for (name, content) in objects { try folder.write("image/" + name, content) }
         holder = try DaemonWithCard(CardImage.load(folder.path("image")).makeCard(profile: profile))

@@ -141,7 +141,7 @@ private enum DefaultContextExercise {
         let read = try PKCS12.parse(openssl.read("file.p12"), password: secret("x"))
         try #require(read.keys.first?.publicKey == key.publicKey && read.certificates == [certificate])
         let written = try PKCS12.create(
-            key: key, certificate: certificate, chain: [certificate], password: secret("y"), iterations: 10)
+            [.init(key, certificate)], chain: [certificate], password: secret("y"), iterations: 10)
         try #require(try PKCS12.parse(written, password: secret("y")).keys.count == 1)
     }
 

@@ -16,7 +16,7 @@ import TokenKit
         let file = try PKCS12.parse(read(name))
         let key = try #require(file.keys.first)
         let certificate = try #require(file.certificates.first)
-        #expect(file.keys.count == 1 && file.certificates.count == 1 && file.friendlyName != nil)
+        #expect(file.keys.count == 1 && file.certificates.count == 1 && file.friendlyNames.count == 1)
         #expect(certificate.publicKey == key.publicKey && certificate.keyHash == key.publicKey.keyHash)
         let algorithm = TestKeys.algorithm(key.kind)
         let signature = try key.sign(message: utf8(name), using: algorithm)

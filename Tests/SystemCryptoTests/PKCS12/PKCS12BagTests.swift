@@ -29,9 +29,9 @@ import Testing
         bag(1, reveal(try TestKeys.key(kind).pkcs8()), attributes: attributes)
     }
 
-    private static func certificateBag(_ der: [UInt8]) -> [UInt8] {
+    private static func certificateBag(_ der: [UInt8], attributes: [UInt8] = []) -> [UInt8] {
         let value = DER.element(DER.Tag.context(0), DER.octetString(der))
-        return bag(3, DER.sequence([DER.objectIdentifier("1.2.840.113549.1.9.22.1"), value]))
+        return bag(3, DER.sequence([DER.objectIdentifier("1.2.840.113549.1.9.22.1"), value]), attributes: attributes)
     }
 
     private static func friendlyName(_ name: String) -> [UInt8] {
@@ -52,7 +52,7 @@ import Testing
         let read = try PKCS12.parse(file)
         #expect(read.keys.map(\.kind) == kinds)
         #expect(read.certificates == certificates)
-        #expect(read.friendlyName == nil)
+        #expect(read.friendlyNames.isEmpty)
     }
 
     @Test func theFirstNameCounts() throws {
@@ -62,7 +62,21 @@ import Testing
                 try Self.keyBag(.ecP256, attributes: Self.friendlyName("other")),
             ])
         ])
-        #expect(try PKCS12.parse(file).friendlyName == #"Jö\07"#)
+        let hash = try TestKeys.key(.ecP256).publicKey.keyHash
+        #expect(try PKCS12.parse(file).friendlyNames == [hash: #"Jö\07"#])
+    }
+
+    @Test func eachKeyHasItsOwnNameOrThatOfItsCertificate() throws {
+        let file = Self.file(safes: [
+            Self.safe([
+                Self.certificateBag(try TestKeys.certificate(.ecP256).der, attributes: Self.friendlyName("first")),
+                Self.certificateBag(try TestKeys.certificate(.ecP384).der, attributes: Self.friendlyName("second")),
+                try Self.keyBag(.ecP384), try Self.keyBag(.ecP256, attributes: Self.friendlyName("mine")),
+                try Self.keyBag(.ed25519),
+            ])
+        ])
+        let hashes = try [KeyKind.ecP256, .ecP384].map { try TestKeys.key($0).publicKey.keyHash }
+        #expect(try PKCS12.parse(file).friendlyNames == [hashes[0]: "mine", hashes[1]: "second"])
     }
 
     @Test func bagsInsideBagsAreRead() throws {

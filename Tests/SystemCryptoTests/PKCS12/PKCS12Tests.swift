@@ -9,25 +9,49 @@ import TokenKit
         let certificate = try TestKeys.certificate(kind)
         let other = try TestKeys.certificate(.ecP384, commonName: "Above")
         let file = try PKCS12.create(
-            key: key, certificate: certificate, chain: [other], friendlyName: "Jö", password: secret("pässword"),
+            [.init(key, certificate, friendlyName: "Jö")], chain: [other], password: secret("pässword"),
             iterations: 1000)
         let read = try PKCS12.parse(file, password: secret("pässword"))
         #expect(read.keys.map(\.publicKey) == [key.publicKey])
         #expect(Set(read.certificates) == [certificate, other])
-        #expect(read.friendlyName == "Jö")
+        #expect(read.friendlyNames == [key.publicKey.keyHash: "Jö"])
     }
 
     @Test func opensslReadsWhatIsWritten() throws {
         let openssl = try OpenSSLCommand()
         let certificate = try TestKeys.certificate(.ecP256)
         let file = try PKCS12.create(
-            key: TestKeys.key(.ecP256), certificate: certificate, friendlyName: "mine", password: secret("hunter2"),
+            [.init(TestKeys.key(.ecP256), certificate, friendlyName: "mine")], password: secret("hunter2"),
             iterations: 1000)
         try openssl.write(file, to: "file.p12")
         let text = try openssl.succeed(
             "pkcs12", "-in", "file.p12", "-passin", "pass:hunter2", "-nodes", "-info", "-nomac")
         #expect(text.contains("PBES2, PBKDF2, AES-256-CBC, Iteration 1000, PRF hmacWithSHA256"))
         #expect(text.contains(certificate.pem) && text.contains("friendlyName: mine"))
+    }
+
+    @Test func severalIdentitiesComeBackEachWithItsName() throws {
+        let identities = try TestKeys.signingKinds.map { kind in
+            try PKCS12.Identity(TestKeys.key(kind), TestKeys.certificate(kind), friendlyName: "\(kind)")
+        }
+        let again = try PKCS12.Identity(
+            TestKeys.key(.ecP256), TestKeys.certificate(.ecP256, commonName: "Again"), friendlyName: "again")
+        let file = try PKCS12.create(
+            identities + [again, again], chain: identities.map(\.certificate), password: secret("hunter2"),
+            iterations: 1000)
+        let read = try PKCS12.parse(file, password: secret("hunter2"))
+        #expect(read.keys.map(\.publicKey) == identities.map(\.key.publicKey))
+        #expect(read.certificates == identities.map(\.certificate) + [again.certificate])
+        for identity in identities {
+            #expect(read.friendlyNames[identity.certificate.keyHash] == identity.friendlyName)
+        }
+        let openssl = try OpenSSLCommand()
+        try openssl.write(file, to: "file.p12")
+        let text = try openssl.succeed("pkcs12", "-in", "file.p12", "-passin", "pass:hunter2", "-nodes", "-info")
+        #expect(text.contains("MAC: sha256, Iteration 1000"))
+        #expect(text.split(separator: "BEGIN PRIVATE KEY").count == 1 + identities.count)
+        #expect(text.split(separator: "BEGIN CERTIFICATE").count == 2 + identities.count)
+        for identity in identities { #expect(text.contains(identity.certificate.pem)) }
     }
 
     /// What programs of the last thirty years wrote.
@@ -53,7 +77,7 @@ import TokenKit
             password.isEmpty ? try PKCS12.parse(file) : try PKCS12.parse(file, password: secret(password))
         #expect(read.keys.map(\.publicKey) == [key.publicKey])
         #expect(read.certificates == [certificate])
-        #expect(read.friendlyName == "old")
+        #expect(read.friendlyNames == [key.publicKey.keyHash: "old"])
         if password.isEmpty {
             #expect(try PKCS12.parse(file, password: secret("")).keys.count == 1)
         }
@@ -70,8 +94,7 @@ import TokenKit
 
     private func file() throws -> [UInt8] {
         try PKCS12.create(
-            key: TestKeys.key(.ecP256), certificate: TestKeys.certificate(.ecP256), password: secret("right"),
-            iterations: 10)
+            [.init(TestKeys.key(.ecP256), TestKeys.certificate(.ecP256))], password: secret("right"), iterations: 10)
     }
 
     @Test func wrongAndMissingPasswordsAreToldApart() throws {
@@ -99,14 +122,14 @@ import TokenKit
     @Test func keyAndCertificateBelongTogether() throws {
         let certificate = try TestKeys.certificate(.ecP256)
         #expect(throws: CryptoError(.invalidKey, "")) {
-            try PKCS12.create(key: TestKeys.rsa(), certificate: certificate, password: secret("x"))
+            try PKCS12.Identity(TestKeys.rsa(), certificate)
         }
     }
 
     @Test func passwordsEndWithNoZero() throws {
-        let (key, certificate) = (try TestKeys.key(.ecP256), try TestKeys.certificate(.ecP256))
+        let identity = try PKCS12.Identity(TestKeys.key(.ecP256), TestKeys.certificate(.ecP256))
         let code = errorCode { () throws(CryptoError) in
-            _ = try PKCS12.create(key: key, certificate: certificate, password: secret([0x61, 0x00, 0x62]))
+            _ = try PKCS12.create([identity], password: secret([0x61, 0x00, 0x62]))
         }
         #expect(code == .malformed)
     }
