@@ -1,10 +1,12 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import KeychainHost
 internal import TokenKit
 
 /// Standard input a line at a time; what follows a line is left to others.
 enum StandardInput {
-    private static let maximumLineLength = 4096
+    /// The most bytes of a command, and those that there is room for in a secret before it grows.
+    private static let usualLineLength = 4096
 
     /// Whether what follows a line is the next command.
     @TaskLocal static var hasCommands = false
@@ -13,17 +15,8 @@ enum StandardInput {
     ///
     /// - Throws: where it is not all that there is: a part of a password is another password.
     static func secretLine() throws -> Secret {
-        var (isWhole, isAtEnd) = (false, false)
-        let secret = Secret(capacity: maximumLineLength) { output in
-            while let byte = nextByte(isAtEnd: &isAtEnd) {
-                guard output.freeCapacity > 0 else { return }
-                output.append(byte)
-            }
-            isWhole = true
-        }
-        guard isWhole else {
-            throw CommandError("the password is too long", "it has more than \(maximumLineLength) bytes")
-        }
+        var isAtEnd = false
+        let secret = try secretLine(isAtEnd: &isAtEnd)
         // An empty line is an empty password; no line at all is a program that has failed.
         guard !isAtEnd || !secret.isEmpty else { throw CommandError("there is no password on standard input") }
         guard !hasCommands, nextByte(isAtEnd: &isAtEnd) != nil || !isAtEnd else { return secret }
@@ -32,12 +25,38 @@ enum StandardInput {
             advice: "'tokenctl item -a -f FILE' takes a file of any form")
     }
 
+    /// The line, in memory that grows as it has to, as far as a keychain's secrets go.
+    private static func secretLine(isAtEnd: inout Bool) throws -> Secret {
+        var line = Secret(capacity: 0) { _ in }
+        var capacity = usualLineLength
+        while true {
+            var isWhole = false
+            let next = Secret(capacity: capacity) { output in
+                let read = line.bytes
+                for index in read.indices { output.append(read[index]) }
+                while output.freeCapacity > 0 {
+                    guard let byte = nextByte(isAtEnd: &isAtEnd) else {
+                        isWhole = true
+                        return
+                    }
+                    output.append(byte)
+                }
+            }
+            line = next
+            if isWhole { return line }
+            guard line.count <= Limits.secret else {
+                throw CommandError("the password is too long", "it has more than \(Limits.secret) bytes")
+            }
+            capacity = min(2 * capacity, Limits.secret + 1)
+        }
+    }
+
     /// The next line, without its end; nil after the last one. Of one that is too long all but the beginning is left out.
     static func line() -> (bytes: [UInt8], isWhole: Bool)? {
         var (bytes, isWhole) = ([UInt8](), true)
         var isAtEnd = false
         while let byte = nextByte(isAtEnd: &isAtEnd) {
-            if bytes.count < maximumLineLength { bytes.append(byte) } else { isWhole = false }
+            if bytes.count < usualLineLength { bytes.append(byte) } else { isWhole = false }
         }
         return isAtEnd && bytes.isEmpty ? nil : (bytes, isWhole)
     }
