@@ -53,12 +53,28 @@ struct ListKeychains: ParsableCommand {
         for row in rows { print("    \"\(Listing.printable(row.location))\"") }
     }
 
+    /// The files as they are configured, those that are not searched included.
+    private func files(_ session: Session) throws -> [KeychainRow] {
+        let preferences = KeychainPreferences.own
+        // What cannot be read of the system's settings is among the session's failures.
+        let paths = try (try? preferences.searchList()) ?? preferences.searchList(in: .user)
+        return paths.map { path in
+            let target = resolvedPath(path) ?? path
+            if let keychain = session.locals.first(where: { $0.path == target }) { return KeychainRow(keychain) }
+            var row = KeychainRow(at: path)
+            guard row.reason == nil else { return row }
+            row.state = "copy"
+            row.reason = "another keychain of the list has the same items"
+            return row
+        }
+    }
+
     private func rows() throws -> [KeychainRow] {
         switch domain.domain {
         case nil:
             let session = try Session(cards)
             var result = session.eachToken { _, identity in KeychainRow(identity) }
-            result.found += session.locals.map(KeychainRow.init)
+            result.found += try files(session)
             return session.reporting(result)
         case .dynamic:
             let session = try Session(cards, locals: false)

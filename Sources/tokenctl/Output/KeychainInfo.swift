@@ -53,9 +53,11 @@ struct KeychainRow: Row {
     static let columns = ["KEYCHAIN", "KIND", "STATE", "WHERE"]
     let name: String
     let kind: String
-    let state: String
+    var state: String
     let location: String
     var uri: String?
+    /// Why it cannot be searched.
+    var reason: String?
     var cells: [String] { [name, kind, state, Directories.own.abbreviated(location)] }
 }
 
@@ -76,10 +78,20 @@ extension KeychainRow {
 
     /// A file, be it there or not.
     init(at path: String) {
-        if let keychain = try? LocalKeychain.open(path) {
-            self.init(keychain)
-        } else {
-            self.init(name: path, kind: "file", state: "missing", location: path)
+        do throws(KeychainError) {
+            self.init(try LocalKeychain.open(path))
+        } catch {
+            self.init(name: path, kind: "file", state: KeychainRow.state(error), location: path)
+            reason = error.description
+        }
+    }
+
+    private static func state(_ error: KeychainError) -> String {
+        switch error.code {
+        case .noSuchKeychain: "missing"
+        case .invalidKeychain: "damaged"
+        case .noAccessForItem: "unprotected"
+        default: "unusable"
         }
     }
 }
