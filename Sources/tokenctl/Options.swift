@@ -43,18 +43,18 @@ struct DestinationOptions: ParsableArguments {
             try Output(path: path).write(bytes, mode: mode)
             return try Listing.showJSON(facts.merging(["file": path]) { $1 })
         }
-        func show(_ text: borrowing Secret, _ name: String) throws {
-            try Listing.showJSON(with: text) { facts.merging([name: $0]) { $1 } }
-        }
+        var secrets = JSONSecrets()
+        var members = facts
         switch member {
-        case .base64(let name): try show(SecretText.base64(bytes), name)
+        case .base64(let name): members[name] = secrets.placeholder(for: SecretText.base64(bytes))
         case .text(let name, let other):
             if let text = SecretText.escaped(bytes) {
-                try show(text, name)
+                members[name] = secrets.placeholder(for: text)
             } else {
-                try show(SecretText.base64(bytes), other)
+                members[other] = secrets.placeholder(for: SecretText.base64(bytes))
             }
         }
+        try Listing.showJSON(members, with: secrets)
     }
 
     func write(

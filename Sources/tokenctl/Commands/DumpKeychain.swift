@@ -28,8 +28,8 @@ struct DumpKeychain: ParsableCommand {
         guard !interactive else {
             throw ValidationError("there is nothing to edit: every program of yours may use the items")
         }
-        guard !((data || raw) && output.json) else {
-            throw ValidationError("JSON has no data: leave out -d and -r, or --json")
+        guard !(raw && output.json) else {
+            throw ValidationError("JSON has nothing as it is stored: leave out -r or --json")
         }
     }
 
@@ -38,17 +38,24 @@ struct DumpKeychain: ParsableCommand {
         let uris = try ObjectURIs(session)
         let items = try uris.items(items(in: session), namedBy: search.uris)
         try session.require(!items.isEmpty, namedBy: search.uris)
-        guard !output.json else {
-            return try Listing.showJSON(
-                items.map { ItemText.JSONItem($0, keychain: session.location(of: $0), uris.uri(of: $0)) })
-        }
         let context = try authentication.context(
             session.process, for: search.keychains + [search.cards.reader].compactMap { $0 })
+        guard !output.json else {
+            var secrets = JSONSecrets()
+            let shown = try items.map { item in
+                var shown = ItemText.JSONItem(item, keychain: session.location(of: item), uris.uri(of: item))
+                if data, let secret = try content(of: item, in: session.local(of: item), context) {
+                    shown.reveal(secret, &secrets)
+                }
+                return shown
+            }
+            return try Listing.showJSON(shown, with: secrets)
+        }
         for item in items {
             try ItemText.show(item, in: session.location(of: item))
             if access { print(DumpKeychain.access(to: item)) }
             if raw { try showRaw(item, in: session.local(of: item)) }
-            if data { try showData(of: item, in: session.local(of: item), context) }
+            if data { try show(content(of: item, in: session.local(of: item), context)) }
         }
     }
 
@@ -82,17 +89,26 @@ struct DumpKeychain: ParsableCommand {
         return "access: \(who), as far as the keychain is unlocked"
     }
 
-    private func showData(of item: Item, in keychain: LocalKeychain?, _ context: AuthenticationContext) throws {
+    private func show(_ content: borrowing Secret?) throws {
         print("data:")
-        if item.itemClass == .certificate {
-            print(QuotedText.string(item.der ?? []))
-        } else if let keychain, try hasSecret(item, keychain, context),
+        switch content {
+        case .some(let secret): try StandardOutput.write(SecretText.quoted(secret), newline: true)
+        case .none: print("<not extractable>")
+        }
+    }
+
+    /// What the item holds: its secret, else its public part; nil for a private key that is not given out.
+    private func content(
+        of item: Item, in keychain: LocalKeychain?, _ context: AuthenticationContext
+    ) throws -> Secret? {
+        if item.itemClass != .certificate, let keychain, try hasSecret(item, keychain, context),
             let secret = try keychain.secret(of: item.reference, use: "show its items", authentication: context)
         {
-            try StandardOutput.write(SecretText.quoted(secret), newline: true)
-        } else {
-            print(item.isPrivateKey ? "<not extractable>" : QuotedText.string(item.der ?? []))
+            return secret
         }
+        guard !item.isPrivateKey else { return nil }
+        let der = item.der ?? []
+        return Secret(copying: der.span)
     }
 
     private func showRaw(_ item: Item, in keychain: LocalKeychain?) throws {

@@ -49,7 +49,6 @@ struct ItemCommand: ParsableCommand {
         guard [find, add, delete, changes != nil].filter({ $0 }).count <= 1 else {
             throw ValidationError("choose one of -q, -a, -u and -D")
         }
-        guard !(showData && isJSON) else { throw ValidationError("JSON has no data: leave out -g or --json") }
         guard !(add && pairs.contains { PKCS11URI.isURI($0) }) else {
             throw ValidationError("an item that is added has no URI yet")
         }
@@ -117,11 +116,32 @@ struct ItemCommand: ParsableCommand {
     }
 
     private func show(_ dictionaries: [ItemDictionary]) throws {
-        guard !isJSON else { return try Listing.showJSON(dictionaries.map { $0.compactMapValues(ItemArguments.text) }) }
+        guard !isJSON else {
+            var secrets = JSONSecrets()
+            let shown = dictionaries.map { ItemCommand.members(of: $0, &secrets) }
+            return try Listing.showJSON(shown, with: secrets)
+        }
         for dictionary in dictionaries {
             for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { try showLine(key, value) }
             print("====")
         }
+    }
+
+    /// The attributes as text; the data is called as by all other commands.
+    private static func members(of dictionary: ItemDictionary, _ secrets: inout JSONSecrets) -> [String: String] {
+        var dictionary = dictionary
+        let data = dictionary.removeValue(forKey: "v_Data")
+        var members = dictionary.compactMapValues(ItemArguments.text)
+        let itemClass = members["class"] ?? ""
+        switch data {
+        case .secret(let shared):
+            (members["password"], members["data"]) = ItemText.members(of: shared.secret, itemClass, &secrets)
+        case .data(let bytes):
+            let content = Secret(copying: bytes.span)
+            (members["password"], members["data"]) = ItemText.members(of: content, itemClass, &secrets)
+        default: break
+        }
+        return members
     }
 
     private func showLine(_ key: String, _ value: ItemValue) throws {

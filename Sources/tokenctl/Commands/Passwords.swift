@@ -142,29 +142,16 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
         let secret =
             try keychain.secret(of: item.reference, use: "read a password", authentication: context)
             ?? Secret(copying: [UInt8]().span)
-        guard !output.json else { return try FindPassword.showJSON(item, in: keychain, with: secret) }
+        guard !output.json else {
+            var (shown, secrets) = (ItemText.JSONItem(item, keychain: keychain.path), JSONSecrets())
+            shown.reveal(secret, &secrets)
+            return try Listing.showJSON(shown, with: secrets)
+        }
         if passwordOnly { return try StandardOutput.write(SecretText.plain(secret), newline: true) }
         try ItemText.show(item, in: keychain.path)
         StandardError.write("password: ")
         try Descriptor.write(SecretText.quoted(secret).bytes, to: STDERR_FILENO)
         StandardError.write("\n")
-    }
-
-    private static func showJSON(
-        _ item: KeychainHost.Item, in keychain: LocalKeychain, with secret: borrowing Secret
-    ) throws {
-        var shown = ItemText.JSONItem(item, keychain: keychain.path)
-        if let text = SecretText.escaped(secret) {
-            try Listing.showJSON(with: text) { placeholder in
-                shown.password = placeholder
-                return shown
-            }
-        } else {
-            try Listing.showJSON(with: SecretText.base64(secret)) { placeholder in
-                shown.data = placeholder
-                return shown
-            }
-        }
     }
 }
 

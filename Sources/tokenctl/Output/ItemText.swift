@@ -26,7 +26,7 @@ enum ItemText {
         let uri: String?
         /// What a password is, where that was asked for and it is text.
         var password: String?
-        /// The same in Base64 where it is not.
+        /// The same in Base64 where it is not, and what other items are.
         var data: String?
 
         init(_ item: Item, keychain: String, _ uri: PKCS11URI? = nil) {
@@ -38,9 +38,24 @@ enum ItemText {
             self.uri = uri?.description
         }
 
+        /// Adds what the item holds.
+        mutating func reveal(_ secret: borrowing Secret, _ secrets: inout JSONSecrets) {
+            (password, data) = ItemText.members(of: secret, itemClass, &secrets)
+        }
+
         private enum CodingKeys: String, CodingKey {
             case keychain, itemClass = "class", attributes, reference, uri, password, data
         }
+    }
+
+    /// What JSON calls 'password' and 'data': the text of a password, else anything in Base64.
+    static func members(
+        of secret: borrowing Secret, _ itemClass: String, _ secrets: inout JSONSecrets
+    ) -> (password: String?, data: String?) {
+        if ItemClass(rawValue: itemClass)?.isPassword == true, let text = SecretText.escaped(secret) {
+            return (secrets.placeholder(for: text), nil)
+        }
+        return (nil, secrets.placeholder(for: SecretText.base64(secret)))
     }
 
     static func plain(_ value: AttributeValue) -> String {

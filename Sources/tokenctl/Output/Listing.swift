@@ -38,21 +38,9 @@ enum Listing {
     /// Prints a value as JSON, its keys in alphabetical order.
     static func showJSON(_ value: some Encodable) throws { print(try json(value)) }
 
-    /// Prints a value as JSON with a secret in it, of which no copy is made.
-    ///
-    /// - Parameters:
-    ///   - secret: as a string of JSON has it.
-    ///   - value: what is printed, with a string that stands for the secret.
-    static func showJSON<Value: Encodable>(
-        with secret: borrowing Secret, _ value: (_ placeholder: String) -> Value
-    ) throws {
-        let placeholder = UUID().uuidString
-        let parts = try json(value(placeholder)).split(separator: placeholder, omittingEmptySubsequences: false)
-        print(parts[0], terminator: "")
-        for part in parts.dropFirst() {
-            try StandardOutput.write(secret)
-            print(part)
-        }
+    /// Prints a value as JSON with secrets in it, of which no copy is made.
+    static func showJSON(_ value: some Encodable, with secrets: JSONSecrets) throws {
+        try secrets.show(json(value))
     }
 
     private static func json(_ value: some Encodable) throws -> String {

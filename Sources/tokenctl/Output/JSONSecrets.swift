@@ -1,0 +1,30 @@
+internal import FoundationEssentials
+internal import KeychainHost
+internal import TokenKit
+
+/// Secrets on their way into JSON: until it is printed, something else stands for each.
+struct JSONSecrets {
+    private let mark = UUID().uuidString
+    private var secrets: [SharedSecret] = []
+
+    /// What stands for a secret in a value that is encoded.
+    ///
+    /// - Parameter text: the secret as a string of JSON has it.
+    mutating func placeholder(for text: consuming Secret) -> String {
+        secrets.append(SharedSecret(text))
+        return "\(mark)\(secrets.count - 1)\(mark)"
+    }
+
+    /// Prints JSON with each secret in its place.
+    func show(_ json: String) throws {
+        // Between each two marks is the number of a secret.
+        for (index, part) in json.split(separator: mark, omittingEmptySubsequences: false).enumerated() {
+            if index.isMultiple(of: 2) {
+                print(part, terminator: "")
+            } else if let number = Int(part), secrets.indices.contains(number) {
+                try StandardOutput.write(secrets[number].secret)
+            }
+        }
+        print()
+    }
+}
