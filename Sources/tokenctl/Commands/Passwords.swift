@@ -28,7 +28,9 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
     @Option(name: .letter("X"), help: ArgumentHelp("The password in hexadecimal digits.", valueName: "digits"))
     var hexPassword: String?
 
-    @Flag(name: .customShort("U"), help: "Update the password if there is one already.")
+    @Flag(
+        name: .customShort("U"),
+        help: "Update the password if there is one already: the same, or the only one that has what is given.")
     var update = false
 
     @OptionGroup var access: TrustedApplicationOptions
@@ -60,16 +62,13 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
     private func store(
         _ secret: consuming Secret, in keychain: LocalKeychain, _ context: AuthenticationContext
     ) throws -> KeychainHost.Item {
-        let attributes = item.attributes
         guard update else { return try add(secret, to: keychain) }
-        if let old = try existing(attributes, in: keychain) {
-            return try change(old, to: secret, in: keychain, context)
-        }
+        if let old = try existing(in: keychain) { return try change(old, to: secret, in: keychain, context) }
         do {
             return try add(secret.clone(), to: keychain)
         } catch let error as KeychainError where error.code == .duplicateItem {
             // Another program was first.
-            guard let old = try existing(attributes, in: keychain) else { throw error }
+            guard let old = try twin(in: keychain) else { throw error }
             return try change(old, to: secret, in: keychain, context)
         }
     }
@@ -89,11 +88,28 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
         return try keychain.items(matching: Query(old.reference)).items.first ?? old
     }
 
-    /// The password that these attributes name already.
-    private func existing(_ attributes: Attributes, in keychain: LocalKeychain) throws -> KeychainHost.Item? {
+    /// The password that is to be updated: the same one, else the only one that has what was given.
+    ///
+    /// - Throws: where there are several, of which none is meant more than the others.
+    private func existing(in keychain: LocalKeychain) throws -> KeychainHost.Item? {
+        if let twin = try twin(in: keychain) { return twin }
         let unique = Set(Item.itemClass.uniqueAttributes)
-        let same = try Query(Item.itemClass, attributes.filter { unique.contains($0.key) })
-        return try keychain.items(matching: same).items.first
+        let given = item.attributes.filter { unique.contains($0.key) }
+        let found = try keychain.items(matching: Query(Item.itemClass, given, limit: .all)).items
+        guard found.count < 2 else {
+            throw CommandError(
+                "\(found.count) \(Item.itemClass.noun)s match, and -U updates one",
+                advice: "give more of what sets it apart; 'tokenctl item class=\(Item.itemClass.rawValue),…' lists them"
+            )
+        }
+        return found.first
+    }
+
+    /// The password that one of these attributes could not be added beside.
+    private func twin(in keychain: LocalKeychain) throws -> KeychainHost.Item? {
+        let new = try Item.newItem(item.attributes, secret: Secret(capacity: 0) { _ in })
+        let same = Item.itemClass.uniqueValues(of: new.attributes)
+        return try keychain.items(matching: Query(Item.itemClass, same)).items.first
     }
 
     private func readSecret(_ context: AuthenticationContext) throws -> Secret {
