@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
+internal import Synchronization
 internal import TokenKit
 
 /// Standard input a line at a time; what follows a line is left to others.
@@ -80,16 +81,26 @@ enum StandardOutput {
         if newline { try Descriptor.write("\n", to: STDOUT_FILENO) }
     }
 
-    /// Writes what print has buffered: only now does it show whether anybody got it.
+    /// What went wrong when something was written that print had buffered: nobody is told of it twice.
+    private static let failure = Atomic<Int32>(0)
+
+    /// Writes what print has buffered.
+    static func flush() {
+        if fflush(nil) != 0 { failure.store(errno, ordering: .relaxed) }
+    }
+
+    /// Writes what print has buffered: only now does it show whether anybody got it, and all that came before.
     static func finish() throws(WriteError) {
-        guard fflush(nil) == 0 else { throw WriteError(errno) }
+        flush()
+        let number = failure.exchange(0, ordering: .relaxed)
+        guard number == 0 else { throw WriteError(number) }
     }
 }
 
 enum StandardError {
     /// Writes what is not a result, after what is; there is nobody to tell where that fails.
     static func write(_ text: String) {
-        fflush(nil)
+        StandardOutput.flush()
         try? Descriptor.write(text, to: STDERR_FILENO)
     }
 }
