@@ -14,7 +14,7 @@ struct AgreementScheme: Sendable {
         guard MechanismTable.agreements.contains(request.type) else { throw MechanismRequest.unknown }
         guard key.kind.isEC || key.kind == .x25519 else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
         guard case .agreement(let kdf, let sharedInfo, let publicData) = request.parameter,
-            let peer = AgreementScheme.point(publicData, for: key.kind)
+            let peer = key.kind.point(in: publicData)
         else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
         self.peer = peer
         self.sharedInfo = sharedInfo
@@ -25,18 +25,6 @@ struct AgreementScheme: Sendable {
         }
         guard let derivation = DigestAlgorithm(kdf: kdf) else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
         self.derivation = derivation
-    }
-
-    /// The point as it is, or in a DER octet string: programs give both.
-    private static func point(_ data: [UInt8], for kind: KeyKind) -> [UInt8]? {
-        guard let length = kind.coordinateLength else { return nil }
-        let expected = kind.isEC ? 1 + 2 * length : length
-        if data.count == expected { return data }
-        var reader = TLVReader(data)
-        guard let element = try? reader.all(), element.count == 1, element[0].tag == 0x04,
-            element[0].value.count == expected
-        else { return nil }
-        return element[0].value
     }
 
     var action: TokenOperation.Action { .agree(peer) }

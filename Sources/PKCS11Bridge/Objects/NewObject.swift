@@ -106,12 +106,10 @@ enum NewObject {
             }
         }
         let kind = try curve(of: template, type)
-        let encoded = try template.required(CKA_EC_POINT)
-        var reader = TLVReader(encoded)
-        let elements = (try? reader.all()) ?? []
-        let point = elements.count == 1 && elements[0].tag == 0x04 ? elements[0].value : encoded
-        return try CryptokiError.mapping(invalid: CKR_ATTRIBUTE_VALUE_INVALID, length: CKR_ATTRIBUTE_VALUE_INVALID) {
-            () throws(CryptoError) in
+        guard let point = try kind.point(in: template.required(CKA_EC_POINT)) else {
+            throw Template.invalid(CKA_EC_POINT)
+        }
+        return try CryptokiError.mapping(invalid: CKR_ATTRIBUTE_VALUE_INVALID) { () throws(CryptoError) in
             kind.isEC ? try PublicKey(ecPoint: point, curve: kind) : try PublicKey(raw: point, kind: kind)
         }
     }

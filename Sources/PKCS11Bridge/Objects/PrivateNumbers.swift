@@ -13,8 +13,18 @@ enum PrivateNumbers {
 
     static func types(of kind: KeyKind) -> Set<CK_ATTRIBUTE_TYPE> { kind.isRSA ? ofRSA : [CKA_VALUE] }
 
-    /// The value of one of the key's ``types(of:)``.
+    /// The value of one of the key's ``types(of:)``: a big integer has no zeros before it (PKCS #11 §3.3), and a seed is bytes.
     static func value(_ type: CK_ATTRIBUTE_TYPE, of key: PrivateKey) throws(CryptokiError) -> Secret {
+        let value = try padded(type, of: key)
+        return key.kind.isRSA || key.kind.isEC ? bigInteger(value) : value
+    }
+
+    private static func bigInteger(_ number: borrowing Secret) -> Secret {
+        let bytes = number.bytes
+        return Secret(copying: bytes.extracting((bytes.indices.first { bytes[$0] != 0 } ?? bytes.count)...))
+    }
+
+    private static func padded(_ type: CK_ATTRIBUTE_TYPE, of key: PrivateKey) throws(CryptokiError) -> Secret {
         try CryptokiError.mapping { () throws(CryptoError) in
             switch type {
             case CKA_VALUE: return try key.scalar()

@@ -10,10 +10,11 @@ extension ModuleObject {
             guard modulus.count >= ModuleObject.shortestModulus else { return nil }
             return try? PublicKey(rsaModulus: modulus, exponent: exponent)
         case CKK_EC:
-            guard let curve = ModuleObject.curves[parameters], let length = curve.coordinateLength else { return nil }
-            return try? PublicKey(ecPoint: unwrapped(to: 1 + 2 * length), curve: curve)
-        case CKK_EC_EDWARDS: return try? PublicKey(raw: unwrapped(to: 32), kind: .ed25519)
-        case CKK_EC_MONTGOMERY: return try? PublicKey(raw: unwrapped(to: 32), kind: .x25519)
+            guard let curve = ModuleObject.curves[parameters], let point = curve.point(in: point) else { return nil }
+            return try? PublicKey(ecPoint: point, curve: curve)
+        case CKK_EC_EDWARDS: return KeyKind.ed25519.point(in: point).flatMap { try? PublicKey(raw: $0, kind: .ed25519) }
+        case CKK_EC_MONTGOMERY:
+            return KeyKind.x25519.point(in: point).flatMap { try? PublicKey(raw: $0, kind: .x25519) }
         default: return nil
         }
     }
@@ -32,13 +33,6 @@ extension ModuleObject {
         case .x25519: return keyType == UInt64(CKK_EC_MONTGOMERY)
         case .other: return true
         }
-    }
-
-    /// `CKA_EC_POINT` is an OCTET STRING with the point in it (PKCS #11 2.40 §2.3.3); some modules give the point itself.
-    private func unwrapped(to length: Int) -> [UInt8] {
-        let header = length < 0x80 ? [0x04, UInt8(length)] : [0x04, 0x81, UInt8(length)]
-        guard point.starts(with: header), point.count == header.count + length else { return point }
-        return Array(point.dropFirst(header.count))
     }
 
     /// Bytes; no token makes keys of less.

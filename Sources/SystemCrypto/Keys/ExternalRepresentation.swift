@@ -102,8 +102,8 @@ extension PublicKey {
         case .rsa:
             var outer = DERReader(bytes[...])
             var numbers = try outer.read(DER.Tag.sequence).reader
-            let modulus = try numbers.read(DER.Tag.integer).content.drop { $0 == 0 }
-            let exponent = try numbers.read(DER.Tag.integer).content.drop { $0 == 0 }
+            let modulus = try numbers.read(DER.Tag.integer).content
+            let exponent = try numbers.read(DER.Tag.integer).content
             try numbers.finish()
             try outer.finish()
             try self.init(rsaModulus: Array(modulus), exponent: Array(exponent))

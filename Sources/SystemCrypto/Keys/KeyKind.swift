@@ -47,6 +47,18 @@ public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The public key in what PKCS #11 programs give for one on a curve: a DER OCTET STRING of it (§6.3.3), or itself. Their
+    /// lengths tell them apart, for a point may look like an OCTET STRING.
+    ///
+    /// - Returns: nil for any other length.
+    package func point(in encoded: [UInt8]) -> [UInt8]? {
+        guard let length = coordinateLength.map({ isEC ? 1 + 2 * $0 : $0 }) else { return nil }
+        if encoded.count == length { return encoded }
+        let header = [DER.Tag.octetString] + DER.length(length)
+        guard encoded.count == header.count + length, encoded.starts(with: header) else { return nil }
+        return Array(encoded.dropFirst(header.count))
+    }
+
     /// The curve's name in OpenSSL.
     var groupName: String? {
         switch self {

@@ -107,13 +107,9 @@ enum OpenSSHPrivateKey {
 
     @_lifetime(rest: copy rest)
     private static func ec(_ curve: KeyKind, _ rest: inout Span<UInt8>) throws(CryptoError) -> PrivateKey {
-        guard let length = curve.coordinateLength, text(try rest.readSSHString()) == curves[curve] else {
-            throw malformed
-        }
+        guard text(try rest.readSSHString()) == curves[curve] else { throw malformed }
         let point = try rest.readSSHString()
-        let number = try BigNumber(rest.readSSHString())
-        guard number.byteCount <= length else { throw malformed }
-        let key = try PrivateKey(ecScalar: number.bytes(length: length), curve: curve)
+        let key = try PrivateKey(ecScalar: Secret(copying: rest.readSSHString()), curve: curve)
         try require(key, point)
         return key
     }

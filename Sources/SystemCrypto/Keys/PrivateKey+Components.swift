@@ -33,9 +33,10 @@ extension PrivateKey {
         try self.init(handle: KeyHandle(primes, publicExponent: publicExponent))
     }
 
-    /// A key on a NIST curve from its scalar, most significant byte first, as long as a coordinate.
+    /// A key on a NIST curve from its scalar, most significant byte first, with however many zeros before it: a big integer of
+    /// PKCS #11 has none, and others write as many bytes as a coordinate has (RFC 5915 §3).
     ///
-    /// - Throws: `invalidKey` for a scalar that is zero or not below the curve's order.
+    /// - Throws: `invalidKey` for a scalar that is zero or not below the curve's order, `invalidLength` for a longer one.
     public convenience init(ecScalar scalar: borrowing Secret, curve: KeyKind) throws(CryptoError) {
         try self.init(checking: KeyHandle(ecScalar: scalar, curve: curve))
     }
@@ -102,7 +103,9 @@ extension KeyHandle {
         guard let length = curve.coordinateLength, let identifier = curve.curveIdentifier else {
             throw CryptoError(.unsupported, "scalar on \(curve)")
         }
-        guard scalar.count == length else { throw CryptoError(.invalidLength, "EC scalar") }
+        let number = try BigNumber(scalar.bytes)
+        guard number.byteCount <= length else { throw CryptoError(.invalidLength, "EC scalar") }
+        let digits = try number.bytes(length: length)
         // ECPrivateKey inside OCTET STRING inside PrivateKeyInfo, from the inside; each part comes before the scalar.
         let key = DER.integer([1]) + [DER.Tag.octetString] + DER.length(length)
         let inner = [DER.Tag.sequence] + DER.length(key.count + length) + key
@@ -111,7 +114,7 @@ extension KeyHandle {
         let head = [DER.Tag.sequence] + DER.length(info.count + length) + info
         let der = Secret(capacity: head.count + length) { output in
             for byte in head { output.append(byte) }
-            let bytes = scalar.bytes
+            let bytes = digits.bytes
             for index in bytes.indices { output.append(bytes[index]) }
         }
         do {

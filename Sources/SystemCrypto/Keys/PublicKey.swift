@@ -27,6 +27,7 @@ public struct PublicKey: Sendable, Hashable {
 
     /// An RSA key from its numbers, most significant byte first.
     public init(rsaModulus modulus: [UInt8], exponent: [UInt8]) throws(CryptoError) {
+        let (modulus, exponent) = (Array(modulus.drop { $0 == 0 }), Array(exponent.drop { $0 == 0 }))
         guard let last = modulus.last, let lastOfExponent = exponent.last, last & 1 == 1, lastOfExponent & 1 == 1,
             modulus.count <= PublicKey.maximumModulusLength, exponent.count <= modulus.count
         else { throw CryptoError(.malformed, "RSA public key") }

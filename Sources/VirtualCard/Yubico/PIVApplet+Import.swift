@@ -30,9 +30,14 @@ extension PIVApplet {
     }
 
     private static func privateKey(_ algorithm: CardAlgorithm, _ fields: [TLV]) throws(Refusal) -> PrivateKey {
-        do {
+        do throws(CryptoError) {
             switch algorithm {
-            case .p256, .p384: return try PrivateKey(ecScalar: secret(Field.ec, in: fields), curve: algorithm.kind)
+            case .p256, .p384:
+                let scalar = try secret(Field.ec, in: fields)
+                guard scalar.count == algorithm.kind.coordinateLength else {
+                    throw CryptoError(.invalidLength, "EC scalar")
+                }
+                return try PrivateKey(ecScalar: scalar, curve: algorithm.kind)
             case .ed25519: return try PrivateKey(seed: secret(Field.ed25519, in: fields), kind: .ed25519)
             case .x25519: return try PrivateKey(seed: secret(Field.x25519, in: fields), kind: .x25519)
             default:

@@ -17,6 +17,25 @@ import TokenKit
         #expect(kind.isEC == text.hasPrefix("EC "))
     }
 
+    @Test(arguments: [KeyKind.ecP256, .ecP384, .ecP521, .ed25519, .x25519])
+    func aPointIsKnownByItsLength(kind: KeyKind) throws {
+        let length = try PrivateKey.generate(kind).publicKey.rawRepresentation.count
+        // Whatever its bytes are.
+        let point = [UInt8](repeating: 4, count: length)
+        let header: [UInt8] = length < 0x80 ? [4, UInt8(length)] : [4, 0x81, UInt8(length)]
+        let wrapped = header + point
+        #expect(kind.point(in: point) == point)
+        #expect(kind.point(in: wrapped) == point)
+        let wrong: [[UInt8]] = [[], [4], Array(point.dropLast()), wrapped + [0], [3] + wrapped.dropFirst()]
+        for wrong in wrong {
+            #expect(kind.point(in: wrong) == nil)
+        }
+    }
+
+    @Test func aKindWithoutPointsHasNone() {
+        for kind in [KeyKind.rsa(bits: 512), .other("X448")] { #expect(kind.point(in: [4, 1, 1]) == nil) }
+    }
+
     /// A curve that PIV does not have is still a key that can be listed, signed with and verified.
     @Test func otherCurvesKeepTheirName() throws {
         let openssl = try OpenSSLCommand()

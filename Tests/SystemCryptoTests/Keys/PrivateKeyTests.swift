@@ -170,6 +170,20 @@ import TokenKit
                         + "4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5"))
     }
 
+    @Test(arguments: [KeyKind.ecP256, .ecP384, .ecP521])
+    func zerosBeforeAScalarSayNothing(kind: KeyKind) throws {
+        let length = try #require(kind.coordinateLength)
+        let padded = [UInt8](repeating: 0, count: length - 30) + [UInt8](repeating: 0x7B, count: 30)
+        let key = try PrivateKey(ecScalar: secret(padded), curve: kind)
+        for scalar in [Array(padded.suffix(30)), [0] + padded.suffix(30), [0, 0] + padded] {
+            let same = try PrivateKey(ecScalar: secret(scalar), curve: kind)
+            #expect(same.publicKey == key.publicKey)
+            #expect(try reveal(same.scalar()) == padded)
+        }
+    }
+
+    private typealias Refused = (scalar: [UInt8], code: CryptoError.Code)
+
     @Test func scalarsOutsideTheGroupAreRefused() {
         let order = hex("FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551")
         for scalar in [order, [UInt8](repeating: 0, count: 32), [UInt8](repeating: 0xFF, count: 32)] {
@@ -178,11 +192,11 @@ import TokenKit
             }
             #expect(code == .invalidKey)
         }
-        for length in [0, 31, 33] {
+        for (scalar, expected) in [([], .invalidKey), ([UInt8](repeating: 1, count: 33), .invalidLength)] as [Refused] {
             let code = errorCode { () throws(CryptoError) in
-                _ = try PrivateKey(ecScalar: secret([UInt8](repeating: 1, count: length)), curve: .ecP256)
+                _ = try PrivateKey(ecScalar: secret(scalar), curve: .ecP256)
             }
-            #expect(code == .invalidLength)
+            #expect(code == expected)
         }
         let unknown = errorCode { () throws(CryptoError) in
             _ = try PrivateKey(ecScalar: secret([1]), curve: .rsa(bits: 2048))

@@ -1,4 +1,5 @@
 import Testing
+import TokenKit
 
 @testable import SystemCrypto
 
@@ -46,8 +47,34 @@ import Testing
         #expect(code(of: encode(scalar, unknown)) == .malformed)
     }
 
+    /// RFC 5915 §3 wants as many bytes as the order has; not everybody writes so many, inside PKCS#8 or by itself.
+    @Test func scalarsOfAnyLengthAreRead() throws {
+        let key = try PrivateKey(encoded: secret(encode(scalar, curve)))
+        let point = DER.element(DER.Tag.context(1), DER.bitString(key.publicKey.rawRepresentation))
+        let algorithm = DER.sequence([
+            DER.objectIdentifier("1.2.840.10045.2.1"), DER.objectIdentifier("1.2.840.10045.3.1.7"),
+        ])
+        for other in [[1], [0, 1], [0] + scalar] as [[UInt8]] {
+            for rest in [[], point] {
+                let sec1 = encode(other, curve, rest)
+                let pkcs8 = DER.sequence([
+                    DER.integer([0]), algorithm, DER.octetString(encode(other, rest)),
+                ])
+                for file in [sec1, pkcs8] {
+                    let read = try PrivateKey(encoded: secret(file))
+                    #expect(read.publicKey == key.publicKey)
+                    // What is written is as long as it ought to be.
+                    #expect(try reveal(read.scalar()) == scalar)
+                    let written = try read.algorithmEncoding()
+                    #expect(try reveal(SEC1PrivateKey(written.bytes).scalar) == scalar)
+                }
+            }
+        }
+    }
+
     @Test func scalarsThatDoNotFitAreRefused() {
-        #expect(code(of: encode([1], curve)) == .invalidLength)
+        #expect(code(of: encode([1] + [UInt8](repeating: 0, count: 32), curve)) == .invalidLength)
+        #expect(code(of: encode([], curve)) == .invalidKey)
         #expect(code(of: encode([UInt8](repeating: 0xFF, count: 32), curve)) == .invalidKey)
     }
 }
