@@ -46,7 +46,7 @@ public struct AbsentTokenKeychain: CardKeychain {
         token.inventory.objects.filter { object in
             switch selector {
             case .name(let name): object.id == TokenObjectID(name.uppercased())
-            case .label(let label): object.label == label
+            case .label(let label): object.keyLabel == label
             case .publicKeyHash(let hash): TokenItems.publicKeyHash(of: object) == hash
             case .reference(let reference):
                 reference == TokenItems.reference(.key, to: object, on: token.identity)

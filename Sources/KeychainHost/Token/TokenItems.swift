@@ -36,7 +36,7 @@ struct TokenItems {
 
     private func certificate(_ der: [UInt8], of object: TokenObject) throws(CryptoError) -> Item {
         let certificate = try Certificate(der: der)
-        let attributes = InferredAttributes.certificate(certificate).merging(common(object)) { _, new in new }
+        let attributes = InferredAttributes.certificate(certificate).merging(common(object.label)) { _, new in new }
         return Item(
             .certificate, attributes: attributes, keychain: keychain,
             reference: reference(.certificate, object, certificate.keyHash), der: der)
@@ -50,7 +50,7 @@ struct TokenItems {
         let inferred: Attributes =
             (try? PublicKey(spki: key.publicKey)).map { InferredAttributes.key($0, .private) }
             ?? [.keyClass: KeyClass.private.value, .isPrivate: true, .isPermanent: true]
-        var attributes = inferred.merging(common(object)) { _, new in new }
+        var attributes = inferred.merging(common(object.keyLabel)) { _, new in new }
         if let hash { attributes[.applicationLabel] = .data(hash) }
         let changes: Attributes = [
             .isModifiable: false, .isExtractable: false, .isSensitive: true, .wasAlwaysSensitive: true,
@@ -64,9 +64,9 @@ struct TokenItems {
             der: key.publicKey.isEmpty ? nil : key.publicKey)
     }
 
-    private func common(_ object: TokenObject) -> Attributes {
+    private func common(_ label: String) -> Attributes {
         [
-            .label: .string(object.label), .tokenID: .string(identity.id.description),
+            .label: .string(label), .tokenID: .string(identity.id.description),
             .accessGroup: .string(AccessGroup.token), .accessible: Accessibility.always, .synchronizable: 0,
         ]
     }

@@ -83,7 +83,7 @@ public struct TokenKeychain: CardKeychain {
             } catch  where error.code == .notFound {
                 return []
             }
-        case .label(let label): return try token.inventory(.all, &card).objects.filter { $0.label == label }
+        case .label(let label): return try token.inventory(.all, &card).objects.filter { $0.keyLabel == label }
         case .publicKeyHash(let hash):
             return try token.inventory(.all, &card).objects.filter { TokenItems.publicKeyHash(of: $0) == hash }
         case .reference(let reference):

@@ -39,7 +39,7 @@ struct ModuleObjects: Sendable {
             maker.add(certificate.id, certificate.label, certificate: certificate.value, key, hidesKeys: hidesKeys)
         }
         for (place, pair) in pairs.enumerated() where !isTaken.contains(place) && !pair.isPresumed {
-            maker.add(pair.id, pair.label, certificate: nil, pair, hidesKeys: hidesKeys)
+            maker.add(pair.id, pair.privateKey?.label ?? pair.label, certificate: nil, pair, hidesKeys: hidesKeys)
         }
         inventory = TokenInventory(objects: maker.objects)
         keys = maker.keys
@@ -68,11 +68,10 @@ struct ModuleObjects: Sendable {
             keys[name] = key.map {
                 ModuleKey(id: id, label: $0.privateKey?.label ?? label, publicKey: $0.publicKey)
             }
-            let text = String(decoding: label, as: UTF8.self)
+            let own = label.isEmpty ? name.rawValue : String(decoding: label, as: UTF8.self)
             objects.append(
                 TokenObject(
-                    id: name, label: text.isEmpty ? name.rawValue : text, certificate: certificate,
-                    key: key.map { TokenKey($0.publicKey, $0.privateKey) }))
+                    id: name, label: own, certificate: certificate, key: key.map { TokenKey($0, besides: own) }))
         }
 
         /// The id in hexadecimal; a number after a stroke tells further ones of the same id.
@@ -103,8 +102,16 @@ struct ModuleKey: Sendable {
 }
 
 extension TokenKey {
-    /// - Parameter privateKey: nil where it does not show itself yet: what its kind can do it is believed to do.
-    fileprivate init(_ publicKey: PublicKey, _ privateKey: ModuleObject?) {
+    /// A private key that does not show itself yet is believed to do what its kind can, and to be called what its public half is.
+    ///
+    /// - Parameter label: what its object is called.
+    fileprivate init(_ pair: ModuleKeyPair, besides label: String) {
+        let (publicKey, privateKey) = (pair.publicKey, pair.privateKey)
+        func text(_ own: [UInt8], unless other: String) -> String? {
+            let text = String(decoding: own, as: UTF8.self)
+            return text.isEmpty || text == other ? nil : text
+        }
+        let own = text(privateKey?.label ?? pair.label, unless: label)
         let possible: Usage =
             switch publicKey.kind {
             case .rsa: [.sign, .decrypt]
@@ -123,7 +130,8 @@ extension TokenKey {
         }
         self.init(
             algorithm: Algorithm(publicKey.kind), publicKey: publicKey.spki, usage: usage,
-            pinPolicy: privateKey?.uses.contains(.alwaysAuthenticate) ?? false ? .always : .once)
+            pinPolicy: privateKey?.uses.contains(.alwaysAuthenticate) ?? false ? .always : .once,
+            label: own, publicLabel: text(pair.label, unless: own ?? label))
     }
 }
 

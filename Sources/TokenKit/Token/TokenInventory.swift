@@ -41,7 +41,7 @@ public struct TokenInventory: Hashable, Sendable {
 public struct TokenObject: Hashable, Sendable {
     public let id: TokenObjectID
 
-    /// What the token's specification calls it, `PIV Authentication`.
+    /// What the token's specification calls it, `PIV Authentication`, or its certificate where its parts have labels of their own.
     public let label: String
 
     /// The certificate in DER.
@@ -54,6 +54,9 @@ public struct TokenObject: Hashable, Sendable {
         self.certificate = certificate
         self.key = key
     }
+
+    /// What the key is called.
+    public var keyLabel: String { key?.label ?? label }
 }
 
 /// A private key that stays on its token.
@@ -85,15 +88,23 @@ public struct TokenKey: Hashable, Sendable {
     public let pinPolicy: PINPolicy
     public let touchPolicy: TouchPolicy
 
+    /// What it is called where that is not what its object is called.
+    public let label: String?
+
+    /// What its public half is called where that is something else again.
+    public let publicLabel: String?
+
     public init(
         algorithm: Algorithm, publicKey: [UInt8], usage: Usage, pinPolicy: PINPolicy,
-        touchPolicy: TouchPolicy = .unknown
+        touchPolicy: TouchPolicy = .unknown, label: String? = nil, publicLabel: String? = nil
     ) {
         self.algorithm = algorithm
         self.publicKey = publicKey
         self.usage = usage
         self.pinPolicy = pinPolicy
         self.touchPolicy = touchPolicy
+        self.label = label
+        self.publicLabel = publicLabel
     }
 }
 

@@ -8,6 +8,8 @@ struct ObjectURIs {
     private var names: [String: CryptokiItemNames] = [:]
     /// Ids in files that several certificates have, as one and its successor do, and those of several objects on modules' tokens.
     private var sharedIDs: Set<SharedID> = []
+    /// Of keys on modules' tokens, by the token and the object, where the halves are called differently.
+    private var publicLabels: [String: [TokenObjectID: String]] = [:]
 
     private struct SharedID: Hashable {
         let keychain: String
@@ -18,11 +20,12 @@ struct ObjectURIs {
         for (token, identity) in session.eachToken({ ($0, $1) }).found {
             places[identity.id.description] = PKCS11URI.Place(identity, in: token.name)
             guard identity.id.driver == CryptokiID.foreignDriver else { continue }
-            for item in ObjectURIs.all(.certificate, in: token) + ObjectURIs.all(.key, in: token) {
-                guard let object = item.reference.object, object.rawValue.contains("/"),
-                    let id = CryptokiID.bytes(of: object, on: identity.id)
+            let name = identity.id.description
+            for object in (try? token.objects(.all)) ?? [] {
+                if let label = object.key?.publicLabel { publicLabels[name, default: [:]][object.id] = label }
+                guard object.id.rawValue.contains("/"), let id = CryptokiID.bytes(of: object.id, on: identity.id)
                 else { continue }
-                sharedIDs.insert(SharedID(keychain: identity.id.description, id: id))
+                sharedIDs.insert(SharedID(keychain: name, id: id))
             }
         }
         for keychain in session.locals {
@@ -56,7 +59,8 @@ struct ObjectURIs {
     func uri(of identity: Identity) -> PKCS11URI? {
         guard var uri = uri(of: identity.key) else { return nil }
         if identity.certificate.keychain == identity.key.keychain,
-            objects(of: identity.certificate).first?.id == uri.object.id
+            let certificate = objects(of: identity.certificate).first, certificate.id == uri.object.id,
+            uri.object.label == nil || uri.object.label == certificate.label
         {
             uri.object.kind = nil
         }
@@ -118,10 +122,13 @@ struct ObjectURIs {
     private func objects(of item: Item) -> [PKCS11URI.Object] {
         let names = names[item.keychain.rawValue]
         let label = names?.label(of: item) ?? item.label
+        let publicLabel = item.reference.object.flatMap { publicLabels[item.keychain.rawValue]?[$0] } ?? label
         return ids(of: item, names).flatMap { id in
             ObjectURIs.kinds(of: item).map { kind in
                 // A password has no id, not even an empty one; nor have some objects of modules.
-                PKCS11URI.Object(id: kind == .data || id.isEmpty ? nil : id, label: label, kind: kind)
+                PKCS11URI.Object(
+                    id: kind == .data || id.isEmpty ? nil : id, label: kind == .publicKey ? publicLabel : label,
+                    kind: kind)
             }
         }
     }

@@ -81,7 +81,8 @@ extension PresentKeychains {
             guard let identity = try token.identity() else { continue }
             // There several keys may have one id.
             guard identity.id.driver != CryptokiID.foreignDriver else { return nil }
-            guard let name = CryptokiID.cardObject(withID: id), let object = try token.object(name) else { continue }
+            guard let name = CryptokiID.cardObject(withID: id), let object = try token.objects(.object(name)).first
+            else { continue }
             let kinds = object.kinds.filter { kind in
                 uri.matches(PKCS11URI.Object(id: id, label: object.label, kind: kind))
             }
@@ -136,15 +137,15 @@ extension PresentKeychains {
 }
 
 extension TokenKeychain {
-    /// One object of the token, of which only that is read; nil where there is none.
-    fileprivate func object(_ name: TokenObjectID) throws(KeychainError) -> TokenObject? {
+    /// The objects of the token, of which only those that are selected are read.
+    func objects(_ selection: TokenSelection) throws(KeychainError) -> [TokenObject] {
         do throws(TokenError) {
             return try slot.read { (token, card, _) throws(TokenError) in
-                try token.inventory(.object(name), &card).objects.first
+                try token.inventory(selection, &card).objects
             }
         } catch {
             guard error.code == .notFound else { throw KeychainError(error) }
-            return nil
+            return []
         }
     }
 }

@@ -115,6 +115,38 @@ import TokenKit
         #expect(objects.keys.keys.map(\.rawValue) == ["01"])
     }
 
+    /// As OpenSC and Yubico's module call them.
+    @Test func everyPartOfAnObjectHasItsOwnLabel() throws {
+        let certificate = Self.certificate(id: [1], label: "Certificate", try Self.certificate(Self.key))
+        let publicKey = Self.object(CKO_PUBLIC_KEY, id: [1], label: "Public") {
+            $0.publicKeyInfo = Self.key.publicKey.spki
+        }
+        var privateKey = Self.privateKey(id: [1])
+        privateKey.label = Array("Private".utf8)
+        func labels(_ objects: [ModuleObject], hidesKeys: Bool = false) throws -> [String?] {
+            let object = try #require(ModuleObjects(objects, hidesKeys: hidesKeys).inventory.objects.first)
+            return [object.label, object.keyLabel, object.key?.publicLabel]
+        }
+        #expect(try labels([certificate, publicKey, privateKey]) == ["Certificate", "Private", "Public"])
+        #expect(try labels([certificate, privateKey]) == ["Certificate", "Private", nil])
+        #expect(try labels([publicKey, privateKey]) == ["Private", "Private", "Public"])
+        // Until the private half shows itself, the public one tells what it may be called.
+        #expect(try labels([certificate, publicKey], hidesKeys: true) == ["Certificate", "Public", nil])
+        #expect(try labels([certificate], hidesKeys: true) == ["Certificate", "Certificate", nil])
+        // One without a label has that of what it belongs to.
+        privateKey.label = []
+        #expect(try labels([certificate, privateKey]) == ["Certificate", "Certificate", nil])
+        #expect(try labels([privateKey, Self.certificate(id: [1], try Self.certificate(Self.key))])[0] == "01")
+    }
+
+    @Test func oneLabelIsSaidOnce() throws {
+        let certificate = Self.certificate(id: [1], label: "one", try Self.certificate(Self.key))
+        var privateKey = Self.privateKey(id: [1])
+        privateKey.label = Array("one".utf8)
+        let object = try #require(ModuleObjects([certificate, privateKey], hidesKeys: false).inventory.objects.first)
+        #expect(object.key?.label == nil && object.key?.publicLabel == nil && object.keyLabel == "one")
+    }
+
     @Test func whatHasNoIDHasANumber() throws {
         let der = try Self.certificate(Self.key)
         let objects = ModuleObjects([Self.certificate(id: [], der), Self.certificate(id: [], der)], hidesKeys: true)
