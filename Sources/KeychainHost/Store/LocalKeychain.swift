@@ -79,6 +79,11 @@ public final class LocalKeychain: Sendable {
         state.withLock { $0.database.isPresent }
     }
 
+    /// Another number once anybody else has changed the file. Asking for it is no use that puts off locking.
+    package var version: Int64? {
+        state.withLock { (try? $0.database.dataVersion) ?? nil }
+    }
+
     /// Deletes the file. The key goes with it; every later call fails with `errSecInvalidKeychain`.
     ///
     /// - Throws: `errSecWrPerm` where the folder cannot be written to.

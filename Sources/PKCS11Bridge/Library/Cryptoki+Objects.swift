@@ -14,6 +14,7 @@ extension Cryptoki {
 
     package func findObjectsInit(_ handle: CK_SESSION_HANDLE, _ template: Template) throws(CryptokiError) {
         let session = try session(handle, meetingCard: true)
+        try meetChanges(in: session)
         let objects = try session.slot.objects(matching: template)
         let found = handles.handles(of: objects, in: session) + handles.sessionObjects(matching: template, in: session)
         // A search that a program left open does not keep it from the next.
@@ -54,11 +55,29 @@ extension Cryptoki {
     package func reader(
         of object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE
     ) throws(CryptokiError) -> ObjectReader {
-        ObjectReader(entry: try handles.entry(object, in: session(handle)), session: handle, cryptoki: self)
+        ObjectReader(entry: try currentEntry(object, in: handle), session: handle, cryptoki: self)
     }
 
     package func objectSize(_ object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE) throws(CryptokiError) -> Int {
-        try handles.entry(object, in: session(handle)).object.size
+        try currentEntry(object, in: handle).object.size
+    }
+
+    /// An object as it is now, whoever changed it.
+    private func currentEntry(
+        _ object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE
+    ) throws(CryptokiError) -> HandleTable.Entry {
+        let session = try session(handle)
+        if try handles.entry(object, in: session).session == nil { try meetChanges(in: session) }
+        return try handles.entry(object, in: session)
+    }
+
+    /// Takes over what others have changed, and lets go of what they have deleted.
+    private func meetChanges(in session: Session) throws(CryptokiError) {
+        guard let version = session.slot.version, let last = handles.lastHandle(behind: version, in: session)
+        else { return }
+        let sees = session.slot.isLoggedIn
+        let objects = try session.slot.objects(matching: Template())
+        handles.update(to: objects, seesPrivate: sees, last: last, version: version, in: session)
     }
 
     package func createObject(

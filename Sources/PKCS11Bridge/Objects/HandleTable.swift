@@ -12,6 +12,10 @@ final class HandleTable: Sendable {
         var session: CK_SESSION_HANDLE?
         /// The bytes of a secret key.
         var secret: SessionSecret?
+
+        func isOnToken(of other: Session) -> Bool {
+            session == nil && slot == other.slot.id && generation == other.generation
+        }
     }
 
     private struct Name: Hashable {
@@ -24,6 +28,19 @@ final class HandleTable: Sendable {
         var last: CK_OBJECT_HANDLE = 0
         var handles: [Name: CK_OBJECT_HANDLE] = [:]
         var entries: [CK_OBJECT_HANDLE: Entry] = [:]
+        var versions: [CK_SLOT_ID: Version] = [:]
+
+        mutating func remove(_ handle: CK_OBJECT_HANDLE) {
+            guard let entry = entries.removeValue(forKey: handle) else { return }
+            let name = Name(slot: entry.slot, generation: entry.generation, object: entry.object.name)
+            if handles[name] == handle { handles.removeValue(forKey: name) }
+        }
+    }
+
+    /// What tells a token's objects from those of later.
+    private struct Version: Equatable {
+        let generation: Int
+        let number: Int64
     }
 
     private let state = Mutex(State())
@@ -42,6 +59,39 @@ final class HandleTable: Sendable {
                 state.handles[name] = state.last
                 state.entries[state.last] = entry
                 return state.last
+            }
+        }
+    }
+
+    /// The last handle there is, where a token's objects may be others by now than those that have handles; else nil.
+    func lastHandle(behind version: Int64, in session: Session) -> CK_OBJECT_HANDLE? {
+        let version = Version(generation: session.generation, number: version)
+        return state.withLock { state in
+            guard state.versions[session.slot.id] != version else { return nil }
+            if state.entries.values.contains(where: { $0.isOnToken(of: session) }) { return state.last }
+            state.versions[session.slot.id] = version
+            return nil
+        }
+    }
+
+    /// Takes over what a token has by now.
+    ///
+    /// - Parameters:
+    ///   - objects: all of them, those of its user only where `seesPrivate`.
+    ///   - last: the last handle of before they were listed: what has a later one is newer than the list.
+    ///   - version: a number of before they were listed.
+    func update(
+        to objects: [CryptokiObject], seesPrivate: Bool, last: CK_OBJECT_HANDLE, version: Int64, in session: Session
+    ) {
+        let found = Dictionary(objects.map { ($0.name, $0) }) { first, _ in first }
+        state.withLock { state in
+            state.versions[session.slot.id] = Version(generation: session.generation, number: version)
+            for (handle, entry) in state.entries where handle <= last && entry.isOnToken(of: session) {
+                if let object = found[entry.object.name] {
+                    state.entries[handle]?.object = object
+                } else if seesPrivate || !entry.object.isPrivate {
+                    state.remove(handle)
+                }
             }
         }
     }
@@ -90,11 +140,7 @@ final class HandleTable: Sendable {
     }
 
     func remove(_ handle: CK_OBJECT_HANDLE) {
-        state.withLock { state in
-            guard let entry = state.entries.removeValue(forKey: handle) else { return }
-            let name = Name(slot: entry.slot, generation: entry.generation, object: entry.object.name)
-            if state.handles[name] == handle { state.handles.removeValue(forKey: name) }
-        }
+        state.withLock { $0.remove(handle) }
     }
 
     func removeObjects(of sessions: Set<CK_SESSION_HANDLE>) {

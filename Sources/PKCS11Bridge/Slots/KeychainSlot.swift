@@ -67,6 +67,8 @@ final class KeychainSlot: Slot {
         return try all(allowedBy: template).first { $0.name == name && (sees || !$0.isPrivate) }
     }
 
+    var version: Int64? { keychain.version }
+
     private func all(allowedBy template: Template) throws(CryptokiError) -> [CryptokiObject] {
         try requireToken()
         let hidesLogin = behaviour.asksItself

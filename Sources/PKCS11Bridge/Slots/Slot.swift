@@ -54,6 +54,9 @@ protocol Slot: AnyObject, Sendable {
     /// One object, by what names it. Nil once it is gone.
     func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject?
 
+    /// Another number once somebody else has changed the token's objects; nil where nobody does.
+    var version: Int64? { get }
+
     // MARK: Login
 
     var isLoggedIn: Bool { get }
@@ -100,6 +103,8 @@ protocol Slot: AnyObject, Sendable {
 
 extension Slot {
     var hasToken: Bool { occupancy.hasCard }
+
+    var version: Int64? { nil }
 
     func requireToken() throws(CryptokiError) {
         guard hasToken else { throw CryptokiError(CKR_TOKEN_NOT_PRESENT) }

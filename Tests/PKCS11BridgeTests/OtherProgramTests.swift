@@ -1,0 +1,153 @@
+import CCryptoki
+import KeychainHost
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import PKCS11Bridge
+
+/// What a program sees of a keychain that another one changes meanwhile.
+@Suite struct OtherProgramTests: KeychainTokenTest {
+    let module: TestModule
+    let keychain: LocalKeychain
+    private let other: TestModule
+
+    init() throws {
+        module = try TestModule()
+        keychain = try module.keychain()
+        other = try TestModule(sharing: module)
+    }
+
+    private static let gone = CKR_OBJECT_HANDLE_INVALID
+
+    /// The other program's session, and what it sees of the same token.
+    private func elsewhere() throws -> CK_SESSION_HANDLE { try other.session(loggedIn: true, pin: "open") }
+
+    private func destroy(_ session: CK_SESSION_HANDLE, _ id: [UInt8], _ objectClass: CK_OBJECT_CLASS) throws {
+        try other.cryptoki.destroyObject(session, other.key(session, id, objectClass))
+    }
+
+    private func read(_ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE) -> CK_RV {
+        returned { _ = try module.value(session, object, CKA_ID) }
+    }
+
+    @Test(arguments: [CKO_PRIVATE_KEY, CKO_CERTIFICATE])
+    func whatAnotherProgramDeletedIsNoObjectAnyMore(objectClass: CK_OBJECT_CLASS) throws {
+        let id = try addIdentity("anna").publicKey.keyHash
+        let (session, elsewhere) = (try session(), try elsewhere())
+        let object = try module.key(session, id, objectClass)
+        #expect(read(session, object) == CKR_OK)
+        try destroy(elsewhere, id, objectClass)
+        #expect(read(session, object) == Self.gone)
+        #expect(returned { _ = try cryptoki.objectSize(object, in: session) } == Self.gone)
+        #expect(returned { try cryptoki.destroyObject(session, object) } == Self.gone)
+        let label = Template([(CKA_LABEL, [0x61])])
+        #expect(returned { try cryptoki.setAttributes(session, object, to: label) } == Self.gone)
+        #expect(returned { _ = try cryptoki.copyObject(session, object, Template()) } == Self.gone)
+        #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(objectClass))).isEmpty)
+    }
+
+    @Test func theSizeOfWhatIsGoneIsNotTold() throws {
+        let id = try addIdentity("anna").publicKey.keyHash
+        let (session, elsewhere) = (try session(), try elsewhere())
+        let object = try module.key(session, id)
+        try destroy(elsewhere, id, CKO_PRIVATE_KEY)
+        #expect(returned { _ = try cryptoki.objectSize(object, in: session) } == Self.gone)
+    }
+
+    @Test func theObjectsBesideItKeepTheirHandles() throws {
+        let (first, second) = (try addIdentity("anna").publicKey.keyHash, try addIdentity("berta").publicKey.keyHash)
+        let (session, elsewhere) = (try session(), try elsewhere())
+        let objects = try module.find(session)
+        let forSession = try cryptoki.createObject(
+            session, Template([(CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY)), (CKA_VALUE, [1, 2, 3])]))
+        try destroy(elsewhere, first, CKO_PRIVATE_KEY)
+        let left = objects.filter { read(session, $0) != Self.gone }
+        #expect(try left == module.find(session, (CKA_TOKEN, [1])))
+        #expect(left.count < objects.count)
+        #expect(try module.key(session, second) == objects.first { read(session, $0) == CKR_OK && isKey($0, session) })
+        #expect(try module.value(session, forSession, CKA_CLASS) == Encoded.ulong(CKO_SECRET_KEY))
+    }
+
+    private func isKey(_ object: CK_OBJECT_HANDLE, _ session: CK_SESSION_HANDLE) -> Bool {
+        (try? module.value(session, object, CKA_CLASS)) == Encoded.ulong(CKO_PRIVATE_KEY)
+    }
+
+    @Test func whatAnotherProgramChangedIsToldAsItIs() throws {
+        let id = try addIdentity("anna").publicKey.keyHash
+        let (session, elsewhere) = (try session(), try elsewhere())
+        let object = try module.key(session, id)
+        #expect(try module.value(session, object, CKA_LABEL) == Encoded.text("anna"))
+        let same = try other.key(elsewhere, id)
+        try other.cryptoki.setAttributes(
+            elsewhere, same, to: Template([(CKA_LABEL, Encoded.text("berta")), (CKA_ID, [7])]))
+        #expect(try module.value(session, object, CKA_LABEL) == Encoded.text("berta"))
+        #expect(try module.value(session, object, CKA_ID) == [7])
+        #expect(try module.key(session, [7]) == object)
+    }
+
+    /// What shows itself to nobody now may be there all the same.
+    @Test func aLoginFindsItsKeysUnderTheHandlesOfBefore() throws {
+        let id = try addIdentity("anna").publicKey.keyHash
+        let (session, elsewhere) = (try session(), try elsewhere())
+        let key = try module.key(session, id)
+        let certificate = try module.key(session, id, CKO_CERTIFICATE)
+        try cryptoki.logOut(session)
+        try destroy(elsewhere, id, CKO_CERTIFICATE)
+        #expect(read(session, certificate) == Self.gone)
+        #expect(read(session, key) == Self.gone)
+        try cryptoki.logIn(session, CKU_USER, pin: .of("open"))
+        #expect(try module.key(session, id) == key)
+    }
+
+    @Test func aKeyThatComesAgainIsAnotherObject() throws {
+        let key = try addIdentity("anna")
+        let (session, elsewhere) = (try session(), try elsewhere())
+        let object = try module.key(session, key.publicKey.keyHash)
+        try destroy(elsewhere, key.publicKey.keyHash, CKO_PRIVATE_KEY)
+        try keychain.add(.privateKey(key, [.label: "anna"]))
+        #expect(read(session, object) == Self.gone)
+        let again = try module.key(session, key.publicKey.keyHash)
+        #expect(again != object)
+        #expect(read(session, again) == CKR_OK)
+    }
+
+    /// Another thread may have made one while the list was read.
+    @Test func whatIsNewerThanTheListStays() throws {
+        _ = try addIdentity("anna")
+        let session = try session()
+        let before = try module.find(session)
+        let open = try cryptoki.session(session)
+        try keychain.add(.genericPassword([.account: "a"], secret: .of("x")))
+        let version = try #require(open.slot.version)
+        let last = try #require(cryptoki.handles.lastHandle(behind: version, in: open))
+        let key = try PrivateKey.generate(.ecP256)
+        let made = try cryptoki.createObject(
+            session,
+            Template([
+                (CKA_TOKEN, [1]), (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY)), (CKA_KEY_TYPE, Encoded.ulong(CKK_EC)),
+                (CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? []), (CKA_VALUE, key.scalar().copy),
+            ]))
+        cryptoki.handles.update(to: [], seesPrivate: true, last: last, version: version, in: open)
+        #expect(read(session, made) == CKR_OK)
+        for object in before { #expect(read(session, object) == Self.gone) }
+    }
+
+    /// Attributes are told from memory while nobody changes anything.
+    @Test func whoChangesNothingHimselfReadsOnlyOnce() throws {
+        _ = try addIdentity("anna")
+        let session = try session()
+        let slot = try #require(try cryptoki.session(session).slot as? KeychainSlot)
+        let objects = try module.find(session)
+        let before = slot.version
+        for _ in 0..<100 { for object in objects { _ = try module.value(session, object, CKA_CLASS) } }
+        #expect(slot.version == before)
+        let open = try cryptoki.session(session)
+        #expect(try cryptoki.handles.lastHandle(behind: #require(before), in: open) == nil)
+        try keychain.add(.genericPassword([.account: "a"], secret: .of("x")))
+        #expect(try cryptoki.handles.lastHandle(behind: #require(slot.version), in: open) != nil)
+        _ = try module.value(session, objects[0], CKA_CLASS)
+        #expect(try cryptoki.handles.lastHandle(behind: #require(slot.version), in: open) == nil)
+    }
+}
