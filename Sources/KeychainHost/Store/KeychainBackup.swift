@@ -128,6 +128,7 @@ extension OpenKeychain {
 
     /// What tells the keychain from its original; nil where it is one.
     static func identity(in database: borrowing Database) throws(KeychainError) -> UniqueID? {
+        guard try Migrations.checkedVersion(of: database) >= Migrations.firstVersionWithIdentity else { return nil }
         let value = try KeychainError.mapping { () throws(SQLiteError) in
             try database.value("SELECT identity FROM keychain WHERE id = 1")
         }

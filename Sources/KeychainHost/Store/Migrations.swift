@@ -10,6 +10,12 @@ enum Migrations {
     /// The version of the layout that this program writes, in `PRAGMA user_version`.
     static var currentVersion: Int64 { Int64(steps.count) }
 
+    /// The oldest layout that is read as it is where nothing can be written: what came after it only adds to it.
+    static let oldestReadableVersion: Int64 = 4
+
+    /// The first layout in which a keychain may have an identity beside its id.
+    static let firstVersionWithIdentity: Int64 = 5
+
     static let steps = [
         """
         CREATE TABLE keychain (
@@ -117,8 +123,10 @@ enum Migrations {
     ///
     /// - Throws: `errSecWrongSecVersion` for a layout from the future, `errSecInvalidKeychain` for another kind of file.
     static func apply(to database: borrowing Database) throws(KeychainError) {
-        guard try checkedVersion(of: database) < currentVersion else { return }
+        let version = try checkedVersion(of: database)
+        guard version < currentVersion else { return }
         guard !database.isReadOnly else {
+            guard version < oldestReadableVersion else { return }
             throw KeychainError(
                 .wrongSecVersion, "the keychain has an older layout", remedy: "make its file writable and open it again"
             )

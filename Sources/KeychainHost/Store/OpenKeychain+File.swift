@@ -82,7 +82,7 @@ extension OpenKeychain {
         } catch {
             guard error.code == .diskFull else { throw error }
             let database = try databaseWithoutRoom(of: file)
-            guard try Migrations.checkedVersion(of: database) == Migrations.currentVersion else { throw error }
+            guard try Migrations.checkedVersion(of: database) >= Migrations.oldestReadableVersion else { throw error }
             return database
         }
     }

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TokenKit
 
@@ -90,5 +91,30 @@ import TokenKit
         try reopened.add(.internetPassword([.server: "example.org"], secret: .of("new")))
         #expect(try reopened.items(matching: Query(.internetPassword)).items.count == 1)
         #expect(try test.database().value("PRAGMA user_version").integer == Migrations.currentVersion)
+    }
+
+    /// A new program is no reason why what can only be read can no longer be read.
+    @Test func aFileOfTheLayoutBeforeIsReadWhereItCannotBeWritten() throws {
+        let test = try TestKeychain()
+        let item = try test.addPassword("anna", secret: "s3cret")
+        try test.database().execute("ALTER TABLE keychain DROP COLUMN identity; PRAGMA user_version = 4")
+        chmod(test.path, 0o400)
+        let reopened = try test.reopened()
+        #expect(reopened.isReadOnly)
+        #expect(reopened.identifier == test.keychain.identifier)
+        try reopened.unlock(password: .of("correct"))
+        #expect(try reopened.secretText(item.reference) == "s3cret")
+        #expect(throws: KeychainError(.readOnly)) { try reopened.add(.genericPassword([.account: "new"], secret: nil)) }
+        chmod(test.path, 0o600)
+        let writable = try test.reopened()
+        #expect(try writable.items(matching: Query(.genericPassword)).items == [item])
+        #expect(try test.database().value("PRAGMA user_version").integer == Migrations.currentVersion)
+    }
+
+    @Test func aFileOfALayoutThatLacksColumnsIsNotReadWhereItCannotBeWritten() throws {
+        let test = try TestKeychain()
+        try test.database().execute("PRAGMA user_version = \(Migrations.oldestReadableVersion - 1)")
+        chmod(test.path, 0o400)
+        #expect(throws: KeychainError(.wrongSecVersion)) { try test.reopened() }
     }
 }
