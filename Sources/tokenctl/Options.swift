@@ -151,6 +151,14 @@ struct AuthenticationOptions: ParsableArguments {
     }
 }
 
+extension AuthenticationContext {
+    /// Asks for a password of another thing than the keychain that was unlocked before.
+    func askForAnother(_ request: PromptRequest) throws -> Secret {
+        try (prompter as? SecretSource)?.leaveFirstLine()
+        return try prompter.ask(request)
+    }
+}
+
 /// Where a search looks.
 struct SearchOptions: ParsableArguments {
     @Argument(

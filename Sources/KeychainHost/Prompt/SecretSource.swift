@@ -66,6 +66,13 @@ public final class SecretSource: Prompter {
         return answer
     }
 
+    /// Leaves the first line to the keychain, or the card, that turned out to need none: what the others are for is not to
+    /// depend on whether it was unlocked.
+    public func leaveFirstLine() throws(KeychainError) {
+        guard linesRead.withLock({ $0 == 0 }) else { return }
+        _ = try ask(PromptRequest(.password, subject: "the keychain"))
+    }
+
     public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
 
     private static func open(_ path: String) throws(KeychainError) -> Int32 {

@@ -203,9 +203,8 @@ struct Export: ParsableCommand {
     }
 
     private func passphrase(for subject: String, _ context: AuthenticationContext) throws -> Secret {
-        try Passphrase(
-            argument: passphrase, request: PromptRequest(.newPassword, subject: subject), context: context
-        ).ask()
+        if let passphrase { return SecretArgument.secret(passphrase) }
+        return try context.askForAnother(PromptRequest(.newPassword, subject: subject))
     }
 
     private func keys(_ session: Session) throws -> [Item] {

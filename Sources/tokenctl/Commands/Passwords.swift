@@ -123,7 +123,7 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
         if let password, password != ArgumentForms.ask { return SecretArgument.secret(password) }
         let subject = item.subject ?? item.common.account ?? "the item"
         if authentication.pinSource == nil, isatty(STDIN_FILENO) == 0 { return try StandardInput.secretLine() }
-        return try context.prompter.ask(PromptRequest(.newPassword, subject: subject))
+        return try context.askForAnother(PromptRequest(.newPassword, subject: subject))
     }
 }
 
