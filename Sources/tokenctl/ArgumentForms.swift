@@ -7,13 +7,41 @@ enum ArgumentForms {
     /// What stands for a password that is to be asked for.
     static let ask = "\u{0}"
 
-    static func expanded(_ arguments: [String]) throws -> [String] {
-        switch arguments.first {
+    static func expanded(_ given: [String]) throws -> [String] {
+        let arguments = try separatingValues(given)
+        return switch arguments.first {
         case "add-generic-password": try fillingPassword(arguments, AddGenericPassword.self)
         case "add-internet-password": try fillingPassword(arguments, AddInternetPassword.self)
         case "import": try joiningAttributes(arguments)
         default: arguments
         }
+    }
+
+    /// `-w=text` as `-w` and `=text`: a letter's value is all that follows it, as getopt(3) has it, and a password may begin
+    /// with a sign that the parser takes for one of its own.
+    private static func separatingValues(_ arguments: [String]) throws -> [String] {
+        guard arguments.contains(where: { $0.wholeMatch(of: /-[A-Za-z]+=.*/.dotMatchesNewlines()) != nil }) else {
+            return arguments
+        }
+        var (command, words): (any ParsableCommand.Type, _) = (Tokenctl.self, arguments[...])
+        var rewritten: [String] = []
+        while let name = words.first,
+            let next = command.configuration.subcommands.first(where: { $0._commandName == name })
+        {
+            command = next
+            rewritten.append(words.removeFirst())
+        }
+        let options = try CommandOptions(command)
+        while let word = words.popFirst() {
+            if word == "--" { return rewritten + [word] + words }
+            if let (letters, value) = options.separated(word) {
+                rewritten += [letters, value]
+            } else {
+                rewritten.append(word)
+                if options.open(in: word) != nil, let value = words.popFirst() { rewritten.append(value) }
+            }
+        }
+        return rewritten
     }
 
     /// A value after each `-w` that has none, which is the last one or before another option.
@@ -93,11 +121,22 @@ private struct CommandOptions {
     func open(in word: String) -> Option? {
         if word.hasPrefix("--") { return options.first { $0.takesValue && $0.has(String(word.dropFirst(2))) } }
         guard word.hasPrefix("-") else { return nil }
-        // Letters stand together; what follows one that takes a value is the value.
-        let letters = word.dropFirst()
-        let end = letters.firstIndex { letter in options.first { $0.has(String(letter)) }?.takesValue != false }
-        guard let end, letters.index(after: end) == letters.endIndex else { return nil }
-        return options.first { $0.has(String(letters[end])) }
+        guard let end = lastLetter(of: word), word.index(after: end) == word.endIndex else { return nil }
+        return options.first { $0.has(String(word[end])) }
+    }
+
+    /// A word of letters and a value that begins with `=`, apart.
+    func separated(_ word: String) -> (letters: String, value: String)? {
+        guard !word.hasPrefix("--"), word.hasPrefix("-"), let end = lastLetter(of: word),
+            options.contains(where: { $0.has(String(word[end])) })
+        else { return nil }
+        let value = word[word.index(after: end)...]
+        return value.hasPrefix("=") ? (String(word[...end]), String(value)) : nil
+    }
+
+    /// Letters stand together; what follows one that takes a value is the value.
+    private func lastLetter(of word: String) -> String.Index? {
+        word.dropFirst().firstIndex { letter in options.first { $0.has(String(letter)) }?.takesValue != false }
     }
 }
 
