@@ -40,23 +40,24 @@ struct DumpKeychain: ParsableCommand {
         try session.require(!items.isEmpty, namedBy: search.uris)
         let context = try authentication.context(
             session.process, for: search.keychains + [search.cards.reader].compactMap { $0 })
-        guard !output.json else {
+        var reader = ContentReader(session: session, context: context)
+        if output.json {
             var secrets = JSONSecrets()
-            let shown = try items.map { item in
+            let shown = items.map { item in
                 var shown = ItemText.JSONItem(item, keychain: session.location(of: item), uris.uri(of: item))
-                if data, let secret = try content(of: item, in: session.local(of: item), context) {
-                    shown.reveal(secret, &secrets)
-                }
+                if data, case .readable(let secret) = reader.content(of: item) { shown.reveal(secret, &secrets) }
                 return shown
             }
-            return try Listing.showJSON(shown, with: secrets)
+            try Listing.showJSON(shown, with: secrets)
+        } else {
+            for item in items {
+                try ItemText.show(item, in: session.location(of: item))
+                if access { print(DumpKeychain.access(to: item)) }
+                if raw { try showRaw(item, in: session.local(of: item)) }
+                if data { try show(reader.content(of: item)) }
+            }
         }
-        for item in items {
-            try ItemText.show(item, in: session.location(of: item))
-            if access { print(DumpKeychain.access(to: item)) }
-            if raw { try showRaw(item, in: session.local(of: item)) }
-            if data { try show(content(of: item, in: session.local(of: item), context)) }
-        }
+        if reader.hasFailed { throw ExitCode.failure }
     }
 
     /// Keychain after keychain, and in each class after class.
@@ -89,39 +90,77 @@ struct DumpKeychain: ParsableCommand {
         return "access: \(who), as far as the keychain is unlocked"
     }
 
-    private func show(_ content: borrowing Secret?) throws {
+    private func show(_ content: borrowing ContentReader.Content) throws {
         print("data:")
         switch content {
-        case .some(let secret): try StandardOutput.write(SecretText.quoted(secret), newline: true)
-        case .none: print("<not extractable>")
+        case .readable(let secret): try StandardOutput.write(SecretText.quoted(secret), newline: true)
+        case .notExtractable: print("<not extractable>")
+        case .unreadable: print("<not readable>")
         }
-    }
-
-    /// What the item holds: its secret, else its public part; nil for a private key that is not given out.
-    private func content(
-        of item: Item, in keychain: LocalKeychain?, _ context: AuthenticationContext
-    ) throws -> Secret? {
-        if item.itemClass != .certificate, let keychain, try hasSecret(item, keychain, context),
-            let secret = try keychain.secret(of: item.reference, use: "show its items", authentication: context)
-        {
-            return secret
-        }
-        guard !item.isPrivateKey else { return nil }
-        let der = item.der ?? []
-        return Secret(copying: der.span)
     }
 
     private func showRaw(_ item: Item, in keychain: LocalKeychain?) throws {
         print("raw data:")
         print(QuotedText.string(try keychain?.sealedSecret(of: item.reference) ?? item.der ?? []))
     }
+}
 
-    /// Whether the item is of a kind that has a secret; then the keychain is unlocked for it.
-    private func hasSecret(_ item: Item, _ keychain: LocalKeychain, _ context: AuthenticationContext) throws -> Bool {
-        guard item.itemClass != .key || item[.keyClass]?.integer != KeyClass.public.rawValue,
-            item[.isExtractable]?.isTrue != false
-        else { return false }
-        try keychain.unlock(use: "read its secrets", authentication: context)
-        return true
+/// Reads what items hold. What cannot be read is reported, and hides nothing else.
+private struct ContentReader {
+    enum Content: ~Copyable {
+        case readable(Secret)
+        /// A private key that is not given out.
+        case notExtractable
+        case unreadable
+    }
+
+    let session: Session
+    let context: AuthenticationContext
+    private var locked: Set<KeychainIdentifier> = []
+    private(set) var hasFailed = false
+
+    init(session: Session, context: AuthenticationContext) {
+        self.session = session
+        self.context = context
+    }
+
+    /// The item's secret, else its public part.
+    mutating func content(of item: Item) -> Content {
+        if let keychain = session.local(of: item), ContentReader.mayHaveSecret(item) {
+            guard unlock(keychain) else { return .unreadable }
+            do throws(KeychainError) {
+                let secret = try keychain.secret(of: item.reference, use: "show its items", authentication: context)
+                if let secret { return .readable(secret) }
+            } catch {
+                report("\(keychain.name): the \(item.itemClass.noun) '\(item.objectName)': \(error)")
+                return .unreadable
+            }
+        }
+        guard !item.isPrivateKey else { return .notExtractable }
+        let der = item.der ?? []
+        return .readable(Secret(copying: der.span))
+    }
+
+    private static func mayHaveSecret(_ item: Item) -> Bool {
+        guard item.itemClass != .certificate, item[.isExtractable]?.isTrue != false else { return false }
+        return item.itemClass != .key || item[.keyClass]?.integer != KeyClass.public.rawValue
+    }
+
+    /// Whether the keychain is unlocked, for which nobody is asked twice.
+    private mutating func unlock(_ keychain: LocalKeychain) -> Bool {
+        guard !locked.contains(keychain.identifier) else { return false }
+        do throws(KeychainError) {
+            try keychain.unlock(use: "read its secrets", authentication: context)
+            return true
+        } catch {
+            locked.insert(keychain.identifier)
+            report("\(keychain.name): \(error)")
+            return false
+        }
+    }
+
+    private mutating func report(_ failure: String) {
+        printError(failure)
+        hasFailed = true
     }
 }
