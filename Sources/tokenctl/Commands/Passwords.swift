@@ -183,6 +183,13 @@ struct DeletePassword<Item: PasswordOptions>: ParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        guard item.attributes.isEmpty, let uris = try? PKCS11URI.all(in: keychains) else { return }
+        guard uris.contains(where: { $0.object.label != nil }) else {
+            throw ValidationError("say which password is to be deleted: by -a, -s or another option, or by its URI")
+        }
+    }
+
     func run() throws {
         let (item, keychain) = try item.first(in: keychains)
         _ = try keychain.delete(matching: Query(item.reference))
