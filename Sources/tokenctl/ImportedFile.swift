@@ -45,14 +45,14 @@ struct ImportedFile {
 
     var isEmpty: Bool { certificates.isEmpty && keys.isEmpty && publicKeys.isEmpty }
 
-    /// Leaves out what is of another kind.
+    /// Leaves out what is of another kind, but for PKCS#12, which macOS's `security` imports as a whole.
     mutating func keep(_ kind: Import.Kind) throws {
         switch kind {
-        case .agg: break
+        case .session: throw KeychainError(.unsupportedFormat, "symmetric keys are not imported from files")
+        case _ where format == .pkcs12, .agg: break
         case .cert: (keys, publicKeys) = ([], [])
         case .priv: (certificates, publicKeys) = ([], [])
         case .pub: (certificates, keys) = ([], [])
-        case .session: throw KeychainError(.unsupportedFormat, "symmetric keys are not imported from files")
         }
         guard !isEmpty else {
             throw KeychainError(.unknownFormat, "the file holds nothing of type '\(kind.rawValue)'")

@@ -39,7 +39,8 @@ struct Import: ParsableCommand {
         name: .letter("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
     var keychain: String?
 
-    @Option(name: .letter("t"), help: ArgumentHelp("Import only what is of this type.", valueName: "type"))
+    @Option(
+        name: .letter("t"), help: ArgumentHelp("Import only what is of this type; of PKCS#12 all.", valueName: "type"))
     var kind: Kind?
 
     @Option(name: .letter("f"), help: ArgumentHelp("What the file must be.", valueName: "format"))
