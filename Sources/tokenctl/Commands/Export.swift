@@ -79,10 +79,14 @@ struct Export: ParsableCommand {
         switch kind ?? standardKind {
         case .certs: try write(exportedCertificates(session))
         case .pubKeys: try write(publicKeys(keys(session)))
-        case .privKeys: try writePrivate(privateKeys(keys(session), session))
+        case .privKeys:
+            let keys = try keys(session).filter(\.isPrivateKey)
+            guard !keys.isEmpty else { throw KeychainError(.itemNotFound, "no key matches") }
+            try writePrivate(privateKeys(canLeaveSome(keys) ? leaving(keys) : keys, session))
         case .allKeys:
             let keys = try keys(session)
-            try writePrivate(publicKeys(keys) + privateKeys(keys, session))
+            let own = keys.filter(\.isPrivateKey)
+            try writePrivate(publicKeys(keys) + privateKeys(isNamed ? own : leaving(own), session))
         case .identities: try writePrivate(identities(session))
         case .all: try writePrivate(everything(session))
         }
@@ -99,6 +103,11 @@ struct Export: ParsableCommand {
     /// What -k names, if it is a URI.
     private var uris: [PKCS11URI] {
         get throws { try PKCS11URI.all(in: [keychain].compactMap { $0 }) }
+    }
+
+    /// Whether somebody asked for what is exported by its name.
+    private var isNamed: Bool {
+        get throws { try name != nil || !uris.isEmpty }
     }
 
     private func write(_ bytes: [UInt8], mode: mode_t = 0o644) throws {
@@ -146,6 +155,7 @@ struct Export: ParsableCommand {
     // MARK: What only goes out encrypted
 
     private func privateKeys(_ items: [Item], _ session: Session) throws -> [UInt8] {
+        guard !items.isEmpty else { return [] }
         let context = try authentication.context(session.process, for: keychain, cards.reader)
         let keys = try items.map { (try privateKey($0, session, context), $0.label ?? "") }
         let passphrase = try passphrase(for: "the exported keys", context)
@@ -170,7 +180,7 @@ struct Export: ParsableCommand {
         try session.require(!named.isEmpty, namedBy: uris, as: "identity")
         guard !named.isEmpty else { throw KeychainError(.itemNotFound, "no identity matches") }
         let context = try authentication.context(session.process, for: keychain, cards.reader)
-        let identities = try leaving(named).map { identity in
+        let identities = try (canLeaveSome(named.map(\.key)) ? leaving(named) : named).map { identity in
             try PKCS12.Identity(
                 privateKey(identity.key, session, context), Certificate(der: identity.certificate.der ?? []),
                 friendlyName: identity.certificate.label)
@@ -179,23 +189,32 @@ struct Export: ParsableCommand {
         return armor(try PKCS12.create(identities, password: passphrase(for: subject, context)), "PKCS12")
     }
 
-    /// Without those that nobody asked for by name and whose key stays where it is.
-    private func leaving(_ identities: [Identity]) throws -> [Identity] {
-        guard try uris.isEmpty, name == nil else { return identities }
-        let leaving = identities.filter { Export.reasonToStay($0.key) == nil }
-        guard !leaving.isEmpty else { return identities }
-        for identity in identities {
-            guard let reason = Export.reasonToStay(identity.key) else { continue }
-            Warnings.show("note: the identity '\(identity.certificate.label ?? "")' is left out: its key \(reason)")
-        }
-        return leaving
+    /// Whether those that stay where they are can be left out: nobody asked for them, and there are others.
+    private func canLeaveSome(_ keys: [Item]) throws -> Bool {
+        try !isNamed && keys.contains { Export.reasonToStay($0) == nil }
     }
 
-    /// Certificates, and the private keys that are not on a card.
+    private func leaving(_ identities: [Identity]) -> [Identity] {
+        identities.filter { identity in
+            guard let reason = Export.reasonToStay(identity.key) else { return true }
+            Warnings.show("note: the identity '\(identity.certificate.label ?? "")' is left out: its key \(reason)")
+            return false
+        }
+    }
+
+    private func leaving(_ keys: [Item]) -> [Item] {
+        keys.filter { key in
+            guard let reason = Export.reasonToStay(key) else { return true }
+            Warnings.show("note: the key '\(key.objectName)' is left out: it \(reason)")
+            return false
+        }
+    }
+
+    /// Certificates, and the private keys that are given out.
     private func everything(_ session: Session) throws -> [UInt8] {
         let certificates = Array(try certificates(session).map(\.pem).joined().utf8)
-        let extractable = (try? keys(session))?.filter { !$0.isOnToken } ?? []
-        return extractable.isEmpty ? certificates : try certificates + privateKeys(extractable, session)
+        let keys = ((try? keys(session)) ?? []).filter(\.isPrivateKey)
+        return try certificates + privateKeys(leaving(keys), session)
     }
 
     private func armor(_ der: [UInt8], _ label: String) -> [UInt8] {
@@ -207,15 +226,18 @@ struct Export: ParsableCommand {
         return try context.askForAnother(PromptRequest(.newPassword, subject: subject))
     }
 
+    /// The private keys, and the public ones whose private halves are not among them.
     private func keys(_ session: Session) throws -> [Item] {
         let all = session.reporting(try session.searchList.items(matching: Query(.key, limit: .all)))
         let items = try ObjectURIs(session).items(all, namedBy: uris)
         try session.require(!items.isEmpty, namedBy: uris, as: "key")
         let found = items.filter { item in
-            item.isPrivateKey && (name.map { item.label?.lowercased().contains($0.lowercased()) ?? false } ?? true)
+            name.map { item.label?.lowercased().contains($0.lowercased()) ?? false } ?? true
         }
         guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no key matches") }
-        return try uris.isEmpty && name == nil ? usable(found) : found
+        let halves = Set(found.filter(\.isPrivateKey).map(\.publicKeyHash))
+        let keys = found.filter { $0.isPrivateKey || !halves.contains($0.publicKeyHash) }
+        return try isNamed ? keys : usable(keys)
     }
 
     /// Without those that nobody asked for by name and that the format has no place for.
