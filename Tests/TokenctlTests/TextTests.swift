@@ -136,6 +136,30 @@ import TokenKit
         for (arguments, expanded) in expansions { #expect(try ArgumentForms.expanded(arguments) == expanded) }
     }
 
+    @Test func `All that follows a letter in its word is its value, an equals sign at its beginning too`() throws {
+        let expansions: [([String], [String])] = [
+            (["add-generic-password", "-w=x"], ["add-generic-password", "-w", "=x"]),
+            (["add-generic-password", "-w==x", "-U"], ["add-generic-password", "-w", "==x", "-U"]),
+            (["add-generic-password", "-Uw=", "-a=é"], ["add-generic-password", "-Uw", "=", "-a", "=é"]),
+            (["add-generic-password", "-w=a\nb"], ["add-generic-password", "-w", "=a\nb"]),
+            (["find-generic-password", "-s=x", "-w"], ["find-generic-password", "-s", "=x", "-w"]),
+            (["create-keychain", "-p=abc", "work"], ["create-keychain", "-p", "=abc", "work"]),
+            (["set-keychain-password", "-o=a", "-p=b"], ["set-keychain-password", "-o", "=a", "-p", "=b"]),
+            (["import", "-P=x", "file"], ["import", "-P", "=x", "file"]),
+            (["card", "pin", "verify", "-r=x"], ["card", "pin", "verify", "-r=x"]),
+        ]
+        for (arguments, expanded) in expansions { #expect(try ArgumentForms.expanded(arguments) == expanded) }
+    }
+
+    @Test(arguments: [
+        ["find-generic-password", "-s", "-a=x"], ["find-generic-password", "--", "-a=x"], ["nonsense", "-a=x"],
+        ["find-generic-password", "--account=x"], ["find-generic-password", "-a", "x=y"], ["-a=x"],
+        ["find-generic-password", "-ax=y"], ["find-generic-password", "-?=x"], ["find-generic-password", "-g=x"],
+    ])
+    func `What is no letter with a value of that kind is left as it is`(_ arguments: [String]) throws {
+        #expect(try ArgumentForms.expanded(arguments) == arguments)
+    }
+
     @Test(arguments: [
         ["add-generic-password", "-a", "-p", "x"], ["add-generic-password", "-l", "-p", "FILE"],
         ["add-generic-password", "-l", "-w", "-U"], ["add-internet-password", "-s", "-w", "-P", "443"],

@@ -34,6 +34,38 @@ import TokenKit
         #expect(error?.reason.contains("no more lines") == true)
     }
 
+    /// What is stored is the second line, whether the keychain took the first one or had no need of it.
+    @Test(arguments: [true, false]) func theFirstLineIsTheKeychains(isTaken: Bool) throws {
+        let source = try SecretSource("file:\(file("password\nsecret\nmore\n"))")
+        if isTaken { #expect(try answers(source, 1) == ["password"]) }
+        try source.leaveFirstLine()
+        #expect(try answers(source, 1) == ["secret"])
+        // It is the first line alone that is left, and once.
+        try source.leaveFirstLine()
+        #expect(try answers(source, 1) == ["more"])
+    }
+
+    @Test(arguments: [("password\n", 1), ("", 0)]) func whereThereIsOnlyTheKeychainsLineNothingIsStored(
+        text: String, lines: Int
+    ) throws {
+        let source = try SecretSource("file:\(file(text))")
+        if lines == 0 {
+            #expect(throws: KeychainError(.interactionNotAllowed)) { try source.leaveFirstLine() }
+        } else {
+            try source.leaveFirstLine()
+        }
+        #expect(throws: KeychainError(.interactionNotAllowed)) { _ = try source.ask(request).count }
+    }
+
+    @Test func theFirstLineOfTheEnvironmentIsLeftToo() throws {
+        let name = "TOKENKIT_TEST_\(UInt64.random(in: 1...UInt64.max))"
+        setenv(name, "password\nsecret", 1)
+        defer { unsetenv(name) }
+        let source = try SecretSource("env:\(name)")
+        try source.leaveFirstLine()
+        #expect(try answers(source, 1) == ["secret"])
+    }
+
     @Test func aScriptIsAskedButNotAgain() throws {
         let source = try SecretSource("file:\(file("1\n"))")
         #expect(source.canAsk)
