@@ -26,7 +26,11 @@ struct ItemCommand: ParsableCommand {
     @Option(name: .letter("u"), help: ArgumentHelp("Change all that match to this.", valueName: "key=value,…"))
     var changes: String?
 
-    @Option(name: .letter("d"), parsing: .unconditional, help: SecretArgument.help("The data."))
+    @Option(
+        name: .letter("d"), parsing: .unconditional,
+        help: ArgumentHelp(
+            "The data; other programs can see it, so better use -f. An item that is added without either has none.",
+            valueName: "data"))
     var data: String?
 
     @Option(
