@@ -16,7 +16,7 @@ public struct KeychainIdentifier: RawRepresentable, Hashable, Sendable {
     /// Whether this is a local keychain's.
     public var isLocal: Bool { rawValue.hasPrefix(Self.localPrefix) }
 
-    private static let localPrefix = "local:"
+    static let localPrefix = "local:"
 }
 
 extension KeychainIdentifier: CustomStringConvertible {

@@ -126,13 +126,17 @@ extension OpenKeychain {
         }
     }
 
-    /// What tells the keychain from its original; nil where it is one.
-    static func identity(in database: borrowing Database) throws(KeychainError) -> UniqueID? {
-        guard try Migrations.checkedVersion(of: database) >= Migrations.firstVersionWithIdentity else { return nil }
+    /// What tells the keychain from its original, or its id where it is one.
+    static func identity(
+        in database: borrowing Database, of keychain: UniqueID
+    ) throws(KeychainError) -> UniqueID {
+        guard try Migrations.checkedVersion(of: database) >= Migrations.firstVersionWithIdentity else {
+            return keychain
+        }
         let value = try KeychainError.mapping { () throws(SQLiteError) in
             try database.value("SELECT identity FROM keychain WHERE id = 1")
         }
-        return value.blob.flatMap { UniqueID(bytes: $0) }
+        return value.blob.flatMap { UniqueID(bytes: $0) } ?? keychain
     }
 
     private func forEachStoredRow(

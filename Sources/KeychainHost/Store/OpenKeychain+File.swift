@@ -15,10 +15,10 @@ extension OpenKeychain {
     ) throws(KeychainError) {
         let database = try Self.database(of: file)
         let settings = try KeychainSettings(readingFrom: database)
-        let identity = try Self.identity(in: database)
-        id = try WrappedKey(readingFrom: database).keychain
-        self.identity = identity ?? id
-        identifier = KeychainIdentifier(local: self.identity)
+        let keychain = try WrappedKey(readingFrom: database).keychain
+        let identity = try Self.identity(in: database, of: keychain)
+        id = keychain
+        identifier = KeychainIdentifier(local: identity)
         self.file = file
         self.database = database
         self.clock = clock

@@ -50,7 +50,9 @@ extension OpenKeychain {
     // MARK: The login session
 
     /// What the key is called in the session's keyring.
-    private var sharedKeyName: String { "tokenkit:keychain:\(identity)" }
+    private var sharedKeyName: String {
+        "tokenkit:keychain:\(identifier.rawValue.dropFirst(KeychainIdentifier.localPrefix.count))"
+    }
 
     /// Leaves the key in the session's keyring; from then on it is the session that has it.
     mutating func shareKey(seconds: UInt32) throws(KeychainError) {

@@ -6,9 +6,7 @@ struct OpenKeychain: ~Copyable {
     var database: Database
     /// What secrets are sealed with.
     let id: UniqueID
-    /// What tells the keychain from others.
-    let identity: UniqueID
-    /// What items give as their keychain.
+    /// What tells the keychain from others, and items give as theirs.
     let identifier: KeychainIdentifier
     /// The keychain's key; nil while it is locked.
     var key: Secret?
