@@ -16,8 +16,8 @@ extension PIVToken {
         do {
             return try authenticate(target, isFresh: false, &card)
         } catch {
-            guard try wasReplaced(target, operation, error, &card) else { throw error }
-            return try perform(operation, &card)
+            guard let again = try afterReplacement(of: target, operation, error, &card) else { throw error }
+            return try perform(again, &card)
         }
     }
 
@@ -34,8 +34,8 @@ extension PIVToken {
             return try authenticate(target, isFresh: true, &card)
         } catch {
             // The PIN is right, so it may be presented once more.
-            guard try wasReplaced(target, operation, error, &card) else { throw error }
-            return try perform(operation, presenting: pin, lastTry: lastTry, &card)
+            guard let again = try afterReplacement(of: target, operation, error, &card) else { throw error }
+            return try perform(again, presenting: pin, lastTry: lastTry, &card)
         }
     }
 
@@ -48,16 +48,19 @@ extension PIVToken {
         let request: PrivateKeyRequest
     }
 
-    /// Whether an operation failed because the slot no longer holds the key that was known of it.
+    /// The operation with the key that is there by now, and no other: a card that tells of another key each time comes to an
+    /// end. Nil where the failure has another reason.
     ///
     /// - Throws: ``TokenError`` `.notFound` where the operation is for that key alone.
-    private mutating func wasReplaced(
-        _ target: Target, _ operation: TokenOperation, _ failure: TokenError, _ card: inout CardTransaction
-    ) throws(TokenError) -> Bool {
-        guard target.isRemembered || failure.code == .malformed, !failure.preventsAnswers else { return false }
+    private mutating func afterReplacement(
+        of target: Target, _ operation: TokenOperation, _ failure: TokenError, _ card: inout CardTransaction
+    ) throws(TokenError) -> TokenOperation? {
+        guard target.isRemembered || failure.code == .malformed, !failure.preventsAnswers else { return nil }
         knowledge.forget(target.slot)
         forgetRemembered(target.slot)
-        return try self.target(of: operation, &card).key != target.key
+        let key = try self.target(of: operation, &card).key
+        let isOther = target.isRemembered ? key != target.key : key.publicKey != target.key.publicKey
+        return isOther ? TokenOperation(key: operation.key, action: operation.action, publicKey: key.publicKey) : nil
     }
 
     private mutating func target(
