@@ -71,8 +71,9 @@ extension OpenKeychain {
     ) throws(KeychainError) -> Secret {
         var key: Secret?
         try file.create { path throws(KeychainError) in
+            let access = try source.access
             try KeychainError.mapping { () throws(SQLiteError) in
-                try connect(source.path, access: .readOnly).run("VACUUM INTO ?", [.text(path)])
+                try connect(source.path, access: access).run("VACUUM INTO ?", [.text(path)])
             }
             let copy = try OpenKeychain(KeychainFile(existing: path), clock: now)
             let unwrapped = try WrappedKey(readingFrom: copy.database).unwrap(password: password)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainHost
 
-/// A keychain on a file system of its own that is soon full.
+/// A keychain on a file system of its own that is soon full, or read-only.
 @Suite struct FullDiskTests {
     /// Runs a script in a mount namespace, in a tmpfs of so many kibibytes. `$1` is KeychainWriter.
     private func run(_ script: String, kibibytes: Int) throws -> [String] {
@@ -125,5 +125,22 @@ import Testing
                 """, kibibytes: 600)
         #expect(lines.first == "hunter2")
         #expect(lines.last?.hasSuffix("[errSecReadOnly -25292]") == true, "\(lines)")
+    }
+
+    @Test func aKeychainOnAReadOnlyMediumIsReadAndRestored() throws {
+        let lines = try run(
+            keychainOnFullDisk + """
+
+                mkdir -m 700 medium; mount -t tmpfs -o mode=700 tmpfs medium; cp k medium/copy; mount -o remount,ro medium
+                tokenctl find-generic-password -a joe -w --pin-source file:p medium/copy
+                tokenctl delete-generic-password -a joe medium/copy
+                tokenctl restore-keychain medium/copy ./back --pin-source file:p >/dev/null
+                tokenctl find-generic-password -a joe -w --pin-source file:p ./back
+                ls medium k*
+                """, kibibytes: 4000)
+        try #require(lines.count > 3, "\(lines)")
+        #expect(lines[0] == "hunter2")
+        #expect(lines[1].hasSuffix("[errSecReadOnly -25292]"), "\(lines)")
+        #expect(lines[2...] == ["hunter2", "k", "medium:", "copy"])
     }
 }
