@@ -2,7 +2,8 @@ internal import Glibc
 internal import Synchronization
 public import TokenKit
 
-/// Answers questions from a file descriptor, a file or the environment, a line each: for scripts.
+/// Answers questions from a file descriptor, a file or the environment, a line each: for scripts. Lines end with a line feed,
+/// or as on Windows.
 ///
 /// Nothing typed there is ever the answer to "spend the last try?".
 public final class SecretSource: Prompter {
@@ -102,7 +103,10 @@ public final class SecretSource: Prompter {
                 let count = unsafe read(descriptor, &byte, 1)
                 if count < 0 && errno == EINTR { continue }
                 guard count == 1 else { isAtEnd = true; return }
-                if byte == lineFeed { return }
+                if byte == lineFeed {
+                    if output.count > 0, output.span[output.count - 1] == carriageReturn { _ = output.removeLast() }
+                    return
+                }
                 // Half an answer would only cost a try.
                 guard output.freeCapacity > 0 else { throw overlong }
                 output.append(byte)
@@ -122,15 +126,20 @@ public final class SecretSource: Prompter {
         }
         // What ends with a line feed has no line behind it.
         if unsafe bytes.isEmpty, number > 0 { return nil }
-        let end = unsafe bytes.firstIndex(of: CChar(bitPattern: lineFeed)) ?? bytes.endIndex
-        let count = unsafe end - bytes.startIndex
+        var line = unsafe bytes
+        if let end = unsafe bytes.firstIndex(of: CChar(bitPattern: lineFeed)) {
+            unsafe line = bytes[..<end]
+            if unsafe line.last == CChar(bitPattern: carriageReturn) { unsafe line.removeLast() }
+        }
+        let count = unsafe line.count
         guard count <= maximumLength else { throw overlong }
         return Secret(capacity: count) { output in
-            for index in unsafe bytes.indices.prefix(count) { unsafe output.append(UInt8(bitPattern: bytes[index])) }
+            for index in unsafe line.indices { unsafe output.append(UInt8(bitPattern: line[index])) }
         }
     }
 
     private static let lineFeed = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
 
     private static let overlong = KeychainError(
         .param, "the source of the PIN has a line of more than \(maximumLength) bytes", key: "pin-source")

@@ -25,7 +25,7 @@ import TokenKit
 
     @Test(arguments: [
         ("123456\n654321\n", ["123456", "654321"]), ("123456", ["123456"]), ("123456\n\n7\n", ["123456", "", "7"]),
-        ("\n", [""]), (" a b \n", [" a b "]),
+        ("\n", [""]), (" a b \n", [" a b "]), ("123456\r\n\r\n7\r8\r\r\n", ["123456", "", "7\r8\r"]), ("\r", ["\r"]),
     ])
     func aFileAnswersLineByLine(text: String, lines: [String]) throws {
         let source = try SecretSource("file:\(file(text))")
