@@ -28,7 +28,8 @@ struct PINState: Sendable {
     private var tries: [PINReference: Tries] = [:]
     /// What tells the value that was right last.
     private var right: [PINReference: [UInt8]] = [:]
-    private var rejected: Set<[UInt8]> = []
+    /// What was refused, with the tries that were left then: wrong for as long as there are no more.
+    private var rejected: [[UInt8]: Int] = [:]
 
     func tries(of reference: PINReference) -> Tries { tries[reference] ?? .unknown }
 
@@ -77,13 +78,16 @@ struct PINState: Sendable {
         metadata = nil
         tries[reference] = .all
         right[reference] = fingerprint
-        rejected = rejected.filter { $0.first != reference.rawValue }
+        rejected = rejected.filter { $0.key.first != reference.rawValue }
     }
 
     /// The card refused a value, and told so many tries.
     mutating func refused(_ fingerprint: [UInt8]?, of reference: PINReference, triesLeft: Int?) {
         learn(triesLeft.map { .left($0) } ?? .unknown, of: reference)
-        if let fingerprint { rejected.insert(fingerprint) }
+        guard let fingerprint else { return }
+        // As many tries as after an earlier one: in between the right one was presented or set.
+        rejected = rejected.filter { $0.key.first != reference.rawValue || $0.value > triesLeft ?? 0 }
+        rejected[fingerprint] = triesLeft ?? .max
     }
 
     /// The card was reset, or another application selected: nothing is presented, and others may have used up tries.
@@ -95,8 +99,14 @@ struct PINState: Sendable {
     /// The card wants the PIN although it was presented.
     mutating func notPresented() { isPresented = false }
 
-    func hasRejected(_ fingerprint: [UInt8]?) -> Bool {
-        fingerprint.map { rejected.contains($0) } ?? false
+    /// Whether the card refused the value, and nothing is known to have been right since.
+    func hasRejected(_ fingerprint: [UInt8]?, of reference: PINReference) -> Bool {
+        guard let fingerprint, let then = rejected[fingerprint] else { return false }
+        return switch tries(of: reference) {
+        case .unknown: true
+        case .left(let count): count <= then
+        case .all: then == .max
+        }
     }
 
     /// A value that tells whether two PINs of a kind are the same, in this process alone, and nothing else of them.

@@ -34,7 +34,7 @@ extension PIVToken {
             PIVCommand.changeReferenceData(reference), secret: PINBlock.pair(oldBlock, newBlock), &card)
         let what = kind == .pin ? "changing the PIN" : "changing the unblocking key"
         try judge(response.status, oldBlock, of: reference, what, &card)
-        pins.replaced(reference, by: PINState.fingerprint(newBlock, of: reference))
+        replaced(reference, by: newBlock, &card)
     }
 
     public mutating func unblock(
@@ -52,7 +52,14 @@ extension PIVToken {
             PIVCommand.resetRetryCounter(reference), secret: PINBlock.pair(keyBlock, newBlock), &card)
         try judge(response.status, keyBlock, of: .unblocking, "unblocking the PIN", &card)
         pins.accepted(PINState.fingerprint(keyBlock, of: .unblocking), of: .unblocking)
-        pins.replaced(reference, by: PINState.fingerprint(newBlock, of: reference))
+        replaced(reference, by: newBlock, &card)
+    }
+
+    private mutating func replaced(
+        _ reference: PINReference, by block: borrowing Secret, _ card: inout CardTransaction
+    ) {
+        pins.replaced(reference, by: PINState.fingerprint(block, of: reference))
+        forgetRejections(of: reference, &card)
     }
 
     public mutating func logOut(_ card: inout CardTransaction) throws(TokenError) {

@@ -58,28 +58,26 @@ extension PIVToken {
         of reference: PINReference, _ block: borrowing Secret, _ lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError) {
         let fingerprint = PINState.fingerprint(block, of: reference)
-        if pins.hasRejected(fingerprint) {
-            throw TokenError(
-                .pinKnownIncorrect, "the card refused this very value before; it was not sent again",
-                triesLeft: pins.triesLeft(of: reference))
-        }
         if card.mayHaveChangedHands { pins.beginTransaction() }
         if selection.epoch != card.epoch || pins.wantsTries(of: reference, for: fingerprint) {
             try learnTries(of: reference, &card)
         }
-        switch pins.tries(of: reference) {
-        case .left(0): throw TokenError.blocked(reference)
-        case .left(1) where lastTry == .keep:
+        let count = pins.triesLeft(of: reference)
+        guard count != 0 else { throw TokenError.blocked(reference) }
+        guard !pins.hasRejected(fingerprint, of: reference) else {
+            throw TokenError(
+                .pinKnownIncorrect, "the card refused this very value before; it was not sent again", triesLeft: count)
+        }
+        guard let count else { return }
+        guard count > 1 || lastTry == .spend else {
             throw TokenError(
                 .pinLastTry, "one try is left before the card blocks; nothing was sent (say so to spend it)",
                 triesLeft: 1)
-        case .left(let count):
-            guard try !isRejectedElsewhere(block, of: reference, triesLeft: count, &card) else {
-                throw TokenError(
-                    .pinKnownIncorrect, "the card refused this very value from another program; it was not sent again",
-                    triesLeft: count)
-            }
-        default: break
+        }
+        guard try !isRejectedElsewhere(block, of: reference, triesLeft: count, &card) else {
+            throw TokenError(
+                .pinKnownIncorrect, "the card refused this very value from another program; it was not sent again",
+                triesLeft: count)
         }
     }
 

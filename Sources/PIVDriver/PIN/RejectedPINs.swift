@@ -5,7 +5,8 @@ internal import TokenKit
 /// were left then.
 ///
 /// A value is believed to be wrong for as long as the card has no more tries than that. With more, the right one has been
-/// presented or set since, and a value that was wrong may have become right.
+/// presented or set since, and a value that was wrong may have become right. So it may have when another is refused later and
+/// leaves as many tries.
 ///
 ///     version · salt (32) · { kind of PIN · tries left · HMAC-SHA-256 (32) } …
 struct RejectedPINs {
@@ -38,8 +39,15 @@ struct RejectedPINs {
 
     mutating func insert(_ block: borrowing Secret, of reference: PINReference, triesLeft: Int) {
         guard let code = try? HMAC.code(for: salt, key: block), let tries = UInt8(exactly: triesLeft) else { return }
-        entries.removeAll { $0.first == reference.rawValue && $0.dropFirst(2).elementsEqual(code) }
+        entries.removeAll { entry in
+            entry[0] == reference.rawValue && (entry[1] <= tries || entry.dropFirst(2).elementsEqual(code))
+        }
         entries = Array(entries.suffix(RejectedPINs.maximumCount - 1)) + [[reference.rawValue, tries] + code]
+    }
+
+    /// A new value was set.
+    mutating func forget(_ reference: PINReference) {
+        entries.removeAll { $0[0] == reference.rawValue }
     }
 
     /// Whether the card refused the value, and nothing has been right since.
@@ -74,6 +82,14 @@ extension PIVToken {
         guard let rejectedPINs, let triesLeft, let id = try? tokenID(&card) else { return }
         guard var known = rejectedPINs.recall(id).flatMap(RejectedPINs.init(parsing:)) ?? RejectedPINs() else { return }
         known.insert(block, of: reference, triesLeft: triesLeft)
+        rejectedPINs.remember(known.encoded, for: id)
+    }
+
+    mutating func forgetRejections(of reference: PINReference, _ card: inout CardTransaction) {
+        guard let rejectedPINs, !rejectedPINs.all().isEmpty, let id = try? tokenID(&card),
+            var known = rejectedPINs.recall(id).flatMap(RejectedPINs.init(parsing:))
+        else { return }
+        known.forget(reference)
         rejectedPINs.remember(known.encoded, for: id)
     }
 }

@@ -93,14 +93,14 @@ private func pin(_ bytes: [UInt8]) -> PIN {
         var state = PINState()
         state.refused([0x80, 1], of: .application, triesLeft: 2)
         state.refused([0x81, 1], of: .unblocking, triesLeft: nil)
-        #expect(state.hasRejected([0x80, 1]))
-        #expect(!state.hasRejected([0x80, 2]))
-        #expect(!state.hasRejected(nil))
+        #expect(state.hasRejected([0x80, 1], of: .application))
+        #expect(!state.hasRejected([0x80, 2], of: .application))
+        #expect(!state.hasRejected(nil, of: .application))
         #expect(state.triesLeft(of: .application) == 2)
         #expect(state.triesLeft(of: .unblocking) == nil)
         state.replaced(.application, by: [0x80, 7])
-        #expect(!state.hasRejected([0x80, 1]))
-        #expect(state.hasRejected([0x81, 1]))
+        #expect(!state.hasRejected([0x80, 1], of: .application))
+        #expect(state.hasRejected([0x81, 1], of: .unblocking))
     }
 
     @Test func aResetTakesPresenceAndTriesButNotWhatWasRefused() {
@@ -110,7 +110,32 @@ private func pin(_ bytes: [UInt8]) -> PIN {
         state.forgetPresented()
         #expect(!state.isPresented)
         #expect(state.tries(of: .application) == .unknown)
-        #expect(state.hasRejected([0x80, 1]))
+        #expect(state.hasRejected([0x80, 1], of: .application))
+    }
+
+    @Test func aRefusedValueIsWrongUntilTheCardShowsThatAnotherWasRight() {
+        var state = PINState()
+        state.refused([0x80, 1], of: .application, triesLeft: 2)
+        state.learn(.left(1), of: .application)
+        #expect(state.hasRejected([0x80, 1], of: .application))
+        state.accepted([0x80, 9], of: .application)
+        #expect(!state.hasRejected([0x80, 1], of: .application))
+        // The count went up and down again, as the card tells with the next one.
+        state.refused([0x80, 2], of: .application, triesLeft: 2)
+        #expect(!state.hasRejected([0x80, 1], of: .application))
+        #expect(state.hasRejected([0x80, 2], of: .application))
+        state.refused([0x80, 3], of: .application, triesLeft: 1)
+        #expect(state.hasRejected([0x80, 2], of: .application))
+        #expect(state.hasRejected([0x80, 3], of: .application))
+    }
+
+    @Test func ofACardThatTellsNoTriesARefusedValueStaysWrong() {
+        var state = PINState()
+        state.refused([0x81, 1], of: .unblocking, triesLeft: nil)
+        state.refused([0x81, 2], of: .unblocking, triesLeft: nil)
+        state.accepted([0x81, 9], of: .unblocking)
+        #expect(state.hasRejected([0x81, 1], of: .unblocking))
+        #expect(state.hasRejected([0x81, 2], of: .unblocking))
     }
 
     @Test func onlyAFullCountIsBelievedInTheNextTransaction() {

@@ -28,6 +28,29 @@ private func block(_ text: String) -> Secret {
         #expect(!rejected.has("111112", .application, 2))
     }
 
+    @Test func aValueMayBeRightAgainOnceAnotherLeavesAsManyTries() throws {
+        var rejected = try #require(RejectedPINs())
+        rejected.insert(block("111111"), of: .application, triesLeft: 2)
+        rejected.insert(block("222222"), of: .application, triesLeft: 1)
+        rejected.insert(block("222222"), of: .unblocking, triesLeft: 1)
+        #expect(rejected.has("111111", .application, 1))
+        #expect(rejected.has("222222", .application, 1))
+        rejected.insert(block("333333"), of: .application, triesLeft: 2)
+        #expect(!rejected.has("111111", .application, 1))
+        #expect(!rejected.has("222222", .application, 1))
+        #expect(rejected.has("333333", .application, 1))
+        #expect(rejected.has("222222", .unblocking, 1))
+    }
+
+    @Test func aNewValueMakesAnyRightAgain() throws {
+        var rejected = try #require(RejectedPINs())
+        rejected.insert(block("111111"), of: .application, triesLeft: 2)
+        rejected.insert(block("111111"), of: .unblocking, triesLeft: 2)
+        rejected.forget(.application)
+        #expect(!rejected.has("111111", .application, 2))
+        #expect(rejected.has("111111", .unblocking, 2))
+    }
+
     @Test func whatIsWrittenIsReadAndAnythingElseIsNot() throws {
         var rejected = try #require(RejectedPINs())
         rejected.insert(block("111111"), of: .application, triesLeft: 2)
@@ -41,7 +64,9 @@ private func block(_ text: String) -> Secret {
 
     @Test func onlySoManyAreKept() throws {
         var rejected = try #require(RejectedPINs())
-        for number in 100_000..<100_100 { rejected.insert(block(String(number)), of: .application, triesLeft: 2) }
+        for number in 0..<100 {
+            rejected.insert(block(String(100_000 + number)), of: .application, triesLeft: 200 - number)
+        }
         #expect(rejected.encoded.count == 1 + 32 + 32 * 34)
         #expect(rejected.has("100099", .application, 2))
         #expect(!rejected.has("100000", .application, 2))
@@ -123,6 +148,40 @@ private func block(_ text: String) -> Secret {
         desk.forgetCommands()
         try program.verify()
         #expect(desk.commands == cost)
+    }
+
+    @Test func aWrongValueThatBecameRightIsTakenAfterAnotherMistake() throws {
+        #expect(throws: TokenError(.pinIncorrect, "")) { try program.verify("135790") }
+        try program.change(from: "123456", to: "135790")
+        #expect(throws: TokenError(.pinIncorrect, "")) { try program.verify("111222") }
+        try program.verify("135790")
+    }
+
+    /// What other programs do to the card is seen by its counter alone.
+    @Test func aWrongValueThatAnotherMadeRightIsTakenAfterAMistakeHere() throws {
+        #expect(throws: TokenError(.pinIncorrect, "")) { try program.verify("135790") }
+        try desk.change(from: "123456", to: "135790")
+        #expect(throws: TokenError(.pinIncorrect, "")) { try program.verify("111222") }
+        try program.verify("135790")
+    }
+
+    @Test func whatWasWrongBeforeTheCardWasUnblockedMayBeTheNewPIN() throws {
+        for (wrong, lastTry) in [("135790", .keep), ("135791", .keep), ("135792", .spend)] as [(StaticString, LastTry)]
+        {
+            #expect(throws: TokenError(.pinIncorrect, "")) { try program.verify(wrong, lastTry) }
+        }
+        try program.unblock("12345678", newPIN: "135790")
+        #expect(throws: TokenError(.pinIncorrect, "")) { try program.verify("111222") }
+        try program.verify("135790")
+    }
+
+    /// As long as an agent runs.
+    @Test func aProgramTakesWhatItHadRefusedOnceTheCardShowsThatTheRightOneWasPresented() throws {
+        let agent = program
+        #expect(throws: TokenError(.pinIncorrect, "")) { try agent.verify("135790") }
+        try agent.verify()
+        try program.change(from: "123456", to: "135790")
+        try agent.verify("135790")
     }
 
     @Test func whatAnotherCardRefusedMayBeRightHere() throws {
