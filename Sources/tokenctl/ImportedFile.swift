@@ -12,30 +12,32 @@ struct ImportedFile {
     private(set) var certificates: [Certificate] = []
     private(set) var keys: [PrivateKey] = []
     private(set) var publicKeys: [PublicKey] = []
-    let format: Format
+    private(set) var format: Format
+    /// What PEM calls the parts that are nothing to import.
+    private(set) var others: [String] = []
     private var friendlyNames: [[UInt8]: String] = [:]
 
     init(_ input: Input, _ passphrase: Passphrase) throws {
         var bytes = try input.whole()
-        let isPEM = PEM.isPEM(bytes.span)
-        certificates = (try? Certificate.all(in: bytes)) ?? []
-        if !isPEM, !certificates.isEmpty {
-            format = .x509
-            return
-        }
-        if let set = try ImportedFile.certificateSet(bytes, isPEM: isPEM), !set.isEmpty {
+        let passphrase = FilePassphrase(passphrase)
+        if PEM.isPEM(bytes.span) {
+            format = .pem
+            let text = Secret(consuming: &bytes)
+            try addBlocks(of: text, passphrase)
+        } else if let certificate = try? Certificate(der: bytes) {
+            (certificates, format) = ([certificate], .x509)
+        } else if let set = try? CertificateSet.parse(bytes), !set.isEmpty {
             (certificates, format) = (set, .pkcs7)
-            return
-        }
-        if !isPEM, let bag = try ImportedFile.pkcs12(bytes, passphrase) {
+        } else if let bag = try ImportedFile.pkcs12(bytes, passphrase) {
             (certificates, keys, friendlyNames, format) = (bag.certificates, bag.keys, bag.friendlyNames, .pkcs12)
-            return
+        } else if let key = (try? PublicKey(spki: bytes)) ?? (try? PublicKey(openSSHLine: bytes)) {
+            // The DER of a public key could also be that of an encrypted private one, which it is not.
+            (publicKeys, format) = ([key], .key)
+        } else {
+            format = .key
+            let secret = Secret(consuming: &bytes)
+            if let key = try ImportedFile.privateKey(secret, passphrase) { keys = [key] }
         }
-        format = isPEM ? .pem : .key
-        publicKeys = ImportedFile.publicKeys(bytes, isPEM: isPEM)
-        let secret = Secret(consuming: &bytes)
-        // The DER of a public key could also be that of an encrypted private one, which it is not.
-        if isPEM || publicKeys.isEmpty, let key = try ImportedFile.privateKey(secret, passphrase) { keys = [key] }
         guard !isEmpty else {
             throw KeychainError(
                 .unknownFormat, "'\(input.name)' is none of the formats that can be imported",
@@ -65,42 +67,103 @@ struct ImportedFile {
         return friendlyNames[hash] ?? certificates.first { $0.keyHash == hash }?.commonName
     }
 
-    /// - Returns: nil where the bytes are no PKCS#7.
-    private static func certificateSet(_ bytes: [UInt8], isPEM: Bool) throws -> [Certificate]? {
-        guard isPEM else { return try? CertificateSet.parse(bytes) }
-        let blocks = (try? PEM.blocks(labelled: "PKCS7", in: bytes)) ?? []
-        return try blocks.isEmpty ? nil : blocks.flatMap { try CertificateSet.parse($0) }
+    /// - Throws: for a block that is not what it says: nothing of the file is imported then.
+    private mutating func addBlocks(of text: borrowing Secret, _ passphrase: FilePassphrase) throws {
+        let reader = try PEMReader(text.bytes)
+        var number = 0
+        var isSet = true
+        while let block = try reader.next() {
+            number += 1
+            do {
+                isSet = try add(block, passphrase) && isSet
+            } catch let error as CryptoError where error.code == .malformed {
+                throw KeychainError(
+                    .decode, "part \(number) of the file, \(Listing.printable(block.label)), cannot be read: \(error)",
+                    remedy: "leave it out")
+            }
+        }
+        if isSet { format = .pkcs7 }
     }
 
-    private static func publicKeys(_ bytes: [UInt8], isPEM: Bool) -> [PublicKey] {
-        let encodings = isPEM ? (try? PEM.blocks(labelled: "PUBLIC KEY", in: bytes)) ?? [] : [bytes]
-        return encodings.compactMap { try? PublicKey(spki: $0) }
+    /// - Returns: whether it was a set of certificates.
+    private mutating func add(_ block: borrowing PEMBlock, _ passphrase: FilePassphrase) throws -> Bool {
+        func der() -> [UInt8] {
+            let bytes = block.der.bytes
+            return bytes.indices.map { bytes[$0] }
+        }
+        switch block.label {
+        case "CERTIFICATE", "X509 CERTIFICATE": certificates.append(try Certificate(der: der()))
+        case "PKCS7", "CMS":
+            certificates += try CertificateSet.parse(der())
+            return true
+        case "PUBLIC KEY": publicKeys.append(try PublicKey(spki: der()))
+        case "RSA PUBLIC KEY": publicKeys.append(try PublicKey(externalRepresentation: der(), family: .rsa))
+        case _ where block.isPrivateKey:
+            keys.append(
+                try ImportedFile.opening({ () throws(CryptoError) in try PrivateKey(block) }, passphrase) {
+                    (password) throws(CryptoError) in try PrivateKey(block, password: password)
+                })
+        default: others.append(block.label)
+        }
+        return false
     }
 
     /// - Returns: nil where the bytes are no PKCS#12 at all.
-    private static func pkcs12(_ der: [UInt8], _ passphrase: Passphrase) throws -> PKCS12? {
-        let refusal: CryptoError
-        do throws(CryptoError) { return try PKCS12.parse(der) } catch { refusal = error }
-        switch refusal.code {
-        case .malformed, .unsupported: return nil
-        case .wrongPassword, .passwordRequired: return try PKCS12.parse(der, password: passphrase.ask())
-        default: throw refusal
+    private static func pkcs12(_ der: [UInt8], _ passphrase: FilePassphrase) throws -> PKCS12? {
+        do {
+            return try opening({ () throws(CryptoError) in try PKCS12.parse(der) }, passphrase) {
+                (password) throws(CryptoError) in try PKCS12.parse(der, password: password)
+            }
+        } catch let error as CryptoError where error.code == .malformed || error.code == .unsupported {
+            return nil
         }
     }
 
     /// - Returns: nil where the bytes are no private key.
-    private static func privateKey(_ bytes: borrowing Secret, _ passphrase: Passphrase) throws -> PrivateKey? {
-        let refusal: CryptoError
-        do throws(CryptoError) { return try PrivateKey(encoded: bytes) } catch { refusal = error }
-        switch refusal.code {
-        case .malformed: return nil
-        case .passwordRequired: return try PrivateKey(encoded: bytes, password: passphrase.ask())
-        default: throw refusal
+    private static func privateKey(_ bytes: borrowing Secret, _ passphrase: FilePassphrase) throws -> PrivateKey? {
+        do {
+            return try opening({ () throws(CryptoError) in try PrivateKey(encoded: bytes) }, passphrase) {
+                (password) throws(CryptoError) in try PrivateKey(encoded: bytes, password: password)
+            }
+        } catch let error as CryptoError where error.code == .malformed {
+            return nil
         }
+    }
+
+    /// Asks for the passphrase only of what is encrypted.
+    private static func opening<Content>(
+        _ read: () throws(CryptoError) -> Content, _ passphrase: FilePassphrase,
+        _ decrypt: (borrowing Secret) throws(CryptoError) -> Content
+    ) throws -> Content {
+        do throws(CryptoError) {
+            return try read()
+        } catch {
+            guard [.passwordRequired, .wrongPassword].contains(error.code) else { throw error }
+        }
+        return try passphrase.open(decrypt)
     }
 }
 
-/// The passphrase of a file: given as an argument, or asked for.
+/// What opens the encrypted parts of a file. It is asked for once, and again for what it does not open.
+private final class FilePassphrase {
+    private let passphrase: Passphrase
+    private var known: SharedSecret?
+
+    init(_ passphrase: Passphrase) { self.passphrase = passphrase }
+
+    func open<Content>(_ decrypt: (borrowing Secret) throws(CryptoError) -> Content) throws -> Content {
+        do throws(CryptoError) {
+            if let known { return try decrypt(known.secret) }
+        } catch {
+            guard error.code == .wrongPassword else { throw error }
+        }
+        let asked = SharedSecret(try passphrase.ask())
+        known = asked
+        return try decrypt(asked.secret)
+    }
+}
+
+/// A passphrase: given as an argument, or asked for.
 struct Passphrase {
     let argument: String?
     let request: PromptRequest

@@ -63,18 +63,57 @@ public enum PEM {
 }
 
 /// One block of a PEM text.
-struct PEMBlock: ~Copyable {
-    let label: String
-    let der: Secret
-    /// Whether there are header lines, which only the encryption of RFC 1421 has.
-    let hasHeader: Bool
+public struct PEMBlock: ~Copyable {
+    /// What stands behind BEGIN, such as `CERTIFICATE`.
+    public let label: String
+    /// What the block encodes.
+    public let der: Secret
+    /// The lines before the Base64, which only the encryption of RFC 1421 has.
+    private let header: String
+
+    fileprivate init(label: String, der: consuming Secret, header: String) {
+        (self.label, self.header) = (label, header)
+        self.der = der
+    }
+
+    /// Whether the block is encrypted as a whole, which is not said inside it.
+    public var isEncrypted: Bool { !header.isEmpty }
+
+    /// Whether a private key is in the block, in whatever format.
+    public var isPrivateKey: Bool { label.hasSuffix("PRIVATE KEY") }
+
+    /// What the block encodes, without the encryption of RFC 1421. Wraps `PEM_do_header`.
+    ///
+    /// - Throws: `wrongPassword`, `unsupported` for a cipher that OpenSSL does not have.
+    func decrypted(password: borrowing Secret) throws(CryptoError) -> Secret {
+        var cipher = unsafe EVP_CIPHER_INFO()
+        var header = Array(header.utf8CString)
+        try unsafe OpenSSL.check("encrypted PEM", failing: .unsupported) { _ in
+            unsafe PEM_get_EVP_CIPHER_INFO(&header, &cipher)
+        }
+        let text = password.bytes
+        guard text.count < PEM_BUFSIZE, text.indices.allSatisfy({ text[$0] != 0 }) else {
+            throw CryptoError(.wrongPassword, "encrypted PEM")
+        }
+        let terminated = Secret(capacity: text.count + 1) { output in
+            for index in text.indices { output.append(text[index]) }
+            output.append(0)
+        }
+        return try unsafe Secret(capacity: der.count, "encrypted PEM", failing: .wrongPassword) { _, output, count in
+            let encrypted = der.bytes
+            for index in encrypted.indices { unsafe output[index] = encrypted[index] }
+            return unsafe terminated.bytes.withPointer { password, _ in
+                unsafe PEM_do_header(&cipher, output, &count, nil, UnsafeMutableRawPointer(mutating: password)) == 1
+            }
+        }
+    }
 }
 
-/// The blocks of a PEM text, one after the other. Wraps `PEM_read_bio_ex`.
-struct PEMReader: ~Copyable {
+/// The blocks of a PEM text, one after the other; what stands between them is passed over. Wraps `PEM_read_bio_ex`.
+public struct PEMReader: ~Copyable {
     private let bio: Handle
 
-    init(_ text: Span<UInt8>) throws(CryptoError) {
+    public init(_ text: Span<UInt8>) throws(CryptoError) {
         // A memory that is wiped when it is freed: the text may be a private key's.
         let bio = try unsafe Handle("PEM", release: PEMReader.release) { context in
             unsafe BIO_new_ex(context, BIO_s_secmem())
@@ -89,7 +128,9 @@ struct PEMReader: ~Copyable {
     }
 
     /// The next block, nil after the last.
-    func next() throws(CryptoError) -> PEMBlock? {
+    ///
+    /// - Throws: `malformed` for a block that is not Base64 or does not end.
+    public func next() throws(CryptoError) -> PEMBlock? {
         var name: UnsafeMutablePointer<CChar>?
         var header: UnsafeMutablePointer<CChar>?
         var data: UnsafeMutablePointer<UInt8>?
@@ -108,7 +149,8 @@ struct PEMReader: ~Copyable {
         guard !isAtEnd, let label = unsafe name, let start = unsafe data else { return nil }
         let bytes = unsafe UnsafeBufferPointer(start: start, count: length)
         return unsafe PEMBlock(
-            label: String(cString: label), der: Secret(copying: bytes.span), hasHeader: header?.pointee ?? 0 != 0)
+            label: String(cString: label), der: Secret(copying: bytes.span),
+            header: header.map { unsafe String(cString: $0) } ?? "")
     }
 
     private static let release: Handle.Release = { unsafe BIO_free_all($0) }

@@ -138,11 +138,11 @@ enum OpenSSHPrivateKey {
         }
     }
 
-    private static func text(_ bytes: Span<UInt8>) -> String {
+    static func text(_ bytes: Span<UInt8>) -> String {
         String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
     }
 
-    private static let curves: [KeyKind: String] = [.ecP256: "nistp256", .ecP384: "nistp384", .ecP521: "nistp521"]
+    static let curves: [KeyKind: String] = [.ecP256: "nistp256", .ecP384: "nistp384", .ecP521: "nistp521"]
     private static let malformed = CryptoError(.malformed, "OpenSSH key")
 
     // MARK: - Writing
@@ -254,7 +254,7 @@ enum OpenSSHPrivateKey {
 
 // RFC 4251 §5.
 extension Span where Element == UInt8 {
-    fileprivate mutating func readUInt32() throws(CryptoError) -> UInt32 {
+    mutating func readUInt32() throws(CryptoError) -> UInt32 {
         guard count >= 4 else { throw CryptoError(.malformed, "OpenSSH key") }
         let value = (0..<4).reduce(UInt32(0)) { $0 << 8 | UInt32(self[$1]) }
         self = extracting(4...)
@@ -264,7 +264,7 @@ extension Span where Element == UInt8 {
     /// The bytes of a `string`; also those of an `mpint`, which is no negative one in a key.
     @_lifetime(self: copy self)
     @_lifetime(copy self)
-    fileprivate mutating func readSSHString() throws(CryptoError) -> Span<UInt8> {
+    mutating func readSSHString() throws(CryptoError) -> Span<UInt8> {
         guard let length = Int(exactly: try readUInt32()), length <= count else {
             throw CryptoError(.malformed, "OpenSSH key")
         }

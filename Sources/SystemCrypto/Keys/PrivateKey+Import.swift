@@ -25,17 +25,46 @@ extension PrivateKey {
         }
         let reader = try PEMReader(encoded.bytes)
         while let block = try reader.next() {
-            guard block.label.hasSuffix("PRIVATE KEY") else { continue }
-            if block.label == OpenSSHPrivateKey.pemLabel {
-                try self.init(handle: OpenSSHPrivateKey.read(block.der.bytes, password: password).handle)
-                return
-            }
-            // RFC 1421 encryption derives the key with one round of MD5.
-            guard !block.hasHeader else { throw CryptoError(.unsupported, "encrypted PEM that is not PKCS#8") }
-            try self.init(der: block.der.bytes, password: password)
+            guard block.isPrivateKey else { continue }
+            try self.init(reading: block, password: password)
             return
         }
         throw CryptoError(.malformed, "private key")
+    }
+
+    /// A key from one block of a PEM text that is not encrypted.
+    ///
+    /// - Throws: as ``init(encoded:)``.
+    public convenience init(_ block: borrowing PEMBlock) throws(CryptoError) {
+        try self.init(reading: block, password: nil)
+    }
+
+    /// A key from one block of a PEM text that may be encrypted.
+    ///
+    /// - Throws: as ``init(encoded:password:)``.
+    public convenience init(_ block: borrowing PEMBlock, password: borrowing Secret) throws(CryptoError) {
+        try self.init(reading: block, password: password.clone())
+    }
+
+    private convenience init(reading block: borrowing PEMBlock, password: borrowing Secret?) throws(CryptoError) {
+        if block.label == OpenSSHPrivateKey.pemLabel {
+            try self.init(handle: OpenSSHPrivateKey.read(block.der.bytes, password: password).handle)
+        } else if block.isEncrypted {
+            try self.init(encrypted: block, password: password)
+        } else {
+            try self.init(der: block.der.bytes, password: password)
+        }
+    }
+
+    private convenience init(encrypted block: borrowing PEMBlock, password: borrowing Secret?) throws(CryptoError) {
+        switch password {
+        case .none: throw CryptoError(.passwordRequired, "private key")
+        case .some(let password):
+            let der = try block.decrypted(password: password)
+            // One wrong password in 256 leaves a padding that looks right.
+            guard PrivateKeyFormat(der.bytes) != nil else { throw CryptoError(.wrongPassword, "encrypted PEM") }
+            try self.init(der: der.bytes, password: nil)
+        }
     }
 
     private convenience init(der: Span<UInt8>, password: borrowing Secret?) throws(CryptoError) {

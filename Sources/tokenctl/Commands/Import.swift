@@ -9,7 +9,8 @@ struct Import: ParsableCommand {
         abstract: "Import certificates and keys into a local keychain.",
         discussion: """
             Takes certificates in PEM, DER or PKCS#7, private keys in PKCS#8, PKCS#1, SEC 1 or OpenSSH's format, public keys, \
-            and PKCS#12. What is in the keychain already is left as it is, and said to be there.
+            and PKCS#12; of PEM all that is in the file, or nothing. What is in the keychain already is left as it is, and \
+            said to be there.
             """)
 
     /// What is imported of a file, by the names of macOS's `security`: keys of three kinds, certificates, or all.
@@ -85,6 +86,9 @@ struct Import: ParsableCommand {
             throw KeychainError(.unknownFormat, "'\(input.name)' is not of the format \(format.rawValue)")
         }
         if let kind { try content.keep(kind) }
+        for other in Set(content.others).sorted() {
+            Warnings.show("note: '\(input.name)' has a part that is nothing to import: \(Listing.printable(other))")
+        }
         let opened = try LocalKeychain.named(keychain)
         try given.check(content)
         for kind in content.keys.map(\.kind) + content.publicKeys.map(\.kind) { try NewItem.checkUsable(kind) }

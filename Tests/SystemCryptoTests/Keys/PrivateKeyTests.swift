@@ -62,18 +62,6 @@ import TokenKit
         #expect(read.publicKey == key.publicKey)
     }
 
-    @Test func encryptionOfRFC1421IsNotOffered() throws {
-        let openssl = try OpenSSLCommand()
-        try openssl.write(reveal(TestKeys.rsa().pkcs8()), to: "key.der")
-        try openssl.succeed(
-            "rsa", "-in", "key.der", "-out", "old.pem", "-aes128", "-traditional", "-passout", "pass:old")
-        let old = try openssl.read("old.pem")
-        let code = errorCode { () throws(CryptoError) in
-            _ = try PrivateKey(encoded: secret(old), password: secret("old"))
-        }
-        #expect(code == .unsupported)
-    }
-
     @Test func damagedKeysAreErrorsNotTraps() throws {
         let der = reveal(try TestKeys.key(.ecP256).pkcs8())
         for length in 0..<der.count {
