@@ -28,6 +28,12 @@ extension LocalKeychain {
                 .itemNotFound, "'\(identity.label)' has no key \(name)",
                 remedy: "have its issuer put a key management key on it")
         }
+        guard (key as? any TokenObjectKey)?.key.pinPolicy != .never else {
+            throw KeychainError(
+                .param,
+                "the key \(name) of '\(identity.label)' is used without a PIN: the bare card would open the keychain",
+                remedy: "use the key management key, 9D", key: "key")
+        }
         let current = try wrappedKey()
         let binding = try CardBinding(
             sealing: secret, of: current.keychain, for: key, reference: key.reference(on: identity),

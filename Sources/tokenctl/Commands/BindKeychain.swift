@@ -38,6 +38,7 @@ struct BindKeychain: ParsableCommand {
         let name = try uri.map { try session.key(namedBy: $0).name } ?? key
         let token = try session.onlyCard()
         try opened.unlock(use: "bind it to a card", authentication: context)
+        try context.leaveFirstLine()
         let binding = try opened.bind(to: token, key: name, authentication: context)
         guard !output.json else { return try Listing.showJSON(BindingRow(binding)) }
         print("'\(binding.label)' opens '\(opened.name)' from now on.")
@@ -46,13 +47,14 @@ struct BindKeychain: ParsableCommand {
 
 /// A card that opens a keychain.
 struct BindingRow: Row {
-    static let columns = ["CARD", "TOKEN"]
+    static let columns = ["CARD", "KEY", "TOKEN"]
     let card: String
+    let key: String
     let token: String
-    var cells: [String] { [card, token] }
+    var cells: [String] { [card, key, token] }
 
     init(_ binding: CardBinding) {
-        (card, token) = (binding.label, binding.tokenID)
+        (card, key, token) = (binding.label, binding.keyName, binding.tokenID)
     }
 }
 
