@@ -111,7 +111,7 @@ extension KeychainPreferences {
     func file(of domain: Domain) throws(KeychainError) -> PreferencesFile<PreferencesText> {
         switch domain {
         case .user: PreferencesFile(path: directories.configuration + "/keychains.conf")
-        case .system, .common: PreferencesFile(path: directories.system + "/keychains.conf")
+        case .system, .common: PreferencesFile(path: directories.system + "/keychains.conf", isForAll: true)
         case .dynamic: throw KeychainError(.invalidPreferencesDomain, "cards are not for settings to choose")
         }
     }

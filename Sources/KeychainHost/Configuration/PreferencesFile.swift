@@ -17,6 +17,9 @@ protocol SettingsText {
 struct PreferencesFile<Text: SettingsText> {
     let path: String
 
+    /// Whether everybody is to read it, when it is made.
+    var isForAll = false
+
     /// What the file says; nil if there is none.
     ///
     /// - Throws: `errSecDecode` for what is no such file, `errSecNoAccessForItem` if other users may write to it,
@@ -39,7 +42,7 @@ struct PreferencesFile<Text: SettingsText> {
     /// Replaces the file by what `body` makes of it; nobody else changes it meanwhile, and a reader sees the one or the
     /// other. Nothing is written where nothing changes.
     func change(_ body: (inout Text) throws(KeychainError) -> Void) throws(KeychainError) {
-        try Folder(of: path).make()
+        try Folder(of: path).make(mode: isForAll ? 0o755 : Folder.mode)
         let lock = try lock()
         defer { close(lock) }
         let old = try read()
@@ -124,10 +127,10 @@ struct PreferencesFile<Text: SettingsText> {
         }
     }
 
-    /// The mode of the file that is there; else the user's are private, and root's are for all to read.
+    /// The mode of the file that is there, or that of a new one.
     private func mode(of path: String) -> mode_t {
         var status = stat()
         guard unsafe stat(path, &status) != 0 else { return status.st_mode & 0o755 }
-        return geteuid() == 0 ? 0o644 : 0o600
+        return isForAll ? 0o644 : 0o600
     }
 }

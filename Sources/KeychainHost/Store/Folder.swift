@@ -16,17 +16,17 @@ struct Folder {
         self.path = path
     }
 
-    /// Makes what is missing of the path, each folder for the owner alone.
-    func make() throws(KeychainError) {
+    /// Makes what is missing of the path, each folder for the owner alone unless said otherwise.
+    func make(mode: mode_t = Folder.mode) throws(KeychainError) {
         var folder = ""
         for (depth, part) in path.split(separator: "/").enumerated() {
             folder += (depth > 0 || path.hasPrefix("/") ? "/" : "") + part
             guard !Self.exists(folder) else { continue }
             // Another process may be making the same one.
-            guard unsafe mkdir(folder, Self.mode) == 0 || (errno == EEXIST && Self.exists(folder)) else {
+            guard unsafe mkdir(folder, mode) == 0 || (errno == EEXIST && Self.exists(folder)) else {
                 throw KeychainError(system: "the folder \(folder) cannot be made")
             }
-            guard unsafe chmod(folder, Self.mode) == 0 else {
+            guard unsafe chmod(folder, mode) == 0 else {
                 throw KeychainError(system: "the mode of \(folder) cannot be set")
             }
         }

@@ -184,6 +184,18 @@ struct TestUser {
         #expect(try preferences.searchList(in: .common) == ["/shared"])
     }
 
+    @Test func whatIsSetForTheSystemIsForAllToReadAndTheUsersForNobodyElse() throws {
+        try preferences.setSearchList(["/shared"], in: .system)
+        try preferences.setSearchList(["/own"], in: .user)
+        func mode(_ path: String) throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        }
+        #expect(try mode(user.directories.system) == 0o755)
+        #expect(try mode(user.directories.system + "/keychains.conf") == 0o644)
+        #expect(try mode(user.directories.configuration) == 0o700)
+        #expect(try mode(user.directories.configuration + "/keychains.conf") == 0o600)
+    }
+
     @Test func settingTheUsersListDropsWhatIsTheSystems() throws {
         try preferences.setSearchList(["/shared"], in: .system)
         try preferences.setSearchList(["/shared", "/own"])
