@@ -37,7 +37,11 @@ enum NamedKeychain {
             return
         }
         _ = session.reporting(result)
-        throw KeychainError(.noSuchKeychain, "the card \(name) is not inserted", remedy: "insert it")
+        throw NamedKeychain.notInserted(name)
+    }
+
+    static func notInserted(_ card: String) -> KeychainError {
+        KeychainError(.noSuchKeychain, "the card \(card) is not inserted", remedy: "insert it")
     }
 
     private static func only(_ found: [NamedKeychain], named name: String) throws -> NamedKeychain? {

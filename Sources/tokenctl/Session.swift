@@ -30,6 +30,15 @@ extension PresentKeychains {
         let own = self.locals
         self.locals += named.locals.filter { keychain in !own.contains { $0.identifier == keychain.identifier } }
         (tokens, modules, failures) = (named.tokens, named.modules, named.failures)
+        try checkInserted(ofCards.filter { NamedKeychain.tokenID($0) != nil })
+    }
+
+    /// - Throws: for the id of a card that is not in, unless it may be in a reader that failed.
+    private func checkInserted(_ ids: Set<String>) throws(KeychainError) {
+        guard !ids.isEmpty, failures.isEmpty else { return }
+        let inserted = eachToken { $1.id.description }
+        guard inserted.failures.isEmpty, let absent = ids.subtracting(inserted.found).min() else { return }
+        throw NamedKeychain.notInserted(absent)
     }
 
     /// The items or keys of a search, its failures reported on standard error.

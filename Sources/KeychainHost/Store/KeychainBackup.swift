@@ -16,7 +16,8 @@ extension LocalKeychain {
     ///
     /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecDiskFull`; then nothing is there.
     public func backUp(to path: String) throws(KeychainError) -> BackupCount {
-        let file = try KeychainFile(new: path)
+        // A folder that is not there may be a disk that is not, where nobody would look for the backup later.
+        let file = try KeychainFile(new: path, makesFolders: false)
         try file.checkAbsent()
         return try use { opened throws(KeychainError) in try opened.backUp(to: file) }
     }

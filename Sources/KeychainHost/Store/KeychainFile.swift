@@ -36,10 +36,10 @@ struct KeychainFile {
         try checkFolder()
     }
 
-    /// The place of a keychain to be created; folders that are missing are made.
-    init(new path: String) throws(KeychainError) {
+    /// The place of a keychain to be created.
+    init(new path: String, makesFolders: Bool = true) throws(KeychainError) {
         try self.init(splitting: path)
-        try Folder(path: folder).make()
+        if makesFolders { try Folder(path: folder).make() }
         guard let resolved = resolvedPath(folder) else {
             throw KeychainError(system: "the folder \(folder) cannot be used")
         }

@@ -49,6 +49,9 @@ struct CreateKeypair: ParsableCommand {
         guard endDate == nil || days == nil else {
             throw ValidationError("give either the last day (-t) or the number of days (-d)")
         }
+        if let startDate, let endDate, startDate.seconds > endDate.seconds {
+            throw ValidationError("the day that it becomes valid (-f) is after the last (-t)")
+        }
     }
 
     func run() throws {

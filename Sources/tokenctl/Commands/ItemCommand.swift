@@ -8,7 +8,7 @@ struct ItemCommand: ParsableCommand {
         commandName: "item", abstract: "Find, add, change or delete items by the keys of SecItem.",
         discussion: """
             Keys and values are written as class=genp,acct=joe, together or each for itself; Documentation/attributes.md \
-            lists the attributes. Data may be in hexadecimal digits after 0x. Without -a, -u or -D the items are printed.
+            lists the attributes. An attribute's bytes may be in hexadecimal digits after 0x; -d is taken as it is. Without -a, -u or -D the items are printed.
             """)
 
     @Flag(name: .customShort("q"), help: "Find items; that is so without any other option.")

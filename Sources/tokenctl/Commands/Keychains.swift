@@ -95,6 +95,10 @@ struct UnlockKeychain: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
+    func validate() throws {
+        guard timeout > 0 else { throw ValidationError("-t takes at least one second; lock-keychain locks at once") }
+    }
+
     func run() throws {
         switch try NamedKeychain(keychain, cards) {
         case .card(let card):
