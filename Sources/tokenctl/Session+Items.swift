@@ -17,6 +17,15 @@ extension PresentKeychains {
         _ body: (TokenKeychain, TokenIdentity) -> Element
     ) -> SearchList.Result<Element> {
         let modules = tokensOfModules()
+        var result = identified(tokens + modules.found, body)
+        result.failures = modules.failures + result.failures
+        return result
+    }
+
+    /// What `body` makes of those of the tokens that tell what they are.
+    func identified<Element>(
+        _ tokens: [TokenKeychain], _ body: (TokenKeychain, TokenIdentity) -> Element
+    ) -> SearchList.Result<Element> {
         var result = SearchList.Result<Element>()
         result.failures = modules.failures
         for token in tokens + modules.found {

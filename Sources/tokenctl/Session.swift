@@ -26,7 +26,7 @@ extension PresentKeychains {
         guard files.count < names.count else { return }
         var others = self
         others.locals = locals && !uris.isEmpty ? try process.present(cards: false).locals : []
-        let named = try others.limited(to: uris) { identity in ofCards.contains(where: identity.isNamed) }
+        let named = try others.limited(to: uris, orCards: ofCards)
         let own = self.locals
         self.locals += named.locals.filter { keychain in !own.contains { $0.identifier == keychain.identifier } }
         (tokens, modules, failures) = (named.tokens, named.modules, named.failures)
@@ -95,7 +95,7 @@ enum CardDrivers {
         let slot = TokenSlot(reader: reader, drivers: all(TokenCaches(in: .own)))
         defer { slot.disconnect(resetting: false) }
         guard let identity = (try? TokenKeychain(slot).identity()) ?? nil else { return false }
-        return uri.matches(PKCS11URI.Place(identity, in: reader.name))
+        return uri.matches(PKCS11URI.Place(identity, in: slot))
     }
 
     static let names = all(TokenCaches(in: .own)).map(\.name)

@@ -45,9 +45,11 @@ struct ModuleToken: Token {
     func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity { identity }
 
     private var identity: TokenIdentity {
-        TokenIdentity(
-            id: info.id, label: info.label.isEmpty ? info.model : info.label, manufacturer: info.manufacturer,
-            model: info.model, serialNumber: info.serialNumber, version: info.firmware)
+        let names = [info.label.shown, info.model.shown, info.slotDescription]
+        return TokenIdentity(
+            id: info.id, label: names.first { !$0.isEmpty } ?? host.module.name,
+            manufacturer: info.manufacturer.shown, model: info.model.shown, serialNumber: info.serialNumber.shown,
+            version: info.firmware)
     }
 
     mutating func inventory(
@@ -203,8 +205,8 @@ extension ModuleTokenInfo {
 
     /// The attributes by which RFC 7512 §2.3 names a token, so that `tkid` is the URI of the token.
     var id: TokenID {
-        let name = CryptokiTokenName(
-            label: label, manufacturer: manufacturer, model: model, serialNumber: serialNumber)
+        let name = PKCS11URI.Token(
+            label: label, manufacturer: manufacturer, serialNumber: serialNumber, model: model)
         let path = PKCS11URI(of: name).description.dropFirst(PKCS11Module.driver.count + 1)
         return TokenID(driver: PKCS11Module.driver, instance: String(path))
     }

@@ -89,7 +89,7 @@ final class LoadedModule {
             throw ModuleFailure(code: UInt64(CKR_TOKEN_NOT_RECOGNIZED), what: "C_GetTokenInfo")
         }
         return ModuleTokenInfo(
-            slot: UInt64(slot), slotDescription: LoadedModule.text(slotInfo.slotDescription),
+            slot: UInt64(slot), slotDescription: LoadedModule.text(slotInfo.slotDescription).shown,
             label: LoadedModule.text(info.label), manufacturer: LoadedModule.text(info.manufacturerID),
             model: LoadedModule.text(info.model), serialNumber: LoadedModule.text(info.serialNumber),
             flags: UInt64(info.flags), minimumPINLength: UInt64(info.ulMinPinLen),
@@ -98,10 +98,9 @@ final class LoadedModule {
     }
 
     /// A field of fixed length, without the blanks that fill it; some modules fill with zeros.
-    private static func text<Field>(_ field: Field) -> String {
+    private static func text<Field>(_ field: Field) -> PKCS11URI.Text {
         let bytes = unsafe withUnsafeBytes(of: field) { unsafe Array($0) }
-        let text = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        return String(text.reversed().drop { $0 == " " }.reversed())
+        return PKCS11URI.Text(bytes.prefix { $0 != 0 }.reversed().drop { $0 == UInt8(ascii: " ") }.reversed())
     }
 
     // MARK: Sessions

@@ -4,13 +4,13 @@ internal import SystemCrypto
 internal import TokenKit
 
 extension PresentKeychains {
-    /// The same with the cards and files alone that one of the URIs names or that `isNamed` does otherwise.
+    /// The same with the cards and files alone that one of the URIs names or that have one of the names.
+    ///
+    /// A URI with a maker's serial number names no second token, so that no module is started for what is here.
     ///
     /// - Throws: `errSecItemNotFound` for a URI that names none of them, `errSecInteractionRequired` for a card that is known and
     ///   not in.
-    func limited(
-        to uris: [PKCS11URI], orCards isNamed: (TokenIdentity) -> Bool = { _ in false }
-    ) throws(KeychainError) -> Session {
+    func limited(to uris: [PKCS11URI], orCards names: Set<String> = []) throws(KeychainError) -> Session {
         var session = self
         var unmatched = Set(uris)
         func isMatch(_ place: PKCS11URI.Place) -> Bool {
@@ -18,20 +18,28 @@ extension PresentKeychains {
             unmatched.subtract(matching)
             return !matching.isEmpty
         }
+        func limit(_ all: SearchList.Result<NamedToken>) {
+            session.failures += all.failures
+            for (token, identity) in all.found {
+                let isMeant = isMatch(PKCS11URI.Place(identity, in: token.slot))
+                if isMeant || names.contains(where: identity.isNamed) { session.tokens.append(token) }
+            }
+        }
         session.locals = locals.filter { isMatch(PKCS11URI.Place($0)) }
         (session.tokens, session.modules) = ([], [])
-        let all = eachToken { token, identity in (token, identity) }
-        session.failures += all.failures
-        for (token, identity) in all.found {
-            let isMeant = isMatch(PKCS11URI.Place(identity, in: token.name))
-            if isMeant || isNamed(identity) { session.tokens.append(token) }
+        limit(identified(tokens) { ($0, $1) })
+        let isAnswered = names.isEmpty && unmatched.isEmpty && uris.allSatisfy(\.namesOneToken)
+        if !isAnswered {
+            let others = tokensOfModules()
+            session.failures += others.failures
+            limit(identified(others.found) { ($0, $1) })
         }
         guard let uri = uris.first(where: unmatched.contains) else { return session }
         // It may be one of those that cannot be read.
         _ = session.reporting(SearchList.Result<Item>())
         // Without readers to look into nobody can tell that it is out.
         let known = tokens.isEmpty ? [] : process.knownTokens()
-        if let absent = known.first(where: { uri.matches(PKCS11URI.Place($0.identity, in: "")) }) {
+        if let absent = known.first(where: { uri.matches(PKCS11URI.Place($0.identity, in: nil)) }) {
             throw KeychainError(
                 .interactionRequired, "'\(absent.identity.label)' is in no reader",
                 remedy: "insert card \(absent.identity.serialNumber ?? absent.identity.id.instance)")
@@ -40,6 +48,8 @@ extension PresentKeychains {
             .itemNotFound, "no token matches '\(uri.tokenPart)'",
             remedy: "'tokenctl list-keychains --uri' lists those there are")
     }
+
+    private typealias NamedToken = (token: TokenKeychain, identity: TokenIdentity)
 
     /// Says of URIs that name objects that there is none.
     func require(_ isFound: Bool, namedBy uris: [PKCS11URI], as noun: String = "object") throws(KeychainError) {
@@ -84,12 +94,12 @@ extension PresentKeychains {
             guard let name = CryptokiID.cardObject(withID: id), let object = try token.objects(.object(name)).first
             else { continue }
             let kinds = object.kinds.filter { kind in
-                uri.matches(PKCS11URI.Object(id: id, label: object.label, kind: kind))
+                uri.matches(PKCS11URI.Object(id: id, label: .init(object.label), kind: kind))
             }
             guard !kinds.isEmpty else { continue }
             // The key of a certificate may be elsewhere.
             guard kinds != [.certificate] || object.isOfOneKey else { return nil }
-            let named = PKCS11URI(of: CryptokiTokenName(identity), object: .init(id: id, kind: .privateKey))
+            let named = PKCS11URI(of: PKCS11URI.Token(identity), object: .init(id: id, kind: .privateKey))
             found += try token.keys(.name(name.rawValue)).map { (named, $0) }
         }
         return found
