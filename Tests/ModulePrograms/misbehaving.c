@@ -9,6 +9,7 @@
 
 #define SLOT 7
 #define LONG_TIME 3600
+#define SHORT_TIME 20
 
 static unsigned char certificate[4096];
 static size_t certificate_length;
@@ -29,6 +30,15 @@ static CK_RV enter(const char *name) {
     snprintf(text, sizeof text, "hang in %s", name);
     if (does(text)) sleep(LONG_TIME);
     snprintf(text, sizeof text, "spin in %s", name);
+    snprintf(text, sizeof text, "fork and crash in %s", name);
+    if (does(text)) {
+        if (fork() == 0) {
+            setsid();
+            sleep(SHORT_TIME);
+            _exit(0);
+        }
+        *nowhere = 0;
+    }
     while (does(text)) __asm__ volatile("");
     snprintf(text, sizeof text, "nonsense from %s", name);
     return does(text) ? 0xDEADBEEF : CKR_OK;

@@ -10,12 +10,15 @@ final class ModuleHost: Sendable {
     private let state = Mutex(State())
 
     private struct State {
+        /// What was seen last, believed for as long as it took: one that is slow is not asked all the time.
+        var seen: (tokens: [ModuleTokenInfo], until: ContinuousClock.Instant)?
         var worker: WorkerProcess?
         /// Which run of the worker it is. What one was told, a PIN above all, the next does not know.
         var run = 0
         /// How many ended one after the other without having answered anything.
         var endsInARow = 0
-        var lastEnd: TokenError?
+        /// Until when it is left alone, and what everybody is told who asks meanwhile.
+        var rest: (end: ContinuousClock.Instant, reason: TokenError)?
     }
 
     init(_ module: ConfiguredModule, program: WorkerProgram, patience: WorkerPatience) {
@@ -29,7 +32,30 @@ final class ModuleHost: Sendable {
 
     /// The tokens that are there.
     func tokens() throws(TokenError) -> (answer: [ModuleTokenInfo], run: Int) {
-        try ask(.tokens) { (fields) throws(MalformedMessage) in try fields.values(ModuleTokenInfo.self) }
+        if let seen = seen() { return seen }
+        let start = ContinuousClock.now
+        let found = try ask(.tokens) { (fields) throws(MalformedMessage) in
+            try fields.values(ModuleTokenInfo.self)
+        }
+        state.withLock { state in
+            if state.run == found.run { state.seen = (found.answer, .now + start.duration(to: .now)) }
+        }
+        return found
+    }
+
+    /// The token in a slot, as it was seen a moment ago.
+    func recentToken(in slot: UInt64, run: Int) throws(TokenError) -> ModuleTokenInfo {
+        guard let seen = seen(), seen.run == run, let token = seen.answer.first(where: { $0.slot == slot }) else {
+            return try token(in: slot, run: run)
+        }
+        return token
+    }
+
+    private func seen() -> (answer: [ModuleTokenInfo], run: Int)? {
+        state.withLock { state in
+            guard state.worker != nil, let seen = state.seen, seen.until > .now else { return nil }
+            return (seen.tokens, state.run)
+        }
     }
 
     /// What the module answers.
@@ -39,7 +65,7 @@ final class ModuleHost: Sendable {
     ///   - pin: empty for none.
     /// - Returns: the answer, and which run of the worker gave it.
     /// - Throws: ``TokenError`` as the module's code means it; `.card(.communication)` where the worker ended or did not
-    ///   answer in time, and is started anew with the next call; `.card(.removed)` where another run is under way.
+    ///   answer in time, and is started anew with the next call or after a rest; `.card(.removed)` where another run is under way.
     func ask<Answer: Sendable>(
         _ request: ModuleRequest, in run: Int? = nil, _ pin: borrowing Secret = Secret(capacity: 0) { _ in },
         _ parse: (inout FieldReader) throws(MalformedMessage) -> Answer
@@ -110,8 +136,10 @@ final class ModuleHost: Sendable {
 
     private func started(_ state: inout State) throws(TokenError) -> WorkerProcess {
         if let worker = state.worker { return worker }
-        // Whoever asks on and on is not to be kept waiting each time.
-        if state.endsInARow >= ModuleHost.mostEnds, let error = state.lastEnd { throw error }
+        if let rest = state.rest {
+            guard rest.end < .now else { throw rest.reason }
+            (state.rest, state.endsInARow) = (nil, 0)
+        }
         do throws(ModuleFailure) {
             let worker = try WorkerProcess(program, module: module.place)
             state.worker = worker
@@ -126,7 +154,7 @@ final class ModuleHost: Sendable {
         _ worker: WorkerProcess, _ failure: MessageSocket.Failure, _ state: inout State
     ) -> TokenError {
         let end = failure == .late ? "" : worker.reasonOfEnd()
-        state.worker = nil
+        (state.worker, state.seen) = (nil, nil)
         state.endsInARow += 1
         let reason =
             switch failure {
@@ -138,7 +166,8 @@ final class ModuleHost: Sendable {
             .card(.communication),
             "the PKCS#11 module '\(module.name)' \(reason) (see whether another program can use it: \(module.test))"
         )
-        state.lastEnd = error
+        // Whoever asks on and on is not to be kept waiting each time, however well the listing goes that comes first.
+        if failure == .late || state.endsInARow >= ModuleHost.mostEnds { state.rest = (.now + patience.rest, error) }
         return error
     }
 

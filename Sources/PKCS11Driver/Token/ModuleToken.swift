@@ -14,7 +14,7 @@ struct ModuleTokenDriver: TokenDriver {
     }
 
     func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)? {
-        ModuleToken(host, try host.token(in: slot, run: card.epoch), run: card.epoch)
+        ModuleToken(host, try host.recentToken(in: slot, run: card.epoch), run: card.epoch)
     }
 }
 

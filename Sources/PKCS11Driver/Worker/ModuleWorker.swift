@@ -21,6 +21,8 @@ public enum ModuleWorker {
     /// - Parameter place: the module's file, or what p11-kit calls one that it has elsewhere.
     public static func run(_ place: String) {
         becomeExpendable()
+        // What the module starts has no part in the conversation.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         endWithHost()
         let socket = MessageSocket(descriptor: descriptor)
         let module: Result<LoadedModule, ModuleFailure>
