@@ -76,6 +76,16 @@ CK_RV C_GetSlotList(unsigned char present, CK_SLOT_ID *slots, CK_ULONG *count) {
     ENTER;
     if (does("prints"))
         for (int line = 0; line < 1000; line++) {
+CK_RV C_GetInfo(CK_INFO *info) {
+    ENTER;
+    memset(info, ' ', sizeof *info);
+    if (does("says it is ours")) {
+        memcpy(info->manufacturerID, "tokenkit", 8);
+        memcpy(info->libraryDescription, "Cards and keychains", 19);
+    }
+    return CKR_OK;
+}
+
             puts("a line on standard output that is none of the module's business");
             fflush(stdout);
         }
@@ -89,8 +99,8 @@ CK_RV C_GetSlotList(unsigned char present, CK_SLOT_ID *slots, CK_ULONG *count) {
         *count = 1000000;
         return CKR_OK;
     }
-    if (slots != NULL) slots[0] = SLOT;
-    *count = 1;
+    if (slots != NULL) slots[0] = slots[1] = slots[2] = SLOT;
+    *count = does("lists a slot three times") ? 3 : 1;
     return CKR_OK;
 }
 
@@ -254,6 +264,7 @@ static CK_FUNCTION_LIST list = {
     .C_GetAttributeValue = C_GetAttributeValue,
     .C_SignInit = C_SignInit,
     .C_Sign = C_Sign,
+    .C_GetInfo = C_GetInfo,
 };
 static CK_FUNCTION_LIST empty;
 

@@ -34,7 +34,7 @@ import TokenKit
         ("nonsense from C_FindObjects", "0xDEADBEEF"), ("has a million slots", "1000000 slots"),
         ("finds without end", "more than 4096 objects"), ("finds more than there is room for", "100000 objects"),
         ("closes every descriptor", "ended"), ("has no functions", "no list of functions"),
-        ("has empty functions", "no C_Initialize"),
+        ("has empty functions", "no C_Initialize"), ("says it is ours", "this product's own"),
     ])
     func oneThatFailsIsReportedAndHidesNothing(behaviour: String, report: String) throws {
         try ForeignModule.with([behaviour, "well"], Self.patience) { modules in
