@@ -13,23 +13,23 @@
 
 static unsigned char certificate[4096];
 static size_t certificate_length;
-static int found;
+static int found, logged_in;
 static CK_OBJECT_CLASS wanted;
 
 static int *volatile nowhere;
 
 static int does(const char *behaviour) { return strcmp(BEHAVIOUR, behaviour) == 0; }
 
+static int wants_login(void) {
+    return does("has a pinpad") || does("has a pinpad that refuses") || does("has a blocked PIN") || does("blocks the PIN") ||
+           does("has an expired PIN");
+}
+
 /* What a call does before anything else, if it is the one that is meant. */
 static CK_RV enter(const char *name) {
     char text[64];
     snprintf(text, sizeof text, "crash in %s", name);
     if (does(text)) *nowhere = 0;
-    snprintf(text, sizeof text, "exit in %s", name);
-    if (does(text)) exit(0);
-    snprintf(text, sizeof text, "hang in %s", name);
-    if (does(text)) sleep(LONG_TIME);
-    snprintf(text, sizeof text, "spin in %s", name);
     snprintf(text, sizeof text, "fork and crash in %s", name);
     if (does(text)) {
         if (fork() == 0) {
@@ -39,6 +39,11 @@ static CK_RV enter(const char *name) {
         }
         *nowhere = 0;
     }
+    snprintf(text, sizeof text, "exit in %s", name);
+    if (does(text)) exit(0);
+    snprintf(text, sizeof text, "hang in %s", name);
+    if (does(text)) sleep(LONG_TIME);
+    snprintf(text, sizeof text, "spin in %s", name);
     while (does(text)) __asm__ volatile("");
     snprintf(text, sizeof text, "nonsense from %s", name);
     return does(text) ? 0xDEADBEEF : CKR_OK;
@@ -71,11 +76,6 @@ CK_RV C_Finalize(void *reserved) {
     return CKR_OK;
 }
 
-CK_RV C_GetSlotList(unsigned char present, CK_SLOT_ID *slots, CK_ULONG *count) {
-    (void)present;
-    ENTER;
-    if (does("prints"))
-        for (int line = 0; line < 1000; line++) {
 CK_RV C_GetInfo(CK_INFO *info) {
     ENTER;
     memset(info, ' ', sizeof *info);
@@ -86,6 +86,11 @@ CK_RV C_GetInfo(CK_INFO *info) {
     return CKR_OK;
 }
 
+CK_RV C_GetSlotList(unsigned char present, CK_SLOT_ID *slots, CK_ULONG *count) {
+    (void)present;
+    ENTER;
+    if (does("prints"))
+        for (int line = 0; line < 1000; line++) {
             puts("a line on standard output that is none of the module's business");
             fflush(stdout);
         }
@@ -116,8 +121,12 @@ CK_RV C_GetTokenInfo(CK_SLOT_ID slot, CK_TOKEN_INFO *info) {
     (void)slot;
     ENTER;
     memset(info, does("describes in nonsense") ? 0xFF : ' ', sizeof *info);
-    if (!does("describes in nonsense")) memcpy(info->label, "misbehaving", 11);
+    if (does("has a label in Latin-1")) memcpy(info->label, "K\xfcnstler", 8);
+    else if (!does("describes in nonsense") && !does("says nothing of itself")) memcpy(info->label, "misbehaving", 11);
     info->flags = CKF_TOKEN_INITIALIZED;
+    if (wants_login()) info->flags |= CKF_LOGIN_REQUIRED;
+    if (does("has a pinpad") || does("has a pinpad that refuses")) info->flags |= CKF_PROTECTED_AUTHENTICATION_PATH;
+    if (does("has a blocked PIN")) info->flags |= CKF_USER_PIN_LOCKED;
     info->ulMaxPinLen = 8;
     info->ulMinPinLen = 4;
     return CKR_OK;
@@ -140,13 +149,18 @@ CK_RV C_GetSessionInfo(CK_SESSION_HANDLE session, CK_SESSION_INFO *info) {
     (void)session;
     ENTER;
     memset(info, 0, sizeof *info);
-    info->state = CKS_RO_USER_FUNCTIONS;
+    info->state = wants_login() && !logged_in ? CKS_RO_PUBLIC_SESSION : CKS_RO_USER_FUNCTIONS;
     return CKR_OK;
 }
 
 CK_RV C_Login(CK_SESSION_HANDLE session, CK_USER_TYPE user, unsigned char *pin, CK_ULONG length) {
-    (void)session, (void)user, (void)pin, (void)length;
+    (void)session, (void)user, (void)length;
     ENTER;
+    if (does("has a pinpad") && pin != NULL) return CKR_ARGUMENTS_BAD;
+    if (does("has a pinpad that refuses")) return CKR_PIN_INCORRECT;
+    if (does("has a blocked PIN") || does("blocks the PIN")) return CKR_PIN_LOCKED;
+    if (does("has an expired PIN")) return CKR_PIN_EXPIRED;
+    logged_in = 1;
     return CKR_OK;
 }
 
@@ -230,7 +244,7 @@ CK_RV C_GetAttributeValue(
 CK_RV C_SignInit(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE key) {
     (void)session, (void)mechanism, (void)key;
     ENTER;
-    return CKR_OK;
+    return wants_login() && !logged_in ? CKR_USER_NOT_LOGGED_IN : CKR_OK;
 }
 
 CK_RV C_Sign(
@@ -250,6 +264,7 @@ static CK_FUNCTION_LIST list = {
     .version = {2, 40},
     .C_Initialize = C_Initialize,
     .C_Finalize = C_Finalize,
+    .C_GetInfo = C_GetInfo,
     .C_GetSlotList = C_GetSlotList,
     .C_GetSlotInfo = C_GetSlotInfo,
     .C_GetTokenInfo = C_GetTokenInfo,
@@ -264,7 +279,6 @@ static CK_FUNCTION_LIST list = {
     .C_GetAttributeValue = C_GetAttributeValue,
     .C_SignInit = C_SignInit,
     .C_Sign = C_Sign,
-    .C_GetInfo = C_GetInfo,
 };
 static CK_FUNCTION_LIST empty;
 

@@ -75,10 +75,13 @@ final class ModuleHost: Sendable {
     }
 
     /// What a key makes, finished as the way wants it in which it was made.
+    ///
+    /// - Parameter isTyped: whether the token is to ask for the PIN by itself.
     func perform(
-        _ use: ModuleKeyUse, slot: UInt64, in run: Int, _ pin: borrowing Secret = Secret(capacity: 0) { _ in }
+        _ use: ModuleKeyUse, slot: UInt64, in run: Int, _ pin: borrowing Secret = Secret(capacity: 0) { _ in },
+        isTyped: Bool = false
     ) throws(TokenError) -> Secret {
-        let reply = try reply(to: .perform(slot: slot, use.request), in: run, pin) {
+        let reply = try reply(to: .perform(slot: slot, use.request, isTyped: isTyped), in: run, pin) {
             (fields) throws(MalformedMessage) in
             let way = Int(try fields.byte())
             guard use.request.ways.indices.contains(way) else { throw MalformedMessage() }
@@ -188,7 +191,9 @@ extension TokenError {
         switch CK_RV(failure.code) {
         case CKR_USER_NOT_LOGGED_IN: self.init(.pinRequired, "the token wants its PIN first")
         case CKR_PIN_INCORRECT: self.init(.pinIncorrect, "the token refused the PIN")
-        case CKR_PIN_LOCKED: self.init(.pinBlocked, "the PIN is blocked", triesLeft: 0)
+        case CKR_PIN_LOCKED: self = .blocked
+        case CKR_PIN_EXPIRED:
+            self.init(.notAuthorized, "the PIN has expired (change it with the token's own tool)")
         case CKR_PIN_LEN_RANGE, CKR_PIN_INVALID: self.init(.pinFormat, "the token takes no PIN of that form")
         case CKR_TOKEN_NOT_PRESENT, CKR_SLOT_ID_INVALID, CKR_TOKEN_NOT_RECOGNIZED:
             self.init(.card(.noCard), "there is no token in its slot any more")
@@ -204,6 +209,9 @@ extension TokenError {
         default: self.init(.malformed, "the PKCS#11 module \(text) failed with \(failure.codeText)")
         }
     }
+
+    static let blocked = TokenError(
+        .pinBlocked, "the PIN is blocked (unblock it with the token's own tool)", triesLeft: 0)
 }
 
 extension ModuleFailure {

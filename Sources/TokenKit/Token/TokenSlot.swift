@@ -129,6 +129,11 @@ public final class TokenSlot: Sendable {
     }
 
     /// Resets the card, so that it forgets a presented PIN, whichever program presented it.
+    /// What holds for the PIN of the token that was there at `insertion`. Nothing is sent to it.
+    public func pinRules(at insertion: Insertion) -> PINRules {
+        state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
+    }
+
     ///
     /// What was listed before is to be listed anew.
     public func reset() throws(TokenError) {
