@@ -62,6 +62,14 @@ public final class TokenSlot: Sendable {
         self.trace = trace
     }
 
+    /// Whether both are one place: a reader that two modules look into.
+    package func isSamePlace(as other: TokenSlot) -> Bool {
+        let description = cryptokiName.description
+        return self === other
+            || name != other.name && !description.isEmpty
+                && description == other.cryptokiName.description
+    }
+
     /// Whether somebody is told when the last try of a PIN was lost here.
     public var tellsOfBlockedPINs: Bool { tellOfBlockedPIN != nil }
 
@@ -121,6 +129,11 @@ public final class TokenSlot: Sendable {
         state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }
     }
 
+    /// What holds for the PIN of the token that was there at `insertion`. Nothing is sent to it.
+    public func pinRules(at insertion: Insertion) -> PINRules {
+        state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
+    }
+
     /// Lets go of the card.
     ///
     /// - Parameter resetting: whether it is reset, so that it forgets a presented PIN.
@@ -129,11 +142,6 @@ public final class TokenSlot: Sendable {
     }
 
     /// Resets the card, so that it forgets a presented PIN, whichever program presented it.
-    /// What holds for the PIN of the token that was there at `insertion`. Nothing is sent to it.
-    public func pinRules(at insertion: Insertion) -> PINRules {
-        state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
-    }
-
     ///
     /// What was listed before is to be listed anew.
     public func reset() throws(TokenError) {

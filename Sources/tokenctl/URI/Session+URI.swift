@@ -65,21 +65,39 @@ extension PresentKeychains {
     // MARK: Keys
 
     /// The one private key that a URI names; that of a certificate names the key that belongs to it.
-    func key(namedBy uri: PKCS11URI) throws -> any KeychainKey {
+    ///
+    /// - Parameter isPublic: whether its public half is all that is wanted.
+    func key(namedBy uri: PKCS11URI, isPublic: Bool = false) throws -> any KeychainKey {
         let session = try limited(to: [uri])
         let found = try session.keyOfObject(uri) ?? keys(namedBy: uri, in: session)
         guard let first = found.first else {
             try require(false, namedBy: [uri], as: "private key")
             throw KeychainError(.itemNotFound, "there is no private key on what '\(uri)' names")
         }
-        guard found.allSatisfy({ $0.key.publicKey == first.key.publicKey }) else {
-            let choices = found.map { "'\($0.uri)'" }.joined(separator: ", ")
+        let keys = found.map(\.key)
+        guard isPublic ? keys.haveOnePublicHalf : keys.areOne else {
+            let choices = choices(found).map { "'\($0)'" }.joined(separator: ", ")
             throw CommandError("'\(uri)' names more than one key", choices, advice: "choose one of them")
         }
         return first.key
     }
 
     private typealias NamedKey = (uri: PKCS11URI, key: any KeychainKey)
+
+    /// URIs that tell the keys apart, by the slots of tokens where those have one name.
+    private func choices(_ keys: [NamedKey]) -> [PKCS11URI] {
+        var choices: [PKCS11URI] = []
+        for (uri, key) in keys {
+            var choice = uri
+            let namesakes = keys.filter { $0.uri == uri }.compactMap(\.key.tokenSlot)
+            if let slot = key.tokenSlot, namesakes.contains(where: { $0 !== slot }) {
+                choice.slot = PKCS11URI.Slot(slot.cryptokiName)
+                choice.slot.manufacturer = nil
+            }
+            if !choices.contains(choice) { choices.append(choice) }
+        }
+        return choices
+    }
 
     /// The keys on cards that a URI names by their id, of which only those are read.
     ///
@@ -105,7 +123,8 @@ extension PresentKeychains {
         return found
     }
 
-    /// The keys that a URI names by themselves or by their certificates, which may be elsewhere.
+    /// The keys that a URI names by themselves or by their certificates, which may be elsewhere, but are looked for beside them
+    /// first.
     private func keys(namedBy uri: PKCS11URI, in session: Session) throws -> [NamedKey] {
         let names = try ObjectURIs(session)
         let everything = [uri.object.kind == .certificate ? nil : ItemClass.key, .certificate].compactMap { $0 }
@@ -119,7 +138,8 @@ extension PresentKeychains {
                 // The public half of a pair says nothing that the private one does not.
                 let isMeant = itemClass == .certificate || item.isPrivateKey || uri.object.kind == .publicKey
                 guard isMeant, let name = names.uri(of: item) else { continue }
-                found += try searchList.keys(selector(for: item)).found.map { (name, $0) }
+                let own = try session.searchList.keys(selector(for: item)).found
+                found += try (own.isEmpty ? searchList.keys(selector(for: item)).found : own).map { (name, $0) }
             }
         }
         return found
