@@ -90,6 +90,20 @@ import TokenKit
         #expect(failure?.reason.contains("the PIN has expired (change it with the token's own tool)") == true)
     }
 
+    @Test func nobodyIsAskedForAPINThatIsNotChangedHere() throws {
+        let typist = Typist()
+        let context = AuthenticationContext(prompter: typist)
+        try ForeignModule.with(["well"]) { modules in
+            let token = try #require(try ModuleKeychain(modules[0]).tokens().first)
+            for change in [
+                { try token.change(.pin, authentication: context) }, { try token.unblock(authentication: context) },
+            ] {
+                #expect { try change() } throws: { "\($0)".contains("use the token's own tool") }
+            }
+        }
+        #expect(typist.timesAsked.withLock { $0 } == 0)
+    }
+
     // MARK: Names and slots
 
     @Test(arguments: [
