@@ -3,9 +3,16 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 _Static_assert(POLLRDHUP == 0x2000, "POLLRDHUP is another number here");
+
+int clinux_process(int32_t process) {
+    long descriptor = syscall(SYS_pidfd_open, (pid_t)process, 0);
+    return descriptor < 0 ? -errno : (int)descriptor;
+}
 
 int clinux_peek_end(int32_t process, int32_t *code, int32_t *status) {
     siginfo_t information = {0};

@@ -14,11 +14,8 @@ enum Modules {
     static let named = Mutex<[ConfiguredModule]>([])
 
     /// Those that the options name, else those of the choice. p11-kit's configuration is read when tokens are searched for.
-    ///
-    /// Whoever chooses a reader wants no other tokens.
     static func inUse(_ options: CardOptions?) throws -> @Sendable () -> [any TokenModule] {
         let names = options?.module ?? []
-        guard options?.reader == nil || !names.isEmpty else { return { [] } }
         do throws(ModuleChoice.Unknown) {
             let given =
                 try !names.isEmpty ? choice.modules(named: names) : choice.isMade ? choice.modules() : nil

@@ -112,12 +112,23 @@ extension LocalKeychain {
 extension PKCS11URI {
     /// The URI of a keychain that an argument is; nil for an argument that is something else.
     ///
-    /// - Throws: for a URI of what is in a keychain, since more than that would be changed.
+    /// - Throws: for a URI of what is in a keychain, since more than that would be changed, and for one that names whatever
+    ///   there is, be that a single keychain at the moment.
     fileprivate init?(keychain name: String) throws {
         try self.init(argument: name)
         guard !namesObject else {
             throw CommandError(
                 "'\(self)' names what is in a keychain, not a keychain", advice: "leave id, object and type out")
+        }
+        try requireName()
+    }
+
+    /// Sees to it that the URI tells one keychain from others, which a command is about to change.
+    func requireName() throws {
+        guard tellsTokensApart else {
+            throw CommandError(
+                "'\(self)' names no keychain of its own",
+                advice: "give one with token or serial: 'tokenctl list-keychains --uri' lists them")
         }
     }
 }

@@ -17,9 +17,17 @@ extension PresentKeychains {
         _ body: (TokenKeychain, TokenIdentity) -> Element
     ) -> SearchList.Result<Element> {
         let modules = tokensOfModules()
+        var result = identified(tokens + modules.found, body)
+        result.failures = modules.failures + result.failures
+        return result
+    }
+
+    /// What `body` makes of those of the tokens that tell what they are.
+    func identified<Element>(
+        _ tokens: [TokenKeychain], _ body: (TokenKeychain, TokenIdentity) -> Element
+    ) -> SearchList.Result<Element> {
         var result = SearchList.Result<Element>()
-        result.failures = modules.failures
-        for token in tokens + modules.found {
+        for token in tokens {
             do throws(KeychainError) {
                 if let identity = try token.identity() { result.found.append(body(token, identity)) }
             } catch {
@@ -49,10 +57,10 @@ extension PresentKeychains {
 
     /// The one card that is meant.
     func onlyCard() throws -> TokenKeychain {
-        if let failure = failures.first { throw failure.error }
         var present = try tokens.filter { try $0.identity() != nil }
         if present.isEmpty { present = try modules.flatMap { try $0.tokens() } }
         guard let first = present.first else {
+            if let failure = failures.first { throw failure.error }
             throw KeychainError(.noSuchKeychain, "no card that can be used is inserted", remedy: "insert one")
         }
         guard present.count == 1 else {

@@ -26,7 +26,7 @@ extension PresentKeychains {
         guard files.count < names.count else { return }
         var others = self
         others.locals = locals && !uris.isEmpty ? try process.present(cards: false).locals : []
-        let named = try others.limited(to: uris) { identity in ofCards.contains(where: identity.isNamed) }
+        let named = try others.limited(to: uris, orCards: ofCards)
         let own = self.locals
         self.locals += named.locals.filter { keychain in !own.contains { $0.identifier == keychain.identifier } }
         (tokens, modules, failures) = (named.tokens, named.modules, named.failures)
@@ -54,7 +54,12 @@ extension CardOptions {
     ///
     /// - Throws: for a reader that is not there, and a module that cannot be used.
     fileprivate func check(_ session: Session) throws {
-        if let reader, !PKCS11URI.isURI(reader), session.tokens.isEmpty, session.failures.isEmpty {
+        if let reader, session.tokens.isEmpty, session.failures.isEmpty, session.tokensOfModules().found.isEmpty {
+            if let uri = try PKCS11URI(argument: reader) {
+                throw KeychainError(
+                    .noSuchKeychain, "no card or token that is in matches '\(uri.tokenPart)'",
+                    remedy: "'tokenctl list-smartcards --uri' lists them")
+            }
             let names = ((try? PCSCReader.all()) ?? []).map(\.name)
             guard names.contains(where: { $0.contains(reader) }) else {
                 let others = names.map { "'\($0)'" }.joined(separator: " and ")
@@ -78,18 +83,47 @@ extension ProcessKeychains {
     }
 
     /// Those of whoever runs the command, without the cards that the options leave out.
+    ///
+    /// Whoever chooses a reader wants no other tokens: modules are started where no reader of this program is that one.
     convenience init(_ options: CardOptions? = nil) throws {
-        let uri = try options?.reader.flatMap { try PKCS11URI(argument: $0) }
-        let part = uri == nil ? options?.reader : nil
+        let choice = try options?.reader.map { try ReaderChoice($0) }
+        let modules = try Modules.inUse(options)
         self.init(
             .own, recalls: options?.rescan != true, trace: try options?.trace.map { try TraceFile(path: $0) },
-            drivers: CardDrivers.all, modules: try Modules.inUse(options),
+            drivers: CardDrivers.all,
+            modules: {
+                let isFound = choice.map { (try? !$0.readers().isEmpty) ?? false } ?? false
+                return isFound && options?.module.isEmpty ?? true ? [] : modules()
+            },
+            includesToken: { choice?.includes($0) ?? true },
             readers: { () throws(CardError) in
-                try PCSCReader.all().filter { reader in
-                    part.map { reader.name.contains($0) } ?? true
-                        && uri.map { CardDrivers.card(in: reader, is: $0) } ?? true
-                }
+                guard let choice else { return try PCSCReader.all() }
+                return try choice.readers()
             })
+    }
+}
+
+/// The reader that is meant: one whose name contains a text, or whose card a URI names.
+private struct ReaderChoice {
+    private let text: String
+    private let uri: PKCS11URI?
+
+    init(_ text: String) throws {
+        self.text = text
+        uri = try PKCS11URI(argument: text)
+    }
+
+    func readers() throws(CardError) -> [PCSCReader] {
+        try PCSCReader.all().filter { reader in
+            uri.map { CardDrivers.card(in: reader, is: $0) } ?? reader.name.contains(text)
+        }
+    }
+
+    /// Whether a module's token is in such a one.
+    func includes(_ token: TokenKeychain) -> Bool {
+        guard let uri else { return token.name.contains(text) }
+        guard let identity = (try? token.identity()) ?? nil else { return false }
+        return uri.matches(PKCS11URI.Place(identity, in: token.slot))
     }
 }
 
@@ -104,7 +138,7 @@ enum CardDrivers {
         let slot = TokenSlot(reader: reader, drivers: all(TokenCaches(in: .own)))
         defer { slot.disconnect(resetting: false) }
         guard let identity = (try? TokenKeychain(slot).identity()) ?? nil else { return false }
-        return uri.matches(PKCS11URI.Place(identity, in: reader.name))
+        return uri.matches(PKCS11URI.Place(identity, in: slot))
     }
 
     static let names = all(TokenCaches(in: .own)).map(\.name)

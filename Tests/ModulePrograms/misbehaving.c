@@ -9,21 +9,36 @@
 
 #define SLOT 7
 #define LONG_TIME 3600
+#define SHORT_TIME 20
 
 static unsigned char certificate[4096];
 static size_t certificate_length;
-static int found;
+static int found, logged_in;
 static CK_OBJECT_CLASS wanted;
 
 static int *volatile nowhere;
 
 static int does(const char *behaviour) { return strcmp(BEHAVIOUR, behaviour) == 0; }
 
+static int wants_login(void) {
+    return does("has a pinpad") || does("has a pinpad that refuses") || does("has a blocked PIN") || does("blocks the PIN") ||
+           does("has an expired PIN");
+}
+
 /* What a call does before anything else, if it is the one that is meant. */
 static CK_RV enter(const char *name) {
     char text[64];
     snprintf(text, sizeof text, "crash in %s", name);
     if (does(text)) *nowhere = 0;
+    snprintf(text, sizeof text, "fork and crash in %s", name);
+    if (does(text)) {
+        if (fork() == 0) {
+            setsid();
+            sleep(SHORT_TIME);
+            _exit(0);
+        }
+        *nowhere = 0;
+    }
     snprintf(text, sizeof text, "exit in %s", name);
     if (does(text)) exit(0);
     snprintf(text, sizeof text, "hang in %s", name);
@@ -61,6 +76,16 @@ CK_RV C_Finalize(void *reserved) {
     return CKR_OK;
 }
 
+CK_RV C_GetInfo(CK_INFO *info) {
+    ENTER;
+    memset(info, ' ', sizeof *info);
+    if (does("says it is ours")) {
+        memcpy(info->manufacturerID, "tokenkit", 8);
+        memcpy(info->libraryDescription, "Cards and keychains", 19);
+    }
+    return CKR_OK;
+}
+
 CK_RV C_GetSlotList(unsigned char present, CK_SLOT_ID *slots, CK_ULONG *count) {
     (void)present;
     ENTER;
@@ -79,8 +104,8 @@ CK_RV C_GetSlotList(unsigned char present, CK_SLOT_ID *slots, CK_ULONG *count) {
         *count = 1000000;
         return CKR_OK;
     }
-    if (slots != NULL) slots[0] = SLOT;
-    *count = 1;
+    if (slots != NULL) slots[0] = slots[1] = slots[2] = SLOT;
+    *count = does("lists a slot three times") ? 3 : 1;
     return CKR_OK;
 }
 
@@ -96,8 +121,12 @@ CK_RV C_GetTokenInfo(CK_SLOT_ID slot, CK_TOKEN_INFO *info) {
     (void)slot;
     ENTER;
     memset(info, does("describes in nonsense") ? 0xFF : ' ', sizeof *info);
-    if (!does("describes in nonsense")) memcpy(info->label, "misbehaving", 11);
+    if (does("has a label in Latin-1")) memcpy(info->label, "K\xfcnstler", 8);
+    else if (!does("describes in nonsense") && !does("says nothing of itself")) memcpy(info->label, "misbehaving", 11);
     info->flags = CKF_TOKEN_INITIALIZED;
+    if (wants_login()) info->flags |= CKF_LOGIN_REQUIRED;
+    if (does("has a pinpad") || does("has a pinpad that refuses")) info->flags |= CKF_PROTECTED_AUTHENTICATION_PATH;
+    if (does("has a blocked PIN")) info->flags |= CKF_USER_PIN_LOCKED;
     info->ulMaxPinLen = 8;
     info->ulMinPinLen = 4;
     return CKR_OK;
@@ -120,13 +149,18 @@ CK_RV C_GetSessionInfo(CK_SESSION_HANDLE session, CK_SESSION_INFO *info) {
     (void)session;
     ENTER;
     memset(info, 0, sizeof *info);
-    info->state = CKS_RO_USER_FUNCTIONS;
+    info->state = wants_login() && !logged_in ? CKS_RO_PUBLIC_SESSION : CKS_RO_USER_FUNCTIONS;
     return CKR_OK;
 }
 
 CK_RV C_Login(CK_SESSION_HANDLE session, CK_USER_TYPE user, unsigned char *pin, CK_ULONG length) {
-    (void)session, (void)user, (void)pin, (void)length;
+    (void)session, (void)user, (void)length;
     ENTER;
+    if (does("has a pinpad") && pin != NULL) return CKR_ARGUMENTS_BAD;
+    if (does("has a pinpad that refuses")) return CKR_PIN_INCORRECT;
+    if (does("has a blocked PIN") || does("blocks the PIN")) return CKR_PIN_LOCKED;
+    if (does("has an expired PIN")) return CKR_PIN_EXPIRED;
+    logged_in = 1;
     return CKR_OK;
 }
 
@@ -210,7 +244,7 @@ CK_RV C_GetAttributeValue(
 CK_RV C_SignInit(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE key) {
     (void)session, (void)mechanism, (void)key;
     ENTER;
-    return CKR_OK;
+    return wants_login() && !logged_in ? CKR_USER_NOT_LOGGED_IN : CKR_OK;
 }
 
 CK_RV C_Sign(
@@ -230,6 +264,7 @@ static CK_FUNCTION_LIST list = {
     .version = {2, 40},
     .C_Initialize = C_Initialize,
     .C_Finalize = C_Finalize,
+    .C_GetInfo = C_GetInfo,
     .C_GetSlotList = C_GetSlotList,
     .C_GetSlotInfo = C_GetSlotInfo,
     .C_GetTokenInfo = C_GetTokenInfo,

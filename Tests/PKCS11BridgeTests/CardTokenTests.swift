@@ -152,6 +152,18 @@ import VirtualCard
         #expect(own.slots.count == 1)
     }
 
+    @Test(arguments: [
+        ("7654321,login", ["7654321", "login"]), ("7654321, login", ["7654321", "login"]), (" login ", ["login"]),
+        ("\tlogin\n,", ["login"]), ("work place, login", ["login"]), (" ", []), (",", []), (" , ", []),
+    ])
+    func wordsOfTheVariableMayHaveBlanksAroundThem(variable: String, shown: [String]) {
+        let filter = TokenFilter(path: nil, variable: variable)
+        #expect(filter.wants(card: "7654321") == shown.contains("7654321"))
+        #expect(filter.wants(keychain: "login") == shown.contains("login"))
+        #expect(!filter.wants(card: "1") && !filter.wants(keychain: "other"))
+        #expect(filter.wants(keychain: "work place") == variable.contains("work place"))
+    }
+
     @Test(
         arguments: [
             (0, "19700101"), (951_782_400, "20000229"), (1_700_000_000, "20231114"), (-86_401, "19691230"),

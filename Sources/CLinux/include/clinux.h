@@ -69,5 +69,8 @@ long clinux_revoke_key(int32_t key);
 // POLLRDHUP, which libc has only for GNU's own programs: what poll(2) is asked for to learn that the other side is gone.
 static const short clinux_hangup = 0x2000;
 
+// pidfd_open(2), which glibc has since 2.36 only: a descriptor that can be read once the process has ended.
+int clinux_process(int32_t process);
+
 // waitid(2) for a child that stays there to be waited for: 1 with si_code and si_status, 0 while it runs, -errno.
 int clinux_peek_end(int32_t process, int32_t *code, int32_t *status);

@@ -14,6 +14,9 @@ public protocol KeychainKey: Sendable {
     /// The certificate that is kept with it, in DER.
     var certificate: [UInt8]? { get }
 
+    /// The slot of the token that it is on; nil for one in a file, or on a card that is in no reader.
+    var tokenSlot: TokenSlot? { get }
+
     /// Whether the key does the algorithm itself. Nobody is asked for it, and no card.
     ///
     /// What it does not do may still come down to something it does: ``isSupported(_:for:)`` tells that.
@@ -27,4 +30,8 @@ public protocol KeychainKey: Sendable {
     func perform(
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret
+}
+
+extension KeychainKey {
+    public var tokenSlot: TokenSlot? { nil }
 }

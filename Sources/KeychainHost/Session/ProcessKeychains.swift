@@ -15,6 +15,7 @@ public final class ProcessKeychains: Sendable {
     /// Why nobody knows which cards are to be left alone, so that all are.
     private let driversFailure: KeychainError?
     private let modules: @Sendable () -> [any TokenModule]
+    private let includesToken: @Sendable (TokenKeychain) -> Bool
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
     private let blockedPINs: BlockedPINs
@@ -33,12 +34,14 @@ public final class ProcessKeychains: Sendable {
     ///   - drivers: for cards, with where they may remember what they read. Those that the user has disabled are not used;
     ///     without any, all readers are left alone.
     ///   - modules: where tokens come from beside; asked for once, when tokens are searched for the first time.
+    ///   - includesToken: which tokens of theirs are used.
     ///   - readers: those to look for cards in.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
         trace: (any CardTrace)? = nil,
         drivers: (TokenCaches) -> [any TokenDriver] = { _ in [] },
         modules: @escaping @Sendable () -> [any TokenModule] = { [] },
+        includesToken: @escaping @Sendable (TokenKeychain) -> Bool = { _ in true },
         readers: @escaping @Sendable () throws(CardError) -> [any CardReader] = { () throws(CardError) in
             try PCSCReader.all()
         }
@@ -46,6 +49,7 @@ public final class ProcessKeychains: Sendable {
         self.preferences = preferences
         blockedPINs = BlockedPINs(preferences.directories)
         self.modules = modules
+        self.includesToken = includesToken
         self.readers = readers
         self.trace = trace
         let all = drivers(TokenCaches(in: preferences.directories, recalls: recalls))
@@ -72,7 +76,7 @@ public final class ProcessKeychains: Sendable {
             let tokens = tokens()
             (present.tokens, present.failures) = (tokens.found, tokens.failures)
             present.modules = knownModules().map { module in
-                ModuleKeychain(module) { reader in
+                ModuleKeychain(module, includesToken) { reader in
                     tokens.found.contains { ModuleSlot.isReader(reader, $0.name) && $0.isRecognized }
                 } areAllReadOtherwise: { [hasDrivers = !drivers.isEmpty] in
                     hasDrivers && tokens.found.allSatisfy { !$0.slot.hasCard || $0.isRecognized }

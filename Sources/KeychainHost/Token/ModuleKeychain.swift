@@ -7,6 +7,9 @@ public import TokenKit
 public struct ModuleKeychain: CardKeychain {
     public let module: any TokenModule
 
+    /// Whether a token is one of those that are used.
+    private let includes: @Sendable (TokenKeychain) -> Bool
+
     /// Whether a card in a reader of that name is read without the module.
     private let isReadOtherwise: @Sendable (String) -> Bool
 
@@ -14,10 +17,12 @@ public struct ModuleKeychain: CardKeychain {
     private let areAllReadOtherwise: @Sendable () -> Bool
 
     public init(
-        _ module: any TokenModule, isReadOtherwise: @escaping @Sendable (String) -> Bool = { _ in false },
+        _ module: any TokenModule, _ includes: @escaping @Sendable (TokenKeychain) -> Bool = { _ in true },
+        isReadOtherwise: @escaping @Sendable (String) -> Bool = { _ in false },
         areAllReadOtherwise: @escaping @Sendable () -> Bool = { false }
     ) {
         self.module = module
+        self.includes = includes
         self.isReadOtherwise = isReadOtherwise
         self.areAllReadOtherwise = areAllReadOtherwise
     }
@@ -30,7 +35,7 @@ public struct ModuleKeychain: CardKeychain {
     /// would read each card anew.
     public func tokens() throws(KeychainError) -> [TokenKeychain] {
         guard !(module.readsCardsAlone && areAllReadOtherwise()) else { return [] }
-        return try slots().filter { !isReadOtherwise($0.reader) }.map { TokenKeychain($0.slot) }
+        return try slots().filter { !isReadOtherwise($0.reader) }.map { TokenKeychain($0.slot) }.filter(includes)
     }
 
     /// The readers whose cards both the module and a driver of this program read.

@@ -57,11 +57,17 @@ struct PINQuestion {
     mutating func ask() throws(KeychainError) -> PIN {
         let purpose: PromptRequest.Purpose = kind == .pin ? .pin : .unblockingKey
         isFromContext = kind == .pin && authentication.hasCredential(.pin)
+        let rules = slot.pinRules(at: insertion)
+        if rules.isTypedOnToken { try checkTyping(isGiven: isFromContext) }
         guard isFromContext || authentication.prompter.canAsk else {
             throw .cannotAsk(PromptRequest(purpose, subject: subject, use: use))
         }
-        let triesLeft = try look()
+        let triesLeft = try look(rules)
         try obtainConsent(triesLeft: triesLeft)
+        if rules.isTypedOnToken {
+            timesAsked += 1
+            return PIN(Secret(capacity: 0) { _ in })
+        }
         if isFromContext, let held = authentication.credential(.pin) { return PIN(held) }
         let request = PromptRequest(purpose, subject: subject, use: use, triesLeft: triesLeft, failure: failure)
         timesAsked += 1
@@ -88,14 +94,30 @@ struct PINQuestion {
         lastTry = authentication.lastTry
     }
 
+    /// Sees to it that somebody is there who types the PIN on the token.
+    ///
+    /// - Parameter isGiven: whether the context has a PIN, which the token would not take.
+    private func checkTyping(isGiven: Bool) throws(KeychainError) {
+        guard !isGiven, authentication.prompter.canAskAgain || !authentication.prompter.canAsk else {
+            throw KeychainError(
+                .param, "'\(subject)' takes no PIN from here: it asks for it by itself",
+                remedy: "leave --pin-source and pin-value out")
+        }
+        guard authentication.prompter.canAsk else {
+            throw KeychainError(
+                .interactionNotAllowed, "'\(subject)' would ask for its PIN by itself, and nobody is to be asked",
+                remedy: "run it where somebody can type there, without --no-prompt")
+        }
+    }
+
     /// Looks at the card: which it is, and how many tries are left.
-    private mutating func look() throws(KeychainError) -> Int? {
+    private mutating func look(_ rules: PINRules) throws(KeychainError) -> Int? {
         do throws(TokenError) {
             let status = try slot.perform(at: insertion) { (token, card) throws(TokenError) in
                 try token.status(of: kind, &card)
             }
             subject = Self.subject(slot, insertion)
-            guard !status.isBlocked else { throw TokenError.blocked(kind) }
+            guard !status.isBlocked else { throw TokenError.blocked(kind, rules) }
             return status.triesLeft
         } catch {
             throw KeychainError(error)
@@ -116,9 +138,13 @@ extension PINKind {
 }
 
 extension TokenError {
-    static func blocked(_ kind: PINKind) -> TokenError {
+    fileprivate static func blocked(_ kind: PINKind, _ rules: PINRules) -> TokenError {
         let advice =
-            kind == .pin ? "unblock it with 'tokenctl card pin unblock'" : "only the card's issuer can renew it"
+            switch kind {
+            case .pin where rules.isManagedHere: "unblock it with 'tokenctl card pin unblock'"
+            case .pin: "unblock it with the token's own tool"
+            case .unblockingKey: "only the card's issuer can renew it"
+            }
         return TokenError(.pinBlocked, "the \(kind.name) is blocked (\(advice))", triesLeft: 0)
     }
 

@@ -35,7 +35,7 @@ extension TokenKeychain {
 
     /// Asks for the PIN or unblocking key and a new one, and changes it.
     public func change(_ kind: PINKind, authentication: AuthenticationContext) throws(KeychainError) {
-        let insertion = try insertion()
+        let insertion = try insertionOfManagedPIN()
         var question = PINQuestion(
             kind, use: "change it", slot: slot, insertion: insertion, authentication: authentication)
         var old = try question.ask()
@@ -56,7 +56,7 @@ extension TokenKeychain {
 
     /// Asks for the unblocking key and a new PIN, and sets it.
     public func unblock(authentication: AuthenticationContext) throws(KeychainError) {
-        let insertion = try insertion()
+        let insertion = try insertionOfManagedPIN()
         var question = PINQuestion(
             .unblockingKey, use: "unblock the PIN", slot: slot, insertion: insertion, authentication: authentication)
         var unblockingKey = try question.ask()
@@ -103,6 +103,18 @@ extension TokenKeychain {
     ) throws(KeychainError) -> PIN {
         let purpose: PromptRequest.Purpose = kind == .pin ? .newPIN : .newUnblockingKey
         return PIN(try authentication.prompter.ask(PromptRequest(purpose, subject: subject)))
+    }
+
+    /// - Throws: where the token's own tool changes its PIN, before anybody is asked for one.
+    private func insertionOfManagedPIN() throws(KeychainError) -> TokenSlot.Insertion {
+        let insertion = try insertion()
+        guard slot.pinRules(at: insertion).isManagedHere else {
+            throw KeychainError(
+                TokenError(
+                    .unsupported,
+                    "the PIN of the token in '\(name)' is not changed here (use the token's own tool)"))
+        }
+        return insertion
     }
 
     private func insertion() throws(KeychainError) -> TokenSlot.Insertion {

@@ -25,6 +25,7 @@ struct TokenKeychainKey: TokenObjectKey {
     let key: TokenKey
 
     var keychainName: String { slot.name }
+    var tokenSlot: TokenSlot? { slot }
 
     /// Uses what was verified in this session where the key's policy lets it, else asks for the PIN and presents it in
     /// the transaction of the operation.

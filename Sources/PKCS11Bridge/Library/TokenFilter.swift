@@ -15,7 +15,9 @@ package struct TokenFilter: Sendable {
     ///   - variable: the value of `TOKENKIT_PKCS11_TOKENS`.
     package init(path: String?, variable: String?) {
         if let variable, !variable.isEmpty {
-            self.init(words: Set(variable.split(separator: ",").map(String.init)))
+            // No word at all names nothing, not everything.
+            let words = variable.split(separator: ",", omittingEmptySubsequences: false).map(TokenFilter.trimmed)
+            self.init(words: Set(words))
             return
         }
         let file = path?.split(separator: "/").last.map(String.init) ?? ""
@@ -24,6 +26,10 @@ package struct TokenFilter: Sendable {
             return
         }
         self.init(words: [String(file.dropFirst(TokenFilter.prefix.count).dropLast(3))])
+    }
+
+    private static func trimmed(_ word: Substring) -> String {
+        String(word.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
     }
 
     private static let prefix = "libtokenkit-pkcs11-"

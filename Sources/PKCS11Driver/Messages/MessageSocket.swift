@@ -15,6 +15,9 @@ struct Message: ~Copyable {
 struct MessageSocket {
     let descriptor: Int32
 
+    /// A descriptor of the other side's process, which tells of its end even where a child of it holds the socket; -1 for none.
+    var process: Int32 = -1
+
     enum Failure: Error {
         /// The other side is gone.
         case ended
@@ -105,12 +108,17 @@ struct MessageSocket {
     }
 
     private func wait(for events: Int32, _ deadline: ContinuousClock.Instant?) throws(Failure) {
-        var watched = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)
+        var watched = [
+            pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0),
+            pollfd(fd: process, events: Int16(truncatingIfNeeded: POLLIN), revents: 0),
+        ]
         while true {
             let left = deadline.map { ContinuousClock.now.duration(to: $0).wholeMilliseconds } ?? -1
             if deadline != nil, left <= 0 { throw .late }
-            let count = unsafe poll(&watched, 1, left)
-            if count > 0 { return }
+            let count = unsafe poll(&watched, nfds_t(watched.count), left)
+            // What it said before it ended is heard.
+            if count > 0, watched[0].revents != 0 { return }
+            guard count <= 0 else { throw .ended }
             guard count == 0 || errno == EINTR else { throw .ended }
         }
     }

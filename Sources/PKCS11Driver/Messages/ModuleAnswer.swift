@@ -2,10 +2,10 @@
 struct ModuleTokenInfo: Hashable {
     let slot: UInt64
     let slotDescription: String
-    let label: String
-    let manufacturer: String
-    let model: String
-    let serialNumber: String
+    let label: PKCS11URI.Text
+    let manufacturer: PKCS11URI.Text
+    let model: PKCS11URI.Text
+    let serialNumber: PKCS11URI.Text
     let flags: UInt64
     let minimumPINLength: UInt64
     let maximumPINLength: UInt64
@@ -48,15 +48,17 @@ struct ModuleFailure: Error, Hashable {
 extension ModuleTokenInfo: MessageField {
     func write(to fields: inout FieldWriter) {
         fields.write(slot)
-        for text in [slotDescription, label, manufacturer, model, serialNumber] { fields.write(text) }
+        fields.write(slotDescription)
+        for text in [label, manufacturer, model, serialNumber] { fields.write(text.bytes) }
         for number in [flags, minimumPINLength, maximumPINLength] { fields.write(number) }
         fields.write(firmware)
     }
 
     init(from fields: inout FieldReader) throws(MalformedMessage) {
         self.init(
-            slot: try fields.number(), slotDescription: try fields.text(), label: try fields.text(),
-            manufacturer: try fields.text(), model: try fields.text(), serialNumber: try fields.text(),
+            slot: try fields.number(), slotDescription: try fields.text(), label: .init(try fields.string()),
+            manufacturer: .init(try fields.string()), model: .init(try fields.string()),
+            serialNumber: .init(try fields.string()),
             flags: try fields.number(), minimumPINLength: try fields.number(), maximumPINLength: try fields.number(),
             firmware: try fields.text())
     }

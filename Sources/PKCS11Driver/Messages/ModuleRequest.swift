@@ -9,8 +9,9 @@ enum ModuleRequest: Hashable {
     /// Presents the PIN, or lets the token ask for it by itself where there is none.
     case logIn(slot: UInt64)
     case logOut(slot: UInt64)
-    /// Uses a key, after presenting the PIN if there is one. What comes of it is the answer's secret.
-    case perform(slot: UInt64, KeyUse)
+    /// Uses a key, after presenting the PIN if there is one or letting the token ask for it. What comes of it is the answer's
+    /// secret.
+    case perform(slot: UInt64, KeyUse, isTyped: Bool)
 }
 
 /// What a key is to do, in the words of PKCS #11.
@@ -51,8 +52,8 @@ extension ModuleRequest: MessageField {
         case .objects(let slot): fields.write(3, slot)
         case .logIn(let slot): fields.write(4, slot)
         case .logOut(let slot): fields.write(5, slot)
-        case .perform(let slot, let use):
-            fields.write(6, slot)
+        case .perform(let slot, let use, let isTyped):
+            fields.write(isTyped ? 7 : 6, slot)
             use.write(to: &fields)
         }
     }
@@ -69,7 +70,7 @@ extension ModuleRequest: MessageField {
         case 3: self = .objects(slot: slot)
         case 4: self = .logIn(slot: slot)
         case 5: self = .logOut(slot: slot)
-        case 6: self = .perform(slot: slot, try KeyUse(from: &fields))
+        case 6, 7: self = .perform(slot: slot, try KeyUse(from: &fields), isTyped: kind == 7)
         default: throw MalformedMessage()
         }
     }

@@ -10,12 +10,15 @@ final class ModuleHost: Sendable {
     private let state = Mutex(State())
 
     private struct State {
+        /// What was seen last, believed for as long as it took: one that is slow is not asked all the time.
+        var seen: (tokens: [ModuleTokenInfo], until: ContinuousClock.Instant)?
         var worker: WorkerProcess?
         /// Which run of the worker it is. What one was told, a PIN above all, the next does not know.
         var run = 0
         /// How many ended one after the other without having answered anything.
         var endsInARow = 0
-        var lastEnd: TokenError?
+        /// Until when it is left alone, and what everybody is told who asks meanwhile.
+        var rest: (end: ContinuousClock.Instant, reason: TokenError)?
     }
 
     init(_ module: ConfiguredModule, program: WorkerProgram, patience: WorkerPatience) {
@@ -29,7 +32,30 @@ final class ModuleHost: Sendable {
 
     /// The tokens that are there.
     func tokens() throws(TokenError) -> (answer: [ModuleTokenInfo], run: Int) {
-        try ask(.tokens) { (fields) throws(MalformedMessage) in try fields.values(ModuleTokenInfo.self) }
+        if let seen = seen() { return seen }
+        let start = ContinuousClock.now
+        let found = try ask(.tokens) { (fields) throws(MalformedMessage) in
+            try fields.values(ModuleTokenInfo.self)
+        }
+        state.withLock { state in
+            if state.run == found.run { state.seen = (found.answer, .now + start.duration(to: .now)) }
+        }
+        return found
+    }
+
+    /// The token in a slot, as it was seen a moment ago.
+    func recentToken(in slot: UInt64, run: Int) throws(TokenError) -> ModuleTokenInfo {
+        guard let seen = seen(), seen.run == run, let token = seen.answer.first(where: { $0.slot == slot }) else {
+            return try token(in: slot, run: run)
+        }
+        return token
+    }
+
+    private func seen() -> (answer: [ModuleTokenInfo], run: Int)? {
+        state.withLock { state in
+            guard state.worker != nil, let seen = state.seen, seen.until > .now else { return nil }
+            return (seen.tokens, state.run)
+        }
     }
 
     /// What the module answers.
@@ -39,7 +65,7 @@ final class ModuleHost: Sendable {
     ///   - pin: empty for none.
     /// - Returns: the answer, and which run of the worker gave it.
     /// - Throws: ``TokenError`` as the module's code means it; `.card(.communication)` where the worker ended or did not
-    ///   answer in time, and is started anew with the next call; `.card(.removed)` where another run is under way.
+    ///   answer in time, and is started anew with the next call or after a rest; `.card(.removed)` where another run is under way.
     func ask<Answer: Sendable>(
         _ request: ModuleRequest, in run: Int? = nil, _ pin: borrowing Secret = Secret(capacity: 0) { _ in },
         _ parse: (inout FieldReader) throws(MalformedMessage) -> Answer
@@ -49,10 +75,13 @@ final class ModuleHost: Sendable {
     }
 
     /// What a key makes, finished as the way wants it in which it was made.
+    ///
+    /// - Parameter isTyped: whether the token is to ask for the PIN by itself.
     func perform(
-        _ use: ModuleKeyUse, slot: UInt64, in run: Int, _ pin: borrowing Secret = Secret(capacity: 0) { _ in }
+        _ use: ModuleKeyUse, slot: UInt64, in run: Int, _ pin: borrowing Secret = Secret(capacity: 0) { _ in },
+        isTyped: Bool = false
     ) throws(TokenError) -> Secret {
-        let reply = try reply(to: .perform(slot: slot, use.request), in: run, pin) {
+        let reply = try reply(to: .perform(slot: slot, use.request, isTyped: isTyped), in: run, pin) {
             (fields) throws(MalformedMessage) in
             let way = Int(try fields.byte())
             guard use.request.ways.indices.contains(way) else { throw MalformedMessage() }
@@ -110,8 +139,10 @@ final class ModuleHost: Sendable {
 
     private func started(_ state: inout State) throws(TokenError) -> WorkerProcess {
         if let worker = state.worker { return worker }
-        // Whoever asks on and on is not to be kept waiting each time.
-        if state.endsInARow >= ModuleHost.mostEnds, let error = state.lastEnd { throw error }
+        if let rest = state.rest {
+            guard rest.end < .now else { throw rest.reason }
+            (state.rest, state.endsInARow) = (nil, 0)
+        }
         do throws(ModuleFailure) {
             let worker = try WorkerProcess(program, module: module.place)
             state.worker = worker
@@ -126,7 +157,7 @@ final class ModuleHost: Sendable {
         _ worker: WorkerProcess, _ failure: MessageSocket.Failure, _ state: inout State
     ) -> TokenError {
         let end = failure == .late ? "" : worker.reasonOfEnd()
-        state.worker = nil
+        (state.worker, state.seen) = (nil, nil)
         state.endsInARow += 1
         let reason =
             switch failure {
@@ -138,7 +169,8 @@ final class ModuleHost: Sendable {
             .card(.communication),
             "the PKCS#11 module '\(module.name)' \(reason) (see whether another program can use it: \(module.test))"
         )
-        state.lastEnd = error
+        // Whoever asks on and on is not to be kept waiting each time, however well the listing goes that comes first.
+        if failure == .late || state.endsInARow >= ModuleHost.mostEnds { state.rest = (.now + patience.rest, error) }
         return error
     }
 
@@ -159,7 +191,9 @@ extension TokenError {
         switch CK_RV(failure.code) {
         case CKR_USER_NOT_LOGGED_IN: self.init(.pinRequired, "the token wants its PIN first")
         case CKR_PIN_INCORRECT: self.init(.pinIncorrect, "the token refused the PIN")
-        case CKR_PIN_LOCKED: self.init(.pinBlocked, "the PIN is blocked", triesLeft: 0)
+        case CKR_PIN_LOCKED: self = .blocked
+        case CKR_PIN_EXPIRED:
+            self.init(.notAuthorized, "the PIN has expired (change it with the token's own tool)")
         case CKR_PIN_LEN_RANGE, CKR_PIN_INVALID: self.init(.pinFormat, "the token takes no PIN of that form")
         case CKR_TOKEN_NOT_PRESENT, CKR_SLOT_ID_INVALID, CKR_TOKEN_NOT_RECOGNIZED:
             self.init(.card(.noCard), "there is no token in its slot any more")
@@ -175,6 +209,9 @@ extension TokenError {
         default: self.init(.malformed, "the PKCS#11 module \(text) failed with \(failure.codeText)")
         }
     }
+
+    static let blocked = TokenError(
+        .pinBlocked, "the PIN is blocked (unblock it with the token's own tool)", triesLeft: 0)
 }
 
 extension ModuleFailure {

@@ -22,11 +22,12 @@ final class WorkerProcess: Sendable {
             throw ModuleFailure(code: 0, what: "its process \(program.path) cannot be started (error \(result))")
         }
         process = child
-        socket = MessageSocket(descriptor: descriptors[0])
+        socket = MessageSocket(descriptor: descriptors[0], process: clinux_process(child))
     }
 
     deinit {
         close(socket.descriptor)
+        if socket.process >= 0 { close(socket.process) }
         kill(-process, SIGKILL)
         wait()
     }

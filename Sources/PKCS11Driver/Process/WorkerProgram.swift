@@ -26,15 +26,18 @@ public struct WorkerProgram: Hashable, Sendable {
     private static let flag = "--serve-module=1"
 }
 
-/// How long a worker may take for an answer.
+/// How long a worker may take for an answer, and how long it is left alone after it gave none.
 public struct WorkerPatience: Hashable, Sendable {
     /// For what nobody has to do anything for.
     public var listing: Duration
     /// For logging in and using a key: a person may have to touch the token, or to type on it.
     public var use: Duration
+    /// The rest of the run, for a command; what runs on tries again after it.
+    public var rest: Duration
 
-    public init(listing: Duration = .seconds(15), use: Duration = .seconds(60)) {
+    public init(listing: Duration = .seconds(15), use: Duration = .seconds(60), rest: Duration = .seconds(300)) {
         self.listing = listing
         self.use = use
+        self.rest = rest
     }
 }

@@ -60,9 +60,7 @@ final class ModuleConnection: CardConnection {
     private func look() throws(TokenError) -> Bool {
         let now: ModuleTokenInfo
         do throws(TokenError) {
-            now = try host.ask(.token(slot: token.slot), in: run) { (fields) throws(MalformedMessage) in
-                try ModuleTokenInfo(from: &fields)
-            }.answer
+            now = try host.recentToken(in: token.slot, run: run)
         } catch {
             guard error.code == .card(.noCard) else { throw error }
             return false

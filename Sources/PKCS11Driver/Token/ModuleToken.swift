@@ -14,7 +14,7 @@ struct ModuleTokenDriver: TokenDriver {
     }
 
     func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)? {
-        ModuleToken(host, try host.token(in: slot, run: card.epoch), run: card.epoch)
+        ModuleToken(host, try host.recentToken(in: slot, run: card.epoch), run: card.epoch)
     }
 }
 
@@ -42,12 +42,18 @@ struct ModuleToken: Token {
 
     var knownLabel: String? { identity.label }
 
+    var pinRules: PINRules {
+        PINRules(isManagedHere: false, isTypedOnToken: info.has(CKF_PROTECTED_AUTHENTICATION_PATH))
+    }
+
     func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity { identity }
 
     private var identity: TokenIdentity {
-        TokenIdentity(
-            id: info.id, label: info.label.isEmpty ? info.model : info.label, manufacturer: info.manufacturer,
-            model: info.model, serialNumber: info.serialNumber, version: info.firmware)
+        let names = [info.label.shown, info.model.shown, info.slotDescription]
+        return TokenIdentity(
+            id: info.id, label: names.first { !$0.isEmpty } ?? host.module.name,
+            manufacturer: info.manufacturer.shown, model: info.model.shown, serialNumber: info.serialNumber.shown,
+            version: info.firmware)
     }
 
     mutating func inventory(
@@ -121,14 +127,13 @@ struct ModuleToken: Token {
         _ pin: borrowing PIN, _ lastTry: LastTry, _ body: (ModuleToken) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         let now = try host.token(in: info.slot, run: run)
-        guard now.takesPIN(of: pin.count) else {
+        let isTyped = pinRules.isTypedOnToken
+        guard isTyped ? pin.count == 0 : now.takesPIN(of: pin.count) else {
             throw TokenError(
                 .pinFormat, "the token takes PINs of \(now.minimumPINLength) to \(now.maximumPINLength) bytes")
         }
-        guard now.triesLeft != 0 else {
-            throw TokenError(.pinBlocked, "the PIN is blocked (unblock it with the token's own tool)", triesLeft: 0)
-        }
-        guard !host.refused.contains(pin.secret, for: info.id) else {
+        guard now.triesLeft != 0 else { throw TokenError.blocked }
+        guard isTyped || !host.refused.contains(pin.secret, for: info.id) else {
             throw TokenError(
                 .pinKnownIncorrect, "the token refused this very value before; it was not sent again",
                 triesLeft: now.triesLeft)
@@ -141,7 +146,7 @@ struct ModuleToken: Token {
             host.refused.removeAll(for: info.id)
             return result
         } catch  where error.code == .pinIncorrect {
-            host.refused.insert(pin.secret, for: info.id)
+            if !isTyped { host.refused.insert(pin.secret, for: info.id) }
             let left = try? host.token(in: info.slot, run: run).triesLeft
             throw TokenError(.pinIncorrect, error.reason, triesLeft: left ?? nil)
         }
@@ -155,15 +160,7 @@ struct ModuleToken: Token {
     mutating func perform(
         _ operation: TokenOperation, _ card: inout CardTransaction
     ) throws(TokenError) -> Secret {
-        let use = try use(for: operation)
-        do throws(TokenError) {
-            return try host.perform(use, slot: info.slot, in: run)
-        } catch  where error.code == .pinRequired && info.has(CKF_PROTECTED_AUTHENTICATION_PATH) {
-            // The token asks by itself.
-            _ = try host.ask(.logIn(slot: info.slot), in: run) { _ in () }
-            loggedIn()
-            return try host.perform(use, slot: info.slot, in: run)
-        }
+        try host.perform(use(for: operation), slot: info.slot, in: run)
     }
 
     mutating func perform(
@@ -171,7 +168,8 @@ struct ModuleToken: Token {
     ) throws(TokenError) -> Secret {
         let use = try use(for: operation)
         let made = try presenting(pin, lastTry) { (token) throws(TokenError) in
-            try token.host.perform(use, slot: token.info.slot, in: token.run, pin.secret)
+            try token.host.perform(
+                use, slot: token.info.slot, in: token.run, pin.secret, isTyped: token.pinRules.isTypedOnToken)
         }
         loggedIn()
         return made
@@ -203,8 +201,8 @@ extension ModuleTokenInfo {
 
     /// The attributes by which RFC 7512 §2.3 names a token, so that `tkid` is the URI of the token.
     var id: TokenID {
-        let name = CryptokiTokenName(
-            label: label, manufacturer: manufacturer, model: model, serialNumber: serialNumber)
+        let name = PKCS11URI.Token(
+            label: label, manufacturer: manufacturer, serialNumber: serialNumber, model: model)
         let path = PKCS11URI(of: name).description.dropFirst(PKCS11Module.driver.count + 1)
         return TokenID(driver: PKCS11Module.driver, instance: String(path))
     }

@@ -35,6 +35,8 @@ public final class PKCS11Module: TokenModule {
                 let slot =
                     slots[token.slot]
                     ?? TokenSlot(
+                        CryptokiSlotName(
+                            description: token.slotDescription, manufacturer: "", number: UInt(token.slot)),
                         reader: ModuleReader(host, slot: token.slot, description: token.slotDescription),
                         drivers: [ModuleTokenDriver(host, slot: token.slot)])
                 slots[token.slot] = slot

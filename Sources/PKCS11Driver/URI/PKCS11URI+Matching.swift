@@ -3,29 +3,31 @@ package import TokenKit
 extension PKCS11URI {
     /// What a module shows around an object: the token, the slot and itself, as far as that is known.
     package struct Place: Hashable, Sendable {
-        package var token: CryptokiTokenName
+        package var token: Token
         package var slot: Slot?
         package var library: Library?
 
-        package init(_ token: CryptokiTokenName, slot: Slot? = nil, library: Library? = nil) {
+        package init(_ token: Token, slot: Slot? = nil, library: Library? = nil) {
             self.token = token
             self.slot = slot
             self.library = library
         }
     }
 
-    /// The URI of a token, or of an object on it. What a token leaves empty is left out.
-    package init(of token: CryptokiTokenName, object: Object = Object()) {
-        func said(_ text: String) -> String? { text.isEmpty ? nil : text }
-        let named = Token(
+    /// The URI of a token, or of an object on it. What a token leaves empty is left out, but where nothing else would be said
+    /// its label: without any attribute a URI names everything.
+    package init(of token: Token, object: Object = Object()) {
+        func said(_ text: Text?) -> Text? { text == "" ? nil : text }
+        var named = Token(
             label: said(token.label), manufacturer: said(token.manufacturer), serialNumber: said(token.serialNumber),
             model: said(token.model))
+        if named == Token() { named.label = "" }
         self.init(token: named, object: object)
     }
 
     /// Whether a token is one of those that the URI names. What is not known of it matches nothing.
     package func matches(_ place: Place) -> Bool {
-        let pairs: [(String?, String?)] = [
+        let pairs: [(Text?, Text?)] = [
             (token.label, place.token.label), (token.manufacturer, place.token.manufacturer),
             (token.serialNumber, place.token.serialNumber), (token.model, place.token.model),
             (slot.description, place.slot?.description), (slot.manufacturer, place.slot?.manufacturer),
@@ -34,6 +36,13 @@ extension PKCS11URI {
         return pairs.allSatisfy { wanted, found in wanted == nil || wanted == found }
             && (slot.number == nil || slot.number == place.slot?.number)
             && (library.version == nil || library.version == place.library?.version)
+    }
+
+    /// The token that the URI of one names, with nothing in what that leaves out.
+    package var wholeToken: Token {
+        Token(
+            label: token.label ?? "", manufacturer: token.manufacturer ?? "", serialNumber: token.serialNumber ?? "",
+            model: token.model ?? "")
     }
 
     /// Whether a module is the one that the URI names, or one of those in the folder that it names. RFC 7512 §2.3.
@@ -58,4 +67,18 @@ extension PKCS11URI {
 
     /// The part that names objects, for people.
     package var objectPart: String { PKCS11URI(object: object).description }
+}
+
+extension PKCS11URI.Token {
+    package init(_ name: CryptokiTokenName) {
+        self.init(
+            label: .init(name.label), manufacturer: .init(name.manufacturer), serialNumber: .init(name.serialNumber),
+            model: .init(name.model))
+    }
+
+    /// A card as the module of this package shows it, and another module's token as that does: its id is its URI.
+    package init(_ identity: TokenIdentity) {
+        let uri = identity.id.driver == CryptokiID.foreignDriver ? try? PKCS11URI(identity.id.description) : nil
+        self = uri?.wholeToken ?? PKCS11URI.Token(CryptokiTokenName(identity))
+    }
 }

@@ -1,38 +1,30 @@
-internal import CP11Kit
-internal import Glibc
 package import TokenKit
 
+/// Read and written here, not by p11-kit: that stops at an empty attribute, lets numbers overflow, takes the last of several
+/// and an attribute's older name for it, and so names more than what was written. What it writes looks the same.
 extension PKCS11URI: CustomStringConvertible {
     /// Reads a URI.
     ///
     /// - Throws: `.malformed`, and `.unrecognized` for an attribute of the path that has no meaning here: RFC 7512 §2.3
     ///   allows none to be passed over.
     package init(_ text: String) throws(PKCS11URIError) {
-        try PKCS11URI.check(text)
-        let parsed = try ParsedURI(text)
-        guard !parsed.hasUnknown, parsed.kind != CP11KIT_OTHER_OBJECT else {
-            throw PKCS11URI.unrecognized(PKCS11URI.path(of: text))
-        }
+        let written = try WrittenURI(text)
         token = Token(
-            label: try parsed.text(CP11KIT_TOKEN), manufacturer: try parsed.text(CP11KIT_TOKEN_MANUFACTURER),
-            serialNumber: try parsed.text(CP11KIT_TOKEN_SERIAL), model: try parsed.text(CP11KIT_TOKEN_MODEL))
+            label: try written.field("token", of: 32), manufacturer: try written.field("manufacturer", of: 32),
+            serialNumber: try written.field("serial", of: 16), model: try written.field("model", of: 16))
         object = Object(
-            id: parsed.bytes(CP11KIT_ID), label: try parsed.text(CP11KIT_OBJECT),
-            kind: PKCS11URI.kinds.first { $0.1 == parsed.kind }?.0)
+            id: try written.bytes("id"), label: try written.text("object"), kind: try written.value("type", Kind.init))
         slot = Slot(
-            description: try parsed.text(CP11KIT_SLOT_DESCRIPTION),
-            manufacturer: try parsed.text(CP11KIT_SLOT_MANUFACTURER), number: parsed.slot)
+            description: try written.field("slot-description", of: 64),
+            manufacturer: try written.field("slot-manufacturer", of: 32), number: try written.number("slot-id"))
         library = Library(
-            description: try parsed.text(CP11KIT_LIBRARY_DESCRIPTION),
-            manufacturer: try parsed.text(CP11KIT_LIBRARY_MANUFACTURER), version: parsed.version)
-        try checkNumbers(of: text)
-        pinSource = try parsed.text(CP11KIT_PIN_SOURCE)
-        moduleName = try parsed.text(CP11KIT_MODULE_NAME)
-        modulePath = try parsed.text(CP11KIT_MODULE_PATH)
-        switch parsed.pin() {
-        case .some: hasPINValue = true
-        case .none: hasPINValue = false
-        }
+            description: try written.field("library-description", of: 32),
+            manufacturer: try written.field("library-manufacturer", of: 32),
+            version: try written.version("library-version"))
+        pinSource = try written.string("pin-source")
+        moduleName = try written.string("module-name")
+        modulePath = try written.string("module-path")
+        hasPINValue = try written.text("pin-value") != nil
         guard pinSource == nil || !hasPINValue else {
             throw PKCS11URIError(.malformed, "the URI has both a pin-source and a pin-value")
         }
@@ -40,149 +32,201 @@ extension PKCS11URI: CustomStringConvertible {
 
     /// The PIN that a URI has in itself.
     package static func pinValue(of text: String) throws(PKCS11URIError) -> Secret? {
-        try ParsedURI(text).pin()
+        guard var bytes = try WrittenURI(text).bytes("pin-value") else { return nil }
+        return Secret(consuming: &bytes)
     }
 
     /// The URI, without its PIN.
     package var description: String {
-        let parts: [(cp11kit_part, [UInt8]?)] = [
-            (CP11KIT_TOKEN, token.label?.bytes), (CP11KIT_TOKEN_MANUFACTURER, token.manufacturer?.bytes),
-            (CP11KIT_TOKEN_SERIAL, token.serialNumber?.bytes), (CP11KIT_TOKEN_MODEL, token.model?.bytes),
-            (CP11KIT_LIBRARY_MANUFACTURER, library.manufacturer?.bytes),
-            (CP11KIT_LIBRARY_DESCRIPTION, library.description?.bytes),
-            (CP11KIT_SLOT_MANUFACTURER, slot.manufacturer?.bytes),
-            (CP11KIT_SLOT_DESCRIPTION, slot.description?.bytes), (CP11KIT_OBJECT, object.label?.bytes),
-            (CP11KIT_ID, object.id), (CP11KIT_PIN_SOURCE, pinSource?.bytes),
-            (CP11KIT_MODULE_NAME, moduleName?.bytes), (CP11KIT_MODULE_PATH, modulePath?.bytes),
+        func encoded(_ text: Text?) -> String? { text.map { PKCS11URI.encoded($0.bytes, verbatim: true) } }
+        let path: [(String, String?)] = [
+            ("library-description", encoded(library.description)),
+            ("library-manufacturer", encoded(library.manufacturer)),
+            ("library-version", library.version.map { "\($0 >> 8).\($0 & 0xFF)" }),
+            ("slot-description", encoded(slot.description)), ("slot-manufacturer", encoded(slot.manufacturer)),
+            ("slot-id", slot.number?.description), ("model", encoded(token.model)),
+            ("manufacturer", encoded(token.manufacturer)), ("serial", encoded(token.serialNumber)),
+            ("token", encoded(token.label)), ("id", object.id.map { PKCS11URI.encoded($0, verbatim: false) }),
+            ("object", encoded(object.label)), ("type", object.kind?.rawValue),
         ]
-        let kind = PKCS11URI.kinds.first { $0.0 == object.kind }?.1
-        return ParsedURI.format(parts, kind: kind, slot: slot.number, version: library.version) ?? "pkcs11:"
-    }
-
-    private static let kinds: [(Kind, cp11kit_kind)] = [
-        (.certificate, CP11KIT_CERTIFICATE), (.publicKey, CP11KIT_PUBLIC_KEY), (.privateKey, CP11KIT_PRIVATE_KEY),
-        (.secretKey, CP11KIT_SECRET_KEY), (.data, CP11KIT_DATA),
-    ]
-
-    // MARK: What p11-kit lets through
-
-    /// - Throws: `.malformed` for an attribute that is given twice, of which p11-kit takes the last, and for a zero in a
-    ///   text, which p11-kit takes for the end of it: what it read would name more than what was written.
-    private static func check(_ text: String) throws(PKCS11URIError) {
-        guard !text.utf8.contains(0) else { throw PKCS11URIError(.malformed, "the URI has a zero in it") }
-        var seen: Set<Substring> = []
-        for attribute in path(of: text) + query(of: text) {
-            let name = attribute.prefix { $0 != "=" }
-            guard seen.insert(name).inserted else {
-                throw PKCS11URIError(.malformed, "'\(name)' is given twice in the URI")
-            }
-            guard name == "id" || !attribute.contains("%00") else {
-                throw PKCS11URIError(.malformed, "'\(name)' of the URI has a zero in it")
-            }
+        let query: [(String, String?)] = [
+            ("pin-source", encoded(pinSource.map { Text($0) })), ("module-name", encoded(moduleName.map { Text($0) })),
+            ("module-path", encoded(modulePath.map { Text($0) })),
+        ]
+        func joined(_ attributes: [(String, String?)], _ separator: String) -> String {
+            attributes.compactMap { name, value in value.map { "\(name)=\($0)" } }.joined(separator: separator)
         }
+        let behind = joined(query, "&")
+        return "pkcs11:" + joined(path, ";") + (behind.isEmpty ? "" : "?" + behind)
     }
 
-    /// - Throws: `.malformed` for a number that p11-kit takes for none.
-    private func checkNumbers(of text: String) throws(PKCS11URIError) {
-        for attribute in PKCS11URI.path(of: text) {
-            let isLost =
-                attribute.hasPrefix("slot-id=") && slot.number == nil
-                || attribute.hasPrefix("library-version=") && library.version == nil
-            guard !isLost else { throw PKCS11URIError(.malformed, "'\(attribute)' of the URI is out of range") }
-        }
+    private static func encoded(_ bytes: [UInt8], verbatim: Bool) -> String {
+        bytes.map { byte in
+            let isPlain = verbatim && (byte.isOfName || byte == UInt8(ascii: "."))
+            return isPlain ? String(UnicodeScalar(byte)) : "%" + Hex.encode([byte])
+        }.joined()
     }
+}
 
-    /// The attributes of the path, without white space, which p11-kit takes out.
-    private static func path(of text: String) -> [Substring] {
-        text.filter { !$0.isWhitespace }.dropFirst(7).prefix { $0 != "?" }.split(separator: ";")
-    }
+/// The attributes of a URI as they are written.
+///
+///     pk11-path  = [ pk11-pattr *(";" pk11-pattr) ]
+///     pk11-query = [ pk11-qattr *("&" pk11-qattr) ]
+///
+/// RFC 7512 §2.3. Attributes of a query that nobody knows are passed over, and nothing else.
+private struct WrittenURI {
+    /// The values by their names, of the path and of the query.
+    private var values: [String: ArraySlice<UInt8>] = [:]
 
-    private static func query(of text: String) -> [Substring] {
-        text.filter { !$0.isWhitespace }.drop { $0 != "?" }.dropFirst().split(separator: "&")
-    }
-
-    private static func unrecognized(_ path: [Substring]) -> PKCS11URIError {
-        let names = path.map { $0.prefix { $0 != "=" } }.filter { !known.contains(String($0)) }
-        let what = names.isEmpty ? "a value" : names.map { "'\($0)'" }.joined(separator: " and ")
-        return PKCS11URIError(.unrecognized, "\(what) of the URI has no meaning here, so that nothing can match it")
-    }
-
-    private static let known: Set = [
+    private static let ofPath: Set = [
         "token", "manufacturer", "serial", "model", "library-manufacturer", "library-description", "library-version",
         "slot-manufacturer", "slot-description", "slot-id", "object", "id", "type",
     ]
-}
 
-extension String {
-    fileprivate var bytes: [UInt8] { Array(utf8) }
-}
-
-/// A URI that p11-kit holds, and nobody else has.
-@safe
-private struct ParsedURI: ~Copyable {
-    private let uri: OpaquePointer
-
-    /// An empty one.
-    private init() throws(PKCS11URIError) {
-        guard let uri = unsafe cp11kit_new() else { throw PKCS11URIError(.malformed, "there is no memory for a URI") }
-        unsafe self.uri = uri
-    }
-
-    /// Wraps `p11_kit_uri_parse`.
     init(_ text: String) throws(PKCS11URIError) {
-        let parsed = try ParsedURI()
-        if let reason = unsafe cp11kit_parse(parsed.uri, text) {
-            throw PKCS11URIError(.malformed, "the URI cannot be read: \(unsafe String(cString: reason))")
+        guard text.prefix(7).lowercased() == "pkcs11:" else {
+            throw PKCS11URIError(.malformed, "the URI cannot be read: it does not begin with 'pkcs11:'")
         }
-        self = parsed
-    }
-
-    deinit { unsafe cp11kit_free(uri) }
-
-    var hasUnknown: Bool { unsafe cp11kit_has_unknown(uri) != 0 }
-    var kind: cp11kit_kind { unsafe cp11kit_get_kind(uri) }
-    var slot: Int? { unsafe PKCS11URI.number(Int(cp11kit_get_slot(uri))) }
-    var version: Int? { unsafe PKCS11URI.number(Int(cp11kit_get_version(uri))) }
-
-    func bytes(_ part: cp11kit_part) -> [UInt8]? {
-        var length = 0
-        guard let start = unsafe cp11kit_get(uri, part, &length) else { return nil }
-        return unsafe Array(UnsafeBufferPointer(start: start, count: length))
-    }
-
-    func text(_ part: cp11kit_part) throws(PKCS11URIError) -> String? {
-        guard let bytes = bytes(part) else { return nil }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw PKCS11URIError(.malformed, "a text in the URI is not in UTF-8")
+        // Long ones are broken over lines. RFC 3986, appendix C.
+        let bytes = text.utf8.dropFirst(7).filter { !" \t\r\n".utf8.contains($0) }
+        guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw PKCS11URIError(.malformed, "the URI has a control character in it (write it as in %1B)")
         }
-        return text
-    }
-
-    func pin() -> Secret? {
-        guard let start = unsafe cp11kit_get_pin(uri) else { return nil }
-        let count = unsafe strlen(start)
-        return Secret(capacity: count) { output in
-            for index in 0..<count { unsafe output.append(UInt8(bitPattern: start[index])) }
+        guard !bytes.contains(UInt8(ascii: "#")) else {
+            throw PKCS11URIError(
+                .malformed, "the URI has a fragment, which names nothing (write '#' in a value as %23)")
+        }
+        let path = bytes.prefix { $0 != UInt8(ascii: "?") }
+        try add(path, separator: ";")
+        if let name = values.keys.sorted().first(where: { !WrittenURI.ofPath.contains($0) }) {
+            throw PKCS11URIError(
+                .unrecognized, "'\(name)' of the URI has no meaning here, so that nothing can match it")
+        }
+        let query = bytes.dropFirst(path.count + 1)
+        guard !query.contains(UInt8(ascii: ";")) else {
+            throw PKCS11URIError(
+                .malformed,
+                "the URI has a ';' behind its '?', where attributes have '&' between them (write ';' as %3B)")
+        }
+        let ofPath = Set(values.keys)
+        try add(query, separator: "&")
+        if let name = values.keys.sorted().first(where: { WrittenURI.ofPath.subtracting(ofPath).contains($0) }) {
+            throw PKCS11URIError(.malformed, "'\(name)' of the URI belongs before the '?'")
         }
     }
 
-    /// Wraps `p11_kit_uri_format`.
-    static func format(_ parts: [(cp11kit_part, [UInt8]?)], kind: cp11kit_kind?, slot: Int?, version: Int?) -> String? {
-        guard let made = try? ParsedURI() else { return nil }
-        for (part, bytes) in parts {
-            guard let bytes else { continue }
-            guard unsafe cp11kit_set(made.uri, part, bytes, bytes.count) != 0 else { return nil }
+    private mutating func add(_ attributes: ArraySlice<UInt8>, separator: Unicode.Scalar) throws(PKCS11URIError) {
+        guard !attributes.isEmpty else { return }
+        for attribute in attributes.split(separator: UInt8(ascii: separator), omittingEmptySubsequences: false) {
+            guard !attribute.isEmpty else {
+                throw PKCS11URIError(.malformed, "the URI has a '\(separator)' with no attribute before or after it")
+            }
+            let name = attribute.prefix { $0 != UInt8(ascii: "=") }
+            guard !name.isEmpty, name.count < attribute.count, name.allSatisfy(\.isOfName) else {
+                throw PKCS11URIError(
+                    .malformed,
+                    "the URI cannot be read: it is not made of names and values, as in token=card;id=%01")
+            }
+            let text = String(decoding: name, as: UTF8.self)
+            guard values.updateValue(attribute.dropFirst(name.count + 1), forKey: text) == nil else {
+                throw PKCS11URIError(.malformed, "'\(text)' is given twice in the URI")
+            }
         }
-        if let kind { guard unsafe cp11kit_set_kind(made.uri, kind) != 0 else { return nil } }
-        if let slot { unsafe cp11kit_set_slot(made.uri, slot) }
-        if let version { unsafe cp11kit_set_version(made.uri, Int32(truncatingIfNeeded: version)) }
-        guard let text = unsafe cp11kit_format(made.uri) else { return nil }
-        defer { unsafe free(text) }
-        return unsafe String(cString: text)
+    }
+
+    // MARK: Values
+
+    func bytes(_ name: String) throws(PKCS11URIError) -> [UInt8]? {
+        guard var rest = values[name] else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(rest.count)
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard rest.count >= 2, let decoded = Hex.decode(String(decoding: rest.prefix(2), as: UTF8.self)),
+                decoded.count == 1
+            else {
+                throw PKCS11URIError(
+                    .malformed,
+                    "the URI cannot be read: a percent sign in it is not followed by two hexadecimal digits")
+            }
+            bytes += decoded
+            rest = rest.dropFirst(2)
+        }
+        return bytes
+    }
+
+    /// - Throws: for a zero, which ends a text in other programs.
+    func text(_ name: String) throws(PKCS11URIError) -> PKCS11URI.Text? {
+        guard let bytes = try bytes(name) else { return nil }
+        guard !bytes.contains(0) else {
+            throw PKCS11URIError(.malformed, "'\(name)' of the URI has a zero in it")
+        }
+        return PKCS11URI.Text(bytes)
+    }
+
+    func string(_ name: String) throws(PKCS11URIError) -> String? {
+        guard let text = try text(name) else { return nil }
+        guard let string = String(validating: text.bytes, as: UTF8.self) else {
+            throw PKCS11URIError(.malformed, "'\(name)' of the URI is not in UTF-8")
+        }
+        return string
+    }
+
+    /// What a field of so many bytes holds, without the blanks that fill it.
+    func field(_ name: String, of length: Int) throws(PKCS11URIError) -> PKCS11URI.Text? {
+        guard let bytes = try text(name)?.bytes else { return nil }
+        guard bytes.count <= length else {
+            throw PKCS11URIError(
+                .unrecognized, "'\(name)' of the URI has more than \(length) bytes, so that nothing can match it")
+        }
+        return PKCS11URI.Text(Array(bytes.reversed().drop { $0 == UInt8(ascii: " ") }.reversed()))
+    }
+
+    /// - Throws: `.unrecognized` for a text that is none of those that have a meaning.
+    func value<Value>(_ name: String, _ meaning: (String) -> Value?) throws(PKCS11URIError) -> Value? {
+        guard let text = try string(name) else { return nil }
+        guard let value = meaning(text) else {
+            throw PKCS11URIError(
+                .unrecognized, "'\(name)=\(text)' of the URI has no meaning here, so that nothing can match it")
+        }
+        return value
+    }
+
+    func number(_ name: String) throws(PKCS11URIError) -> UInt64? {
+        guard let text = try string(name) else { return nil }
+        return try number(text[...], name)
+    }
+
+    func version(_ name: String) throws(PKCS11URIError) -> Int? {
+        guard let text = try string(name) else { return nil }
+        let numbers = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let major = try number(numbers[0], name, upTo: 255)
+        let minor = numbers.count > 1 ? try number(numbers[1], name, upTo: 255) : 0
+        return Int(major << 8 | minor)
+    }
+
+    private func number(
+        _ digits: Substring, _ name: String, upTo limit: UInt64 = .max
+    ) throws(PKCS11URIError) -> UInt64 {
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            throw PKCS11URIError(.malformed, "'\(name)' of the URI is no number")
+        }
+        guard let number = UInt64(digits), number <= limit else {
+            throw PKCS11URIError(.malformed, "'\(name)' of the URI is out of range")
+        }
+        return number
     }
 }
 
-extension PKCS11URI {
-    /// What C has as -1 is not there.
-    fileprivate static func number(_ value: Int) -> Int? { value < 0 ? nil : value }
+extension UInt8 {
+    /// A letter, a digit, a hyphen or an underscore: what names of attributes are made of.
+    fileprivate var isOfName: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
 }

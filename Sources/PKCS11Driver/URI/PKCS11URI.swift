@@ -5,15 +5,27 @@
 ///
 ///     pkcs11:token=PIV%20card;serial=4711;id=%01;type=private?pin-source=file:/etc/pin
 package struct PKCS11URI: Hashable, Sendable {
+    /// What a module calls something: UTF-8 for people, and whatever bytes it has for those who compare.
+    package struct Text: Hashable, Sendable, ExpressibleByStringLiteral {
+        package let bytes: [UInt8]
+
+        package init(_ bytes: [UInt8]) { self.bytes = bytes }
+        package init(_ text: String) { bytes = Array(text.utf8) }
+        package init(stringLiteral text: String) { self.init(text) }
+
+        /// For people; bytes that are no UTF-8 are replaced.
+        package var shown: String { String(decoding: bytes, as: UTF8.self) }
+    }
+
     /// The attributes that name a token: fields of `CK_TOKEN_INFO`.
     package struct Token: Hashable, Sendable {
-        package var label: String?
-        package var manufacturer: String?
-        package var serialNumber: String?
-        package var model: String?
+        package var label: Text?
+        package var manufacturer: Text?
+        package var serialNumber: Text?
+        package var model: Text?
 
         package init(
-            label: String? = nil, manufacturer: String? = nil, serialNumber: String? = nil, model: String? = nil
+            label: Text? = nil, manufacturer: Text? = nil, serialNumber: Text? = nil, model: Text? = nil
         ) {
             self.label = label
             self.manufacturer = manufacturer
@@ -24,11 +36,11 @@ package struct PKCS11URI: Hashable, Sendable {
 
     /// The attributes that name a slot.
     package struct Slot: Hashable, Sendable {
-        package var description: String?
-        package var manufacturer: String?
-        package var number: Int?
+        package var description: Text?
+        package var manufacturer: Text?
+        package var number: UInt64?
 
-        package init(description: String? = nil, manufacturer: String? = nil, number: Int? = nil) {
+        package init(description: Text? = nil, manufacturer: Text? = nil, number: UInt64? = nil) {
             self.description = description
             self.manufacturer = manufacturer
             self.number = number
@@ -37,12 +49,12 @@ package struct PKCS11URI: Hashable, Sendable {
 
     /// The attributes that name a module: fields of `CK_INFO`.
     package struct Library: Hashable, Sendable {
-        package var description: String?
-        package var manufacturer: String?
+        package var description: Text?
+        package var manufacturer: Text?
         /// 256 times the first number, and the second.
         package var version: Int?
 
-        package init(description: String? = nil, manufacturer: String? = nil, version: Int? = nil) {
+        package init(description: Text? = nil, manufacturer: Text? = nil, version: Int? = nil) {
             self.description = description
             self.manufacturer = manufacturer
             self.version = version
@@ -53,10 +65,10 @@ package struct PKCS11URI: Hashable, Sendable {
     package struct Object: Hashable, Sendable {
         /// The `CKA_ID`, which a certificate and its key share.
         package var id: [UInt8]?
-        package var label: String?
+        package var label: Text?
         package var kind: Kind?
 
-        package init(id: [UInt8]? = nil, label: String? = nil, kind: Kind? = nil) {
+        package init(id: [UInt8]? = nil, label: Text? = nil, kind: Kind? = nil) {
             self.id = id
             self.label = label
             self.kind = kind
@@ -64,8 +76,12 @@ package struct PKCS11URI: Hashable, Sendable {
     }
 
     /// What an object is.
-    package enum Kind: Hashable, Sendable, CaseIterable {
-        case certificate, publicKey, privateKey, secretKey, data
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        case certificate = "cert"
+        case publicKey = "public"
+        case privateKey = "private"
+        case secretKey = "secret-key"
+        case data
     }
 
     package var token = Token()
@@ -99,6 +115,17 @@ package struct PKCS11URI: Hashable, Sendable {
 
     /// Whether it names objects, not only tokens.
     package var namesObject: Bool { object != Object() }
+
+    /// Whether it tells one object from others; of one type there are many.
+    package var tellsObjectsApart: Bool { object.id != nil || object.label != nil }
+
+    /// Whether there is one token of that name in the world.
+    package var namesOneToken: Bool { token.serialNumber != nil && token.manufacturer != nil }
+
+    /// Whether it tells one token from others, by a label, a serial number or a slot: makers and models tell kinds of tokens.
+    package var tellsTokensApart: Bool {
+        token.label != nil || token.serialNumber != nil || slot.description != nil || slot.number != nil
+    }
 }
 
 /// Why a text is no URI that can be used.

@@ -22,8 +22,19 @@ final class LoadedModule {
         var arguments = unsafe CK_C_INITIALIZE_ARGS()
         unsafe arguments.flags = CK_FLAGS(CKF_OS_LOCKING_OK)
         let code = try unsafe call("C_Initialize", list.pointee.C_Initialize)(&arguments)
-        guard code != CKR_CRYPTOKI_ALREADY_INITIALIZED else { return }
-        try LoadedModule.require("C_Initialize", code)
+        if code != CKR_CRYPTOKI_ALREADY_INITIALIZED { try LoadedModule.require("C_Initialize", code) }
+        // What p11-kit has elsewhere may be that of another machine.
+        if place.contains("/"), isOurs {
+            throw ModuleFailure(code: 0, what: "it is this product's own, and what it shows is here without it")
+        }
+    }
+
+    /// Whether it says that it is this product's module, or what leads to that.
+    private var isOurs: Bool {
+        var info = CK_INFO()
+        guard let function = unsafe functions.pointee.C_GetInfo, unsafe function(&info) == CKR_OK else { return false }
+        return LoadedModule.text(info.manufacturerID).shown == CryptokiLibrary.manufacturer
+            && LoadedModule.text(info.libraryDescription).shown == CryptokiLibrary.description
     }
 
     private static func load(file: String) throws(ModuleFailure) -> UnsafeMutablePointer<CK_FUNCTION_LIST> {
@@ -71,7 +82,8 @@ final class LoadedModule {
             throw ModuleFailure(code: 0, what: "it says it has \(count) slots")
         }
         var tokens: [ModuleTokenInfo] = []
-        for slot in slots.prefix(Int(count)) {
+        var seen: Set<CK_SLOT_ID> = []
+        for slot in slots.prefix(Int(count)) where seen.insert(slot).inserted {
             // A token that goes away meanwhile is none; one that fails hides no other.
             if let token = try? token(in: slot) { tokens.append(token) }
         }
@@ -89,7 +101,7 @@ final class LoadedModule {
             throw ModuleFailure(code: UInt64(CKR_TOKEN_NOT_RECOGNIZED), what: "C_GetTokenInfo")
         }
         return ModuleTokenInfo(
-            slot: UInt64(slot), slotDescription: LoadedModule.text(slotInfo.slotDescription),
+            slot: UInt64(slot), slotDescription: LoadedModule.text(slotInfo.slotDescription).shown,
             label: LoadedModule.text(info.label), manufacturer: LoadedModule.text(info.manufacturerID),
             model: LoadedModule.text(info.model), serialNumber: LoadedModule.text(info.serialNumber),
             flags: UInt64(info.flags), minimumPINLength: UInt64(info.ulMinPinLen),
@@ -98,10 +110,9 @@ final class LoadedModule {
     }
 
     /// A field of fixed length, without the blanks that fill it; some modules fill with zeros.
-    private static func text<Field>(_ field: Field) -> String {
+    private static func text<Field>(_ field: Field) -> PKCS11URI.Text {
         let bytes = unsafe withUnsafeBytes(of: field) { unsafe Array($0) }
-        let text = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        return String(text.reversed().drop { $0 == " " }.reversed())
+        return PKCS11URI.Text(bytes.prefix { $0 != 0 }.reversed().drop { $0 == UInt8(ascii: " ") }.reversed())
     }
 
     // MARK: Sessions

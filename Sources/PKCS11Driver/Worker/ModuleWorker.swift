@@ -21,6 +21,8 @@ public enum ModuleWorker {
     /// - Parameter place: the module's file, or what p11-kit calls one that it has elsewhere.
     public static func run(_ place: String) {
         becomeExpendable()
+        // What the module starts has no part in the conversation.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         endWithHost()
         let socket = MessageSocket(descriptor: descriptor)
         let module: Result<LoadedModule, ModuleFailure>
@@ -66,11 +68,11 @@ public enum ModuleWorker {
                 try module.logIn(session, CK_USER_TYPE(CKU_USER), message.secret)
             }
         case .logOut(let slot): try module.logOut(CK_SLOT_ID(slot))
-        case .perform(let slot, let use):
+        case .perform(let slot, let use, let isTyped):
             let way = module.way(for: use, slot: CK_SLOT_ID(slot))
             answer.write(UInt8(way))
             return try module.withSession(CK_SLOT_ID(slot)) { (session) throws(ModuleFailure) in
-                try module.perform(use, use.ways[way], message.secret, in: session)
+                try module.perform(use, use.ways[way], message.secret, isTyped: isTyped, in: session)
             }
         }
         return nil
@@ -155,15 +157,16 @@ extension LoadedModule {
         return object
     }
 
-    /// Uses a key, after presenting the PIN where there is one.
+    /// Uses a key, after presenting the PIN where there is one, or where the token asks for it by itself.
     ///
     /// - Throws: `CKR_USER_NOT_LOGGED_IN` also where a key only shows itself after a login.
     func perform(
-        _ use: KeyUse, _ way: KeyMechanism, _ pin: borrowing Secret, in session: CK_SESSION_HANDLE
+        _ use: KeyUse, _ way: KeyMechanism, _ pin: borrowing Secret, isTyped: Bool, in session: CK_SESSION_HANDLE
     ) throws(ModuleFailure) -> Secret {
         var found = try key(for: use, in: session)
+        let hasPIN = isTyped || !pin.isEmpty
         let isAlways = found.map { value(CKA_ALWAYS_AUTHENTICATE, of: $0, in: session)?.first == 1 } ?? false
-        if !pin.isEmpty && !(isAlways && isLoggedIn(session)) {
+        if hasPIN && !(isAlways && isLoggedIn(session)) {
             try logIn(session, CK_USER_TYPE(CKU_USER), pin)
             found = try key(for: use, in: session)
         }
@@ -174,7 +177,7 @@ extension LoadedModule {
         guard use.kind != .derive else { return try derive(use, way, key, in: session) }
         let wantsPIN = value(CKA_ALWAYS_AUTHENTICATE, of: key, in: session)?.first == 1
         guard wantsPIN else { return try transform(use, way, key, in: session, confirming: nil) }
-        guard !pin.isEmpty else { throw ModuleFailure(code: UInt64(CKR_USER_NOT_LOGGED_IN), what: "the key") }
+        guard hasPIN else { throw ModuleFailure(code: UInt64(CKR_USER_NOT_LOGGED_IN), what: "the key") }
         return try transform(use, way, key, in: session, confirming: pin.clone())
     }
 

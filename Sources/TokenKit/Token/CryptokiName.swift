@@ -15,14 +15,8 @@ package struct CryptokiTokenName: Hashable, Sendable {
         self.serialNumber = CryptokiText.cut(serialNumber, to: 16)
     }
 
-    /// The name of a card, and as it is that of a token which another module shows.
+    /// The name of a card.
     package init(_ identity: TokenIdentity) {
-        guard identity.id.driver != CryptokiID.foreignDriver else {
-            self.init(
-                label: identity.label, manufacturer: identity.manufacturer ?? "", model: identity.model ?? "",
-                serialNumber: identity.serialNumber ?? "")
-            return
-        }
         self.init(
             label: identity.label, manufacturer: identity.manufacturer ?? "", model: identity.model ?? "PIV card",
             serialNumber: CryptokiTokenName.serialNumber(of: identity))

@@ -24,6 +24,9 @@ public protocol Token: Sendable {
     /// ``TokenIdentity/label``, once it has been read: prompts show it, and do not cost a command for it.
     var knownLabel: String? { get }
 
+    /// What holds for its PIN. Nothing is sent for it.
+    var pinRules: PINRules { get }
+
     /// Which token it is.
     mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity
 
@@ -59,7 +62,7 @@ public protocol Token: Sendable {
     /// Whether the PIN was presented here, and nothing is known to have taken that back. Nothing is sent for it.
     func isPINPresented(in card: borrowing CardTransaction) -> Bool
 
-    /// Presents the PIN.
+    /// Presents the PIN, which is empty where the token asks for it by itself.
     ///
     /// - Throws: ``TokenError`` `.pinFormat`, `.pinKnownIncorrect` or `.pinLastTry` before anything is sent;
     ///   `.pinIncorrect` with the tries left, or `.pinBlocked`, when the card refuses.
@@ -95,6 +98,21 @@ public protocol Token: Sendable {
 
 extension Token {
     public var knownLabel: String? { nil }
+    public var pinRules: PINRules { PINRules() }
+}
+
+/// What holds for the PIN of a token, whatever it is.
+public struct PINRules: Hashable, Sendable {
+    /// Whether it is changed and unblocked here, and not by a tool of its own.
+    public var isManagedHere: Bool
+
+    /// Whether the token asks for it by itself, on its own keys, and takes none from here.
+    public var isTypedOnToken: Bool
+
+    public init(isManagedHere: Bool = true, isTypedOnToken: Bool = false) {
+        self.isManagedHere = isManagedHere
+        self.isTypedOnToken = isTypedOnToken
+    }
 }
 
 /// Which of a token's secrets is meant.

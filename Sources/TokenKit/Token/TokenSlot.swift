@@ -14,6 +14,9 @@ public final class TokenSlot: Sendable {
     /// What is in the reader, and what tells that another card took its place. It waits for nobody, and nothing is sent.
     public var occupancy: ReaderOccupancy { reader.occupancy }
 
+    /// What the slot is called in PKCS #11: by the module that it is one of, or by this package's own.
+    package let cryptokiName: CryptokiSlotName
+
     private let reader: any CardReader
     private let drivers: [any TokenDriver]
     private let trace: (any CardTrace)?
@@ -37,14 +40,34 @@ public final class TokenSlot: Sendable {
     ///   - drivers: asked in this order whether they know the card.
     ///   - trace: who is told each command and answer.
     ///   - tellOfBlockedPIN: called when the last try of a PIN was lost here.
-    public init(
+    public convenience init(
         reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil,
         tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
     ) {
+        self.init(
+            CryptokiSlotName(reader: reader.name), reader: reader, drivers: drivers, trace: trace,
+            tellingOfBlockedPINs: tellOfBlockedPIN)
+    }
+
+    /// The same by another name in PKCS #11 than that of its reader.
+    package init(
+        _ cryptokiName: CryptokiSlotName, reader: any CardReader, drivers: [any TokenDriver],
+        trace: (any CardTrace)? = nil,
+        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
+    ) {
+        self.cryptokiName = cryptokiName
         self.reader = reader
         self.tellOfBlockedPIN = tellOfBlockedPIN
         self.drivers = drivers
         self.trace = trace
+    }
+
+    /// Whether both are one place: a reader that two modules look into.
+    package func isSamePlace(as other: TokenSlot) -> Bool {
+        let description = cryptokiName.description
+        return self === other
+            || name != other.name && !description.isEmpty
+                && description == other.cryptokiName.description
     }
 
     /// Whether somebody is told when the last try of a PIN was lost here.
@@ -104,6 +127,11 @@ public final class TokenSlot: Sendable {
     /// What people call the token that was there at `insertion`, as far as that is known. Nothing is sent to it.
     public func knownLabel(at insertion: Insertion) -> String? {
         state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }
+    }
+
+    /// What holds for the PIN of the token that was there at `insertion`. Nothing is sent to it.
+    public func pinRules(at insertion: Insertion) -> PINRules {
+        state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
     }
 
     /// Lets go of the card.

@@ -90,8 +90,9 @@ struct UnbindKeychain: ParsableCommand {
 
     /// The id of a card that is in, or was read before.
     private static func id(of uri: PKCS11URI) throws -> String {
+        try uri.requireName()
         let session = try Session(locals: false)
-        let present = session.eachToken { uri.id(of: $1, in: $0.name) }.found
+        let present = session.eachToken { uri.id(of: $1, in: $0.slot) }.found
         let known = session.process.knownTokens().map { uri.id(of: $0.identity, in: nil) }
         let ids = Set((present + known).compactMap { $0 })
         guard let id = ids.first else {
@@ -106,7 +107,7 @@ struct UnbindKeychain: ParsableCommand {
 
 extension PKCS11URI {
     /// The card's id if the URI names it.
-    fileprivate func id(of identity: TokenIdentity, in reader: String?) -> String? {
-        matches(PKCS11URI.Place(identity, in: reader)) ? identity.id.description : nil
+    fileprivate func id(of identity: TokenIdentity, in slot: TokenSlot?) -> String? {
+        matches(PKCS11URI.Place(identity, in: slot)) ? identity.id.description : nil
     }
 }

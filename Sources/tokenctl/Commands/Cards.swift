@@ -53,7 +53,7 @@ extension ListSmartcards.CardRow {
             token: identity.id.description, label: identity.label, model: identity.model,
             serialNumber: identity.serialNumber, version: identity.version, reader: reader,
             otherLocations: otherLocations.isEmpty ? nil : otherLocations,
-            uri: PKCS11URI(of: CryptokiTokenName(identity)).description)
+            uri: PKCS11URI(of: PKCS11URI.Token(identity)).description)
     }
 }
 

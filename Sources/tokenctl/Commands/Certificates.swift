@@ -74,7 +74,7 @@ struct CertificateSelection: ParsableArguments {
     /// The one certificate in a local keychain that is meant; an exact name goes before one that contains it.
     func resolve(in session: Session) throws -> Item {
         let uris = try PKCS11URI.all(in: keychains).map(\.forCertificates)
-        guard name != nil || hash != nil || uris.contains(where: \.namesObject) else {
+        guard name != nil || hash != nil || uris.contains(where: \.tellsObjectsApart) else {
             throw CommandError("the URI names a whole keychain", advice: "give one of a certificate, or -c or -Z too")
         }
         let items = session.reporting(

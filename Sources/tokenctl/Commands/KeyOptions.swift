@@ -17,8 +17,10 @@ struct KeyOptions: ParsableArguments {
     var key: String
 
     /// The one key that is meant.
-    func resolve(in session: Session) throws -> any KeychainKey {
-        if let uri = try PKCS11URI(argument: key) { return try session.key(namedBy: uri) }
+    ///
+    /// - Parameter isPublic: whether its public half is all that is wanted.
+    func resolve(in session: Session, isPublic: Bool = false) throws -> any KeychainKey {
+        if let uri = try PKCS11URI(argument: key) { return try session.key(namedBy: uri, isPublic: isPublic) }
         var selector = try selector(in: session)
         var found = try session.searchList.keys(selector)
         // To look for labels takes all that is on every card.
@@ -31,9 +33,11 @@ struct KeyOptions: ParsableArguments {
             throw KeychainError(
                 .itemNotFound, "there is no private key '\(key)'", remedy: "tokenctl find-identity lists what there is")
         }
-        guard keys.count < 2 || keys.allSatisfy({ $0.publicKey == key.publicKey }) else {
+        guard keys.isEmpty || (isPublic ? keys.haveOnePublicHalf : keys.areOne) else {
             let places = keys.map { "\($0.name) in '\($0.keychainName)'" }.joined(separator: ", ")
-            throw CommandError("'\(self.key)' is more than one key", places, advice: "choose a card with --reader")
+            throw CommandError(
+                "'\(self.key)' is more than one key", places,
+                advice: "choose a card with --reader, or give the key's URI: 'tokenctl find-key --uri' lists them")
         }
         return key
     }
@@ -55,6 +59,16 @@ struct KeyOptions: ParsableArguments {
         }
         return .publicKeyHash(hash)
     }
+}
+
+extension [any KeychainKey] {
+    /// Whether they are one key, whichever is used: of those on several tokens each costs a PIN of another.
+    var areOne: Bool {
+        let slots = compactMap(\.tokenSlot)
+        return haveOnePublicHalf && slots.allSatisfy { $0.isSamePlace(as: slots[0]) }
+    }
+
+    var haveOnePublicHalf: Bool { allSatisfy { $0.publicKey == first?.publicKey } }
 }
 
 /// How RSA signatures and messages are padded.

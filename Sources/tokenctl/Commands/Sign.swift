@@ -117,7 +117,7 @@ struct Verify: ParsableCommand {
         }
         var options = KeyOptions()
         options.key = key ?? ""
-        return try PublicKey(spki: options.resolve(in: Session(cards)).publicKey)
+        return try PublicKey(spki: options.resolve(in: Session(cards), isPublic: true).publicKey)
     }
 }
 

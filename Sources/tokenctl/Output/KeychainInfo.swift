@@ -65,7 +65,7 @@ extension KeychainRow {
     init(_ identity: TokenIdentity) {
         self.init(
             name: identity.label, kind: "card", state: "read-only", location: identity.id.description,
-            uri: PKCS11URI(of: CryptokiTokenName(identity)).description)
+            uri: PKCS11URI(of: PKCS11URI.Token(identity)).description)
     }
 
     init(_ keychain: LocalKeychain) {
@@ -73,7 +73,7 @@ extension KeychainRow {
         let state = (isUnlocked ? "unlocked" : "locked") + (keychain.isReadOnly ? ", read-only" : "")
         self.init(
             name: keychain.name, kind: "file", state: state, location: keychain.path,
-            uri: PKCS11URI(of: keychain.cryptokiName).description)
+            uri: PKCS11URI(of: PKCS11URI.Token(keychain.cryptokiName)).description)
     }
 
     /// A file, be it there or not.

@@ -18,7 +18,7 @@ struct ObjectURIs {
 
     init(_ session: Session) throws {
         for (token, identity) in session.eachToken({ ($0, $1) }).found {
-            places[identity.id.description] = PKCS11URI.Place(identity, in: token.name)
+            places[identity.id.description] = PKCS11URI.Place(identity, in: token.slot)
             guard identity.id.driver == CryptokiID.foreignDriver else { continue }
             let name = identity.id.description
             for object in (try? token.objects(.all)) ?? [] {
@@ -127,8 +127,8 @@ struct ObjectURIs {
             ObjectURIs.kinds(of: item).map { kind in
                 // A password has no id, not even an empty one; nor have some objects of modules.
                 PKCS11URI.Object(
-                    id: kind == .data || id.isEmpty ? nil : id, label: kind == .publicKey ? publicLabel : label,
-                    kind: kind)
+                    id: kind == .data || id.isEmpty ? nil : id,
+                    label: (kind == .publicKey ? publicLabel : label).map { PKCS11URI.Text($0) }, kind: kind)
             }
         }
     }

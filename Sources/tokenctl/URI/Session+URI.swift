@@ -4,13 +4,13 @@ internal import SystemCrypto
 internal import TokenKit
 
 extension PresentKeychains {
-    /// The same with the cards and files alone that one of the URIs names or that `isNamed` does otherwise.
+    /// The same with the cards and files alone that one of the URIs names or that have one of the names.
+    ///
+    /// A URI with a maker's serial number names no second token, so that no module is started for what is here.
     ///
     /// - Throws: `errSecItemNotFound` for a URI that names none of them, `errSecInteractionRequired` for a card that is known and
     ///   not in.
-    func limited(
-        to uris: [PKCS11URI], orCards isNamed: (TokenIdentity) -> Bool = { _ in false }
-    ) throws(KeychainError) -> Session {
+    func limited(to uris: [PKCS11URI], orCards names: Set<String> = []) throws(KeychainError) -> Session {
         var session = self
         var unmatched = Set(uris)
         func isMatch(_ place: PKCS11URI.Place) -> Bool {
@@ -18,20 +18,28 @@ extension PresentKeychains {
             unmatched.subtract(matching)
             return !matching.isEmpty
         }
+        func limit(_ all: SearchList.Result<NamedToken>) {
+            session.failures += all.failures
+            for (token, identity) in all.found {
+                let isMeant = isMatch(PKCS11URI.Place(identity, in: token.slot))
+                if isMeant || names.contains(where: identity.isNamed) { session.tokens.append(token) }
+            }
+        }
         session.locals = locals.filter { isMatch(PKCS11URI.Place($0)) }
         (session.tokens, session.modules) = ([], [])
-        let all = eachToken { token, identity in (token, identity) }
-        session.failures += all.failures
-        for (token, identity) in all.found {
-            let isMeant = isMatch(PKCS11URI.Place(identity, in: token.name))
-            if isMeant || isNamed(identity) { session.tokens.append(token) }
+        limit(identified(tokens) { ($0, $1) })
+        let isAnswered = names.isEmpty && unmatched.isEmpty && uris.allSatisfy(\.namesOneToken)
+        if !isAnswered {
+            let others = tokensOfModules()
+            session.failures += others.failures
+            limit(identified(others.found) { ($0, $1) })
         }
         guard let uri = uris.first(where: unmatched.contains) else { return session }
         // It may be one of those that cannot be read.
         _ = session.reporting(SearchList.Result<Item>())
         // Without readers to look into nobody can tell that it is out.
         let known = tokens.isEmpty ? [] : process.knownTokens()
-        if let absent = known.first(where: { uri.matches(PKCS11URI.Place($0.identity, in: "")) }) {
+        if let absent = known.first(where: { uri.matches(PKCS11URI.Place($0.identity, in: nil)) }) {
             throw KeychainError(
                 .interactionRequired, "'\(absent.identity.label)' is in no reader",
                 remedy: "insert card \(absent.identity.serialNumber ?? absent.identity.id.instance)")
@@ -40,6 +48,8 @@ extension PresentKeychains {
             .itemNotFound, "no token matches '\(uri.tokenPart)'",
             remedy: "'tokenctl list-keychains --uri' lists those there are")
     }
+
+    private typealias NamedToken = (token: TokenKeychain, identity: TokenIdentity)
 
     /// Says of URIs that name objects that there is none.
     func require(_ isFound: Bool, namedBy uris: [PKCS11URI], as noun: String = "object") throws(KeychainError) {
@@ -55,21 +65,39 @@ extension PresentKeychains {
     // MARK: Keys
 
     /// The one private key that a URI names; that of a certificate names the key that belongs to it.
-    func key(namedBy uri: PKCS11URI) throws -> any KeychainKey {
+    ///
+    /// - Parameter isPublic: whether its public half is all that is wanted.
+    func key(namedBy uri: PKCS11URI, isPublic: Bool = false) throws -> any KeychainKey {
         let session = try limited(to: [uri])
         let found = try session.keyOfObject(uri) ?? keys(namedBy: uri, in: session)
         guard let first = found.first else {
             try require(false, namedBy: [uri], as: "private key")
             throw KeychainError(.itemNotFound, "there is no private key on what '\(uri)' names")
         }
-        guard found.allSatisfy({ $0.key.publicKey == first.key.publicKey }) else {
-            let choices = found.map { "'\($0.uri)'" }.joined(separator: ", ")
+        let keys = found.map(\.key)
+        guard isPublic ? keys.haveOnePublicHalf : keys.areOne else {
+            let choices = choices(found).map { "'\($0)'" }.joined(separator: ", ")
             throw CommandError("'\(uri)' names more than one key", choices, advice: "choose one of them")
         }
         return first.key
     }
 
     private typealias NamedKey = (uri: PKCS11URI, key: any KeychainKey)
+
+    /// URIs that tell the keys apart, by the slots of tokens where those have one name.
+    private func choices(_ keys: [NamedKey]) -> [PKCS11URI] {
+        var choices: [PKCS11URI] = []
+        for (uri, key) in keys {
+            var choice = uri
+            let namesakes = keys.filter { $0.uri == uri }.compactMap(\.key.tokenSlot)
+            if let slot = key.tokenSlot, namesakes.contains(where: { $0 !== slot }) {
+                choice.slot = PKCS11URI.Slot(slot.cryptokiName)
+                choice.slot.manufacturer = nil
+            }
+            if !choices.contains(choice) { choices.append(choice) }
+        }
+        return choices
+    }
 
     /// The keys on cards that a URI names by their id, of which only those are read.
     ///
@@ -84,18 +112,19 @@ extension PresentKeychains {
             guard let name = CryptokiID.cardObject(withID: id), let object = try token.objects(.object(name)).first
             else { continue }
             let kinds = object.kinds.filter { kind in
-                uri.matches(PKCS11URI.Object(id: id, label: object.label, kind: kind))
+                uri.matches(PKCS11URI.Object(id: id, label: .init(object.label), kind: kind))
             }
             guard !kinds.isEmpty else { continue }
             // The key of a certificate may be elsewhere.
             guard kinds != [.certificate] || object.isOfOneKey else { return nil }
-            let named = PKCS11URI(of: CryptokiTokenName(identity), object: .init(id: id, kind: .privateKey))
+            let named = PKCS11URI(of: PKCS11URI.Token(identity), object: .init(id: id, kind: .privateKey))
             found += try token.keys(.name(name.rawValue)).map { (named, $0) }
         }
         return found
     }
 
-    /// The keys that a URI names by themselves or by their certificates, which may be elsewhere.
+    /// The keys that a URI names by themselves or by their certificates, which may be elsewhere, but are looked for beside them
+    /// first.
     private func keys(namedBy uri: PKCS11URI, in session: Session) throws -> [NamedKey] {
         let names = try ObjectURIs(session)
         let everything = [uri.object.kind == .certificate ? nil : ItemClass.key, .certificate].compactMap { $0 }
@@ -109,7 +138,8 @@ extension PresentKeychains {
                 // The public half of a pair says nothing that the private one does not.
                 let isMeant = itemClass == .certificate || item.isPrivateKey || uri.object.kind == .publicKey
                 guard isMeant, let name = names.uri(of: item) else { continue }
-                found += try searchList.keys(selector(for: item)).found.map { (name, $0) }
+                let own = try session.searchList.keys(selector(for: item)).found
+                found += try (own.isEmpty ? searchList.keys(selector(for: item)).found : own).map { (name, $0) }
             }
         }
         return found

@@ -58,29 +58,32 @@ extension PKCS11URI {
 }
 
 extension PKCS11URI.Place {
-    /// A card, as the module of this package shows it.
+    /// A card as the module of this package shows it, or a token as its own module does.
     ///
-    /// - Parameter reader: nil for a card that is not in one.
-    init(_ identity: TokenIdentity, in reader: String?) {
+    /// - Parameter slot: nil for a card that is in none.
+    init(_ identity: TokenIdentity, in slot: TokenSlot?) {
         let isForeign = identity.id.driver == CryptokiID.foreignDriver
-        let slot = isForeign ? nil : reader.map { PKCS11URI.Slot(CryptokiSlotName(reader: $0)) }
-        self.init(CryptokiTokenName(identity), slot: slot, library: isForeign ? nil : .own)
+        self.init(
+            PKCS11URI.Token(identity), slot: slot.map { PKCS11URI.Slot($0.cryptokiName) },
+            library: isForeign ? nil : .own)
     }
 
     /// A keychain in a file.
     init(_ keychain: LocalKeychain) {
-        self.init(keychain.cryptokiName, slot: PKCS11URI.Slot(keychain.cryptokiSlotName), library: .own)
+        self.init(
+            PKCS11URI.Token(keychain.cryptokiName), slot: PKCS11URI.Slot(keychain.cryptokiSlotName), library: .own)
     }
 }
 
 extension PKCS11URI.Slot {
-    fileprivate init(_ name: CryptokiSlotName) {
-        self.init(description: name.description, manufacturer: name.manufacturer, number: Int(exactly: name.number))
+    init(_ name: CryptokiSlotName) {
+        self.init(
+            description: .init(name.description), manufacturer: .init(name.manufacturer), number: UInt64(name.number))
     }
 }
 
 extension PKCS11URI.Library {
     fileprivate static let own = PKCS11URI.Library(
-        description: CryptokiLibrary.description, manufacturer: CryptokiLibrary.manufacturer,
+        description: .init(CryptokiLibrary.description), manufacturer: .init(CryptokiLibrary.manufacturer),
         version: Int(CryptokiLibrary.version.major) << 8 | Int(CryptokiLibrary.version.minor))
 }

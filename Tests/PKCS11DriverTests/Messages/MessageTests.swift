@@ -11,7 +11,8 @@ import TokenKit
             slot: 3,
             KeyUse(
                 kind: .derive, id: [1, 2], label: [], publicKey: [3],
-                ways: [KeyMechanism(mechanism: 0x1050, input: [4, 5, 6])], length: 32)),
+                ways: [KeyMechanism(mechanism: 0x1050, input: [4, 5, 6])], length: 32),
+            isTyped: false),
         .perform(
             slot: 4,
             KeyUse(
@@ -19,7 +20,7 @@ import TokenKit
                 ways: [
                     KeyMechanism(mechanism: 3, input: [8]),
                     KeyMechanism(mechanism: 13, input: [], digest: 0x250, mask: 2, saltLength: 32),
-                ])),
+                ]), isTyped: true),
     ]
 
     @Test(arguments: requests) func aRequestIsReadAsItWasWritten(request: ModuleRequest) throws {
@@ -43,8 +44,8 @@ import TokenKit
 
     @Test func aKeyIsUsedInOneWayAtLeast() {
         var writer = FieldWriter()
-        ModuleRequest.perform(slot: 1, KeyUse(kind: .sign, id: [], label: [], publicKey: [], ways: [])).write(
-            to: &writer)
+        ModuleRequest.perform(slot: 1, KeyUse(kind: .sign, id: [], label: [], publicKey: [], ways: []), isTyped: false)
+            .write(to: &writer)
         #expect(throws: MalformedMessage.self) {
             var reader = FieldReader(writer.bytes)
             _ = try ModuleRequest(from: &reader)

@@ -26,6 +26,7 @@ import TokenKit
         ("crash in load", "signal 11"), ("crash in C_Initialize", "signal 11"), ("crash in C_GetSlotList", "signal 11"),
         ("crash in C_GetTokenInfo", "signal 11"), ("crash in C_FindObjects", "signal 11"),
         ("crash in C_GetAttributeValue", "signal 11"), ("crash in C_CloseSession", "signal 11"),
+        ("fork and crash in C_GetSlotList", "signal 11"), ("fork and crash in C_FindObjects", "signal 11"),
         ("exit in load", "exited with 0"), ("exit in C_GetSlotList", "exited with 0"),
         ("hang in C_Initialize", "did not answer in time"), ("hang in C_FindObjects", "did not answer in time"),
         ("spin in C_GetTokenInfo", "did not answer in time"),
@@ -33,7 +34,7 @@ import TokenKit
         ("nonsense from C_FindObjects", "0xDEADBEEF"), ("has a million slots", "1000000 slots"),
         ("finds without end", "more than 4096 objects"), ("finds more than there is room for", "100000 objects"),
         ("closes every descriptor", "ended"), ("has no functions", "no list of functions"),
-        ("has empty functions", "no C_Initialize"),
+        ("has empty functions", "no C_Initialize"), ("says it is ours", "this product's own"),
     ])
     func oneThatFailsIsReportedAndHidesNothing(behaviour: String, report: String) throws {
         try ForeignModule.with([behaviour, "well"], Self.patience) { modules in
@@ -74,7 +75,8 @@ import TokenKit
         ("nonsense from C_SignInit", "0xDEADBEEF"),
     ])
     func aSignatureThatIsNoneIsNotPassedOn(behaviour: String, report: String) throws {
-        try ForeignModule.with([behaviour], Self.patience) { modules in
+        let patience = WorkerPatience(listing: .seconds(3), use: .seconds(3), rest: .zero)
+        try ForeignModule.with([behaviour], patience) { modules in
             let keychain = ModuleKeychain(modules[0])
             let key = try #require(try keychain.keys(.name("09")).first)
             var text = "nothing"
@@ -102,10 +104,40 @@ import TokenKit
     @Test func oneThatOnlyEndsIsNotStartedForEver() throws {
         let patience = WorkerPatience(listing: .milliseconds(300), use: .milliseconds(300))
         try ForeignModule.with(["hang in C_Initialize"], patience) { modules in
-            for _ in 0..<3 { #expect((try? Self.certificates(modules))?.found == nil) }
             let duration = ContinuousClock().measure { for _ in 0..<100 { _ = try? Self.certificates(modules) } }
             // A hundred starts would be thirty seconds of waiting, whatever the machine.
             #expect(duration < .seconds(25))
+        }
+    }
+
+    /// It answers each time what comes before, in a process that is started for that.
+    @Test(arguments: ["hang in C_GetTokenInfo", "hang in C_OpenSession", "hang in C_FindObjectsInit"])
+    func oneThatDoesNotAnswerIsAskedOnceAndNotAgain(behaviour: String) throws {
+        let patience = WorkerPatience(listing: .seconds(2), use: .seconds(2))
+        try ForeignModule.with([behaviour], patience) { modules in
+            var reports: Set<String> = []
+            let duration = ContinuousClock().measure {
+                for _ in 0..<10 {
+                    do { _ = try Self.certificates(modules) } catch { reports.insert("\(error)") }
+                }
+            }
+            #expect(duration < .seconds(12))
+            #expect(reports.count == 1 && reports.first?.contains("did not answer in time") == true, "\(reports)")
+        }
+    }
+
+    @Test func oneThatDidNotAnswerIsTriedAgainAfterARest() throws {
+        let patience = WorkerPatience(listing: .seconds(3), use: .milliseconds(200), rest: .seconds(2))
+        try ForeignModule.with(["hang in C_Sign"], patience) { modules in
+            let keychain = ModuleKeychain(modules[0])
+            let key = try #require(try keychain.keys(.name("09")).first)
+            #expect(throws: KeychainError.self) {
+                _ = try key.perform(
+                    .sign(.rsaPKCS1(.sha256), [UInt8](repeating: 1, count: 32)), use: "test",
+                    authentication: AuthenticationContext())
+            }
+            #expect(throws: KeychainError.self) { try keychain.keys(.name("09")) }
+            #expect(eventually { (try? keychain.keys(.name("09")))?.count == 1 })
         }
     }
 

@@ -6,7 +6,7 @@ import TokenKit
 
 @Suite struct ModuleTokenInfoTests {
     private static func info(
-        label: String = "l", serial: String = "s", flags: CK_FLAGS = 0, pin: (UInt64, UInt64) = (4, 8)
+        label: PKCS11URI.Text = "l", serial: PKCS11URI.Text = "s", flags: CK_FLAGS = 0, pin: (UInt64, UInt64) = (4, 8)
     ) -> ModuleTokenInfo {
         ModuleTokenInfo(
             slot: 1, slotDescription: "d", label: label, manufacturer: "a b", model: "m;/", serialNumber: serial,
@@ -17,6 +17,21 @@ import TokenKit
         #expect(Self.info().id.description == "pkcs11:model=m%3B%2F;manufacturer=a%20b;serial=s;token=l")
         #expect(
             Self.info(label: "ä", serial: "").id.description == "pkcs11:model=m%3B%2F;manufacturer=a%20b;token=%C3%A4")
+    }
+
+    @Test func theURIHasTheTokensOwnBytes() throws {
+        let info = Self.info(label: PKCS11URI.Text([0x4B, 0xFC, 0xFF]))
+        #expect(info.id.description == "pkcs11:model=m%3B%2F;manufacturer=a%20b;serial=s;token=K%FC%FF")
+        let identity = TokenIdentity(id: info.id, label: "K\u{FFFD}\u{FFFD}")
+        #expect(PKCS11URI.Token(identity).label == PKCS11URI.Text([0x4B, 0xFC, 0xFF]))
+    }
+
+    @Test func aTokenWithoutALabelHasAnEmptyOneInURIs() throws {
+        let id = Self.info(label: "").id
+        #expect(id.description == "pkcs11:model=m%3B%2F;manufacturer=a%20b;serial=s")
+        let place = PKCS11URI.Place(PKCS11URI.Token(TokenIdentity(id: id, label: "m;/")))
+        #expect(try PKCS11URI("pkcs11:token=").matches(place))
+        #expect(try !PKCS11URI("pkcs11:token=m%3B%2F").matches(place))
     }
 
     @Test func triesAreToldAsFarAsFlagsTell() {

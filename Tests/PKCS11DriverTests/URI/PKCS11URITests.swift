@@ -81,22 +81,97 @@ import TokenKit
         #expect(
             reason("pkcs11:token=a;x-frob=b") == "'x-frob' of the URI has no meaning here, so that nothing can match it"
         )
-        #expect(reason("pkcs11:type=otp") == "a value of the URI has no meaning here, so that nothing can match it")
+        #expect(reason("pkcs11:type=otp") == "'type=otp' of the URI has no meaning here, so that nothing can match it")
     }
 
     @Test(arguments: [
         "", "pkcs1:token=a", "pkcs11:token", "pkcs11:id=%0", "pkcs11:id=%zz", "pkcs11:library-version=x",
         "pkcs11:slot-id=x", "pkcs11:token=a;token=b", "pkcs11:token=a; to ken=b", "pkcs11:token=%00",
-        "pkcs11:object=a%00b", "pkcs11:object=%ff", "pkcs11:\0token=a", "pkcs11:?pin-source=a&pin-source=b",
-        "pkcs11:?pin-value=a%00b", "pkcs11:slot-id=18446744073709551615", "pkcs11:library-version=255.255",
-        "pkcs11:?pin-source=a&pin-value=b",
+        "pkcs11:object=a%00b", "pkcs11:?module-name=%ff", "pkcs11:\0token=a", "pkcs11:?pin-source=a&pin-source=b",
+        "pkcs11:?pin-value=a%00b", "pkcs11:slot-id=18446744073709551616", "pkcs11:slot-id=99999999999999999999",
+        "pkcs11:slot-id=", "pkcs11:slot-id=-1", "pkcs11:slot-id=+1", "pkcs11:slot-id=0x1", "pkcs11:slot-id=%D9%A1",
+        "pkcs11:library-version=256", "pkcs11:library-version=1.256", "pkcs11:library-version=1.2.3",
+        "pkcs11:library-version=", "pkcs11:library-version=1.", "pkcs11:library-version=.1",
+        "pkcs11:?pin-source=a&pin-value=b", "pkcs11:=a", "pkcs11:tok%65n=a", "pkcs11:token=%", "pkcs11:token=%4",
+        "pkcs11:token=%4;id=%01", "pkcs11:token=\u{7F}", "pkcs11:token=a\u{1B}b",
     ])
     func `What cannot be read is refused`(_ text: String) {
         #expect(code(text) == .malformed)
     }
 
-    @Test func `A query that nobody knows is passed over`() throws {
-        #expect(try PKCS11URI("pkcs11:token=a?frob=1").token.label == "a")
+    @Test(arguments: [
+        "pkcs11:;token=a", "pkcs11:token=a;", "pkcs11:;", "pkcs11:;;", "pkcs11:token=a;;id=%01",
+        "pkcs11:token=a; ;id=%01",
+        "pkcs11:token=a;\n", "pkcs11:;?pin-source=a", "pkcs11:?&pin-source=a", "pkcs11:?pin-source=a&",
+        "pkcs11:?pin-source=a&&pin-value=b", "pkcs11:?&",
+    ])
+    func `An empty attribute is refused, and nothing behind it lost`(_ text: String) {
+        #expect(code(text) == .malformed)
+        #expect(reason(text)?.hasSuffix("with no attribute before or after it") == true)
+    }
+
+    @Test(arguments: [
+        ("pkcs11:token=a?id=%01", "'id' of the URI belongs before the '?'"),
+        ("pkcs11:?token=a", "'token' of the URI belongs before the '?'"),
+        ("pkcs11:?pin-source=a&type=private", "'type' of the URI belongs before the '?'"),
+        ("pkcs11:token=a?pin-source=b;id=%01", "the URI has a ';' behind its '?'"),
+        ("pkcs11:token=a?frob=1;id=%01", "the URI has a ';' behind its '?'"),
+        ("pkcs11:token=a#;id=%01", "the URI has a fragment"), ("pkcs11:#token=a", "the URI has a fragment"),
+        ("pkcs11:?pin-source=a#b", "the URI has a fragment"),
+    ])
+    func `What stands where it would name nothing is refused`(_ text: String, _ report: String) {
+        #expect(code(text) == .malformed)
+        #expect(reason(text)?.hasPrefix(report) == true)
+    }
+
+    @Test(arguments: [
+        "pkcs11:objecttype=cert", "pkcs11:object-type=cert", "pkcs11:type=cert;object-type=private",
+        "pkcs11:type=secretkey", "pkcs11:type=CERT", "pkcs11:type=", "pkcs11:pin-source=a", "pkcs11:ID=%01",
+    ])
+    func `Older names and other cases are no second way to say the same`(_ text: String) {
+        #expect(code(text) == .unrecognized)
+    }
+
+    @Test(arguments: ["pkcs11:?", "pkcs11:token=a?", "pkcs11:token=a?frob=1", "pkcs11:token=a?pinfile=b"])
+    func `A query that is empty or that nobody knows is passed over`(_ text: String) throws {
+        let uri = try PKCS11URI(text)
+        #expect(uri.token.label == (text.contains("token") ? "a" : nil))
+        #expect(uri.pinSource == nil)
+    }
+
+    @Test(arguments: [
+        ("pkcs11:token=a b\n ;\tserial=\r\n4", "pkcs11:serial=4;token=ab"), ("PKCS11:id=%aB", "pkcs11:id=%AB"),
+        ("pkcs11:token=a=b&c/d", "pkcs11:token=a%3Db%26c%2Fd"), ("pkcs11:token=%20a%20%20", "pkcs11:token=%20a"),
+        ("pkcs11:token=%e9", "pkcs11:token=%E9"), ("pkcs11:object=%ff", "pkcs11:object=%FF"),
+        ("pkcs11:token=é", "pkcs11:token=%C3%A9"), ("pkcs11:object=e%CC%81", "pkcs11:object=e%CC%81"),
+        ("pkcs11:library-version=2", "pkcs11:library-version=2.0"), ("pkcs11:id=.-_", "pkcs11:id=%2E%2D%5F"),
+        ("pkcs11:slot-id=18446744073709551615", "pkcs11:slot-id=18446744073709551615"),
+        ("pkcs11:slot-id=007", "pkcs11:slot-id=7"), ("pkcs11:?pin-source=a?b/c=d", "pkcs11:?pin-source=a%3Fb%2Fc%3Dd"),
+    ])
+    func `Bytes are kept as they were written`(_ text: String, _ written: String) throws {
+        #expect(try PKCS11URI(text).description == written)
+    }
+
+    @Test func `Texts that look the same are told apart by their bytes`() throws {
+        #expect(try PKCS11URI("pkcs11:token=%C3%A9") != PKCS11URI("pkcs11:token=e%CC%81"))
+    }
+
+    @Test(arguments: [
+        ("pkcs11:", false), ("pkcs11:model=a", false), ("pkcs11:manufacturer=a;library-manufacturer=b", false),
+        ("pkcs11:?module-name=a", false), ("pkcs11:slot-manufacturer=a", false), ("pkcs11:token=a", true),
+        ("pkcs11:token=", true), ("pkcs11:serial=1", true), ("pkcs11:slot-id=1", true),
+        ("pkcs11:slot-description=a", true),
+    ])
+    func `Only some attributes tell one token from another`(_ text: String, _ tells: Bool) throws {
+        #expect(try PKCS11URI(text).tellsTokensApart == tells)
+    }
+
+    @Test(arguments: [
+        ("pkcs11:", false), ("pkcs11:token=a", false), ("pkcs11:type=cert", false), ("pkcs11:id=%01", true),
+        ("pkcs11:object=a;type=cert", true),
+    ])
+    func `Only some attributes tell one object from another`(_ text: String, _ tells: Bool) throws {
+        #expect(try PKCS11URI(text).tellsObjectsApart == tells)
     }
 
     @Test(arguments: [
@@ -144,8 +219,8 @@ import TokenKit
 
     // MARK: Matching
 
-    private static let token = CryptokiTokenName(
-        label: "Card", manufacturer: "Maker", model: "Model", serialNumber: "47")
+    private static let token = PKCS11URI.Token(
+        label: "Card", manufacturer: "Maker", serialNumber: "47", model: "Model")
 
     @Test(arguments: [
         ("pkcs11:", true), ("pkcs11:token=Card", true), ("pkcs11:token=card", false),
@@ -170,9 +245,18 @@ import TokenKit
     }
 
     @Test func `A URI of a token leaves out what that does not say`() {
-        let name = CryptokiTokenName(label: "Card", manufacturer: "", model: "", serialNumber: "47")
-        #expect(PKCS11URI(of: name).token == .init(label: "Card", serialNumber: "47"))
+        let name = PKCS11URI.Token(label: "Card", manufacturer: "", serialNumber: "47", model: "")
+        #expect(PKCS11URI(of: name).description == "pkcs11:serial=47;token=Card")
+        #expect(PKCS11URI(of: name).wholeToken == name)
         #expect(PKCS11URI(of: name).matches(PKCS11URI.Place(name)))
+    }
+
+    @Test func `A token that says nothing of itself is named by that`() throws {
+        let name = PKCS11URI.Token(label: "", manufacturer: "", serialNumber: "", model: "")
+        #expect(PKCS11URI(of: name).description == "pkcs11:token=")
+        #expect(PKCS11URI(of: name).matches(PKCS11URI.Place(name)))
+        #expect(PKCS11URI(of: name).wholeToken == name)
+        #expect(!PKCS11URI(of: name).matches(PKCS11URI.Place(Self.token)))
     }
 
     @Test func `Both parts can be told to people`() throws {

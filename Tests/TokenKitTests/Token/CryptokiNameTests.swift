@@ -13,13 +13,6 @@ import Testing
         #expect(other.serialNumber == "08090a0b0c0d0e0f")
     }
 
-    @Test func `What another module shows is taken as it is`() {
-        let identity = TokenIdentity(id: Self.foreign, label: "HSM", manufacturer: "Maker", serialNumber: "")
-        #expect(
-            CryptokiTokenName(identity)
-                == CryptokiTokenName(label: "HSM", manufacturer: "Maker", model: "", serialNumber: ""))
-    }
-
     @Test(arguments: [("", ""), ("abcd", "abcd"), ("abcde", "abcd"), ("abcé", "abc"), ("é\u{1F511}", "é")])
     func `Text is cut between characters`(_ text: String, _ cut: String) {
         #expect(CryptokiText.cut(text, to: 4) == cut)
