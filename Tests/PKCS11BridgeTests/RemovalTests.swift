@@ -167,6 +167,34 @@ import TokenKit
         #expect(returned { _ = try module.cryptoki.waitForSlotEvent(blocking: false) } == CKR_NO_EVENT)
     }
 
+    /// A token that is a reader and a card in one comes as two events, and a service that ends takes several readers with it.
+    @Test(arguments: 1...4, 1...2)
+    func whatHappensAtOnceIsToldSlotBySlot(reports: Int, cards: Int) throws {
+        let module = try TestModule(VirtualReader(name: "One"), VirtualReader(name: "Two"))
+        let slots = module.cryptoki.slotList(withToken: false, refreshing: true)
+        let inserted = try (0..<cards).map { _ in try Cards.plain() }
+        let found = try module.cryptoki.events.next(blocking: true) { _, report in
+            for (reader, card) in zip(module.readers, inserted) { reader.insert(card) }
+            for _ in 0..<reports { report(.serviceAvailable) }
+        }
+        #expect(found == slots[0])
+        if cards == 2 { #expect(try module.cryptoki.waitForSlotEvent(blocking: true) == slots[1]) }
+        #expect(returned { _ = try module.cryptoki.waitForSlotEvent(blocking: false) } == CKR_NO_EVENT)
+    }
+
+    @Test func aWaitGoesOnThroughWhatChangesNoSlot() throws {
+        let module = try TestModule(VirtualReader(name: "One"))
+        let slots = module.cryptoki.slotList(withToken: false, refreshing: true)
+        let card = try Cards.plain()
+        let found = try module.cryptoki.events.next(blocking: true) { _, report in
+            report(.serviceAvailable)
+            module.reader.insert(card)
+            report(.serviceAvailable)
+            report(.serviceAvailable)
+        }
+        #expect(found == slots[0])
+    }
+
     @Test func aCardThatTookTheOthersPlaceIsAnEvent() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))
         let slots = module.cryptoki.slotList(withToken: true, refreshing: true)
