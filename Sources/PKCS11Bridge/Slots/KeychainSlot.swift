@@ -13,6 +13,8 @@ final class KeychainSlot: Slot {
     private let behaviour: Behaviour
     let knownGeneration: Int
     private let hasLoggedIn = Mutex(false)
+    /// One login after the other: a password takes its time.
+    private let loggingIn = Mutex(())
 
     /// - Parameter predecessor: the slot of the file that was in the same place before.
     init(
@@ -100,17 +102,26 @@ final class KeychainSlot: Slot {
     /// Whether there is a password at all.
     private var needsLogin: Bool { (try? keychain.hasPassword) ?? true }
 
-    var isLoggedIn: Bool { behaviour.asksItself || !needsLogin || hasLoggedIn.withLock { $0 } }
+    var isLoggedIn: Bool { behaviour.asksItself || hasLogin || !needsLogin }
+
+    /// Whether somebody has logged in, and the keychain was not locked since: after a time without use, in the machine's sleep, or by
+    /// another program.
+    private var hasLogin: Bool { hasLoggedIn.withLock { $0 } && !keychain.isLocked }
 
     /// Bytes that a password may have; longer ones that were set elsewhere are taken all the same.
     private static let pinLengths = 0...255
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
         try requireToken()
-        guard !hasLoggedIn.withLock({ $0 }) else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+        guard !hasLogin else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
         let password = try obtain(pin, "log in")
-        try CryptokiError.mapping { () throws(KeychainError) in try keychain.unlock(password: password) }
-        hasLoggedIn.withLock { $0 = true }
+        try loggingIn.withLock { _ throws(CryptokiError) in
+            guard !hasLogin else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+            try CryptokiError.mapping { () throws(KeychainError) in try keychain.unlock(password: password) }
+            // Where the login session has the key as well, it is locked for all its programs at once.
+            _ = try? keychain.unlockFromSession()
+            hasLoggedIn.withLock { $0 = true }
+        }
     }
 
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
@@ -119,8 +130,10 @@ final class KeychainSlot: Slot {
     }
 
     func logOut() {
-        hasLoggedIn.withLock { $0 = false }
-        keychain.lock()
+        loggingIn.withLock { _ in
+            hasLoggedIn.withLock { $0 = false }
+            keychain.lock()
+        }
     }
 
     func letGo() {
