@@ -412,7 +412,7 @@ static void encrypting(void) {
     GIVES(CKR_OPERATION_ACTIVE, C_Encrypt, card, block, 1, buffer, &room);
 }
 
-static void decrypting(void) {
+static void decrypting(const char *folder) {
     CK_OBJECT_HANDLE public = find(card, CKO_PUBLIC_KEY, 3), private = find(card, CKO_PRIVATE_KEY, 3);
     BEGINNING(C_DecryptInit, &rsa_pkcs, &rsa_pkcs_with, private);
     GIVES(CKR_KEY_HANDLE_INVALID, C_DecryptInit, card, &rsa_pkcs, 4711);
@@ -466,7 +466,8 @@ static void decrypting(void) {
     OK(p11->C_DecryptInit(card, &rsa_pkcs, private));
     OK(p11->C_DecryptInit(second, &rsa_pkcs, private));
     OK(p11->C_DecryptUpdate(second, ciphertext, 256, buffer, &room));
-    OK(p11->C_Logout(card));
+    ask(folder, "remove");
+    ask(folder, "insert");
     room = sizeof buffer;
     GIVES(CKR_USER_NOT_LOGGED_IN, C_Decrypt, card, ciphertext, 256, buffer, &room);
     GIVES(CKR_USER_NOT_LOGGED_IN, C_DecryptFinal, second, buffer, &room);
@@ -802,7 +803,7 @@ int main(int count, char **arguments) {
         creating();
         objects();
         encrypting();
-        decrypting();
+        decrypting(arguments[2]);
         digesting();
         signing();
         verifying();

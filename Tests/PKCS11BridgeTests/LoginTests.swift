@@ -2,6 +2,7 @@ import CCryptoki
 import Foundation
 import KeychainHost
 import Synchronization
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
@@ -134,6 +135,47 @@ import VirtualCard
         try module.cryptoki.logOut(session)
         #expect(
             returned { try module.cryptoki.signInit(session, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
+    }
+
+    @Test(arguments: [1, 2])
+    func aSignatureEndsWithTheLoginAndThePINThatWasGivenForIt(id: UInt8) throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let (session, other) = (try module.session(loggedIn: true), try module.session())
+        try module.cryptoki.signInit(session, Self.ecdsa, key: module.key(session, [id]))
+        try module.cryptoki.logIn(session, CKU_CONTEXT_SPECIFIC, pin: .of("123456"))
+        try module.cryptoki.logOut(other)
+        func sign() -> CK_RV { returned { _ = try module.cryptoki.sign(session, Self.digest, .bytes(64)) } }
+        let sent = module.reader.log.count
+        #expect(sign() == CKR_OPERATION_NOT_INITIALIZED)
+        // Nor does it go on when somebody logs in again.
+        try module.cryptoki.logIn(other, CKU_USER, pin: .of("123456"))
+        #expect(sign() == CKR_OPERATION_NOT_INITIALIZED)
+        #expect(module.reader.log[sent...].allSatisfy { $0.ins == 0x20 })
+    }
+
+    @Test func whatWasDecryptedIsNotFetchedAfterTheLogin() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain(.rsa2048)))
+        let session = try module.session(loggedIn: true)
+        let ciphertext = try module.publicKey(session, [3]).encrypt(Array("secret".utf8), using: .pkcs1)
+        let request = MechanismRequest(CKM_RSA_PKCS)
+        try module.cryptoki.decryptInit(session, request, key: module.key(session, [3]))
+        #expect(try length(of: module.cryptoki.decrypt(session, ciphertext, .bytes(1))) == 6)
+        try module.cryptoki.logOut(session)
+        let result = returned { _ = try module.cryptoki.decrypt(session, ciphertext, .bytes(256)) }
+        #expect(result == CKR_OPERATION_NOT_INITIALIZED)
+    }
+
+    @Test func whatNeedsNoLoginGoesOnAfterIt() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let signature = try module.sign(session, Self.ecdsa, module.key(session, [1]), Self.digest)
+        try module.cryptoki.signInit(session, Self.ecdsa, key: module.key(session, [4]))
+        try module.cryptoki.verifyInit(session, Self.ecdsa, key: module.key(session, [1], CKO_PUBLIC_KEY))
+        try module.cryptoki.digestInit(session, MechanismRequest(CKM_SHA256))
+        try module.cryptoki.logOut(session)
+        #expect(try bytes(of: module.cryptoki.sign(session, Self.digest, .bytes(64))).count == 64)
+        try module.cryptoki.verify(session, Self.digest, signature: signature)
+        #expect(try bytes(of: module.cryptoki.digest(session, [1], .bytes(32))).count == 32)
     }
 
     @Test func aFreshLoginCountsForOneSignatureOfAKeyThatWantsThePINEachTime() throws {

@@ -151,6 +151,8 @@ package final class Cryptoki: Sendable {
         let session = try session(handle)
         guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         session.slot.logOut()
+        let others = sessions.withLock { $0.open.values.filter { $0.slot.id == session.slot.id } }
+        for session in others { session.endPrivateOperations() }
         handles.removePrivateSessionObjects(of: session.slot.id)
     }
 

@@ -43,6 +43,15 @@ final class Session: Sendable {
         }
     }
 
+    /// Ends what was begun with the user's keys, and with it the PIN that was given for one use, and what was decrypted.
+    func endPrivateOperations() {
+        state.withLock { state in
+            if state.signature?.key.isPrivate == true { state.signature = nil }
+            if state.encryption?.key.isPrivate == true { state.encryption = nil }
+            if state.decryption?.key.isPrivate == true { state.decryption = nil }
+        }
+    }
+
     /// PKCS #11 §5.6, `CK_STATE`.
     var stateNumber: CK_STATE {
         switch (slot.isLoggedIn, isWritable) {
