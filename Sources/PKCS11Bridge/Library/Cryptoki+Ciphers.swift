@@ -199,7 +199,7 @@ extension Cryptoki {
         let scheme = try Cryptoki.renaming([CKR_KEY_TYPE_INCONSISTENT: CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT]) {
             () throws(CryptokiError) in try EncryptionScheme(request, key: publicKey)
         }
-        guard object.mechanisms.canDecrypt else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
+        guard object.mechanisms.canUnwrap else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
         guard wrapped.count == scheme.length else { throw CryptokiError(CKR_WRAPPED_KEY_LEN_RANGE) }
         let invalid = [CKR_ENCRYPTED_DATA_INVALID, CKR_DATA_INVALID].map { ($0, CKR_WRAPPED_KEY_INVALID) }
         let secret = try Cryptoki.renaming(Dictionary(uniqueKeysWithValues: invalid)) {

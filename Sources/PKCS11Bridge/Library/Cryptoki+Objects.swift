@@ -119,7 +119,7 @@ extension Cryptoki {
         _ key: PrivateKey, _ template: Template, isGenerated: Bool = false, in session: Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let isPrivate = try isPrivate(template, in: session, unlessSaid: session.slot.isLoggedIn)
-        let protection = try NewObject.protection(template)
+        let protection = try NewObject.protection(template, key.kind)
         return handles.add(
             {
                 .sessionPrivateKey(

@@ -10,7 +10,7 @@ extension CryptokiObject {
     ) -> CryptokiObject {
         var attributes = ObjectAttributes.publicKey(key, id: template[CKA_ID] ?? [], subject: [], isLocal: false)
         // A program may renounce what the key could do.
-        for use in [CKA_ENCRYPT, CKA_VERIFY, CKA_WRAP] where template[use] == Encoded.bool(false) {
+        for (use, _) in KeyMechanisms.publicUses where template[use] == Encoded.bool(false) {
             attributes[use] = Encoded.bool(false)
         }
         attributes.merge(session(CKO_PUBLIC_KEY, template, isPrivate: isPrivate, number)) { $1 }
@@ -24,9 +24,7 @@ extension CryptokiObject {
         _ key: PrivateKey, _ template: Template, _ wishes: KeychainHost.Attributes, isPrivate: Bool,
         isGenerated: Bool, number: Int
     ) -> CryptokiObject {
-        let mechanisms = KeyMechanisms(
-            key.kind, signs: wishes[.canSign]?.isTrue ?? true, decrypts: wishes[.canDecrypt]?.isTrue ?? true,
-            derives: wishes[.canDerive]?.isTrue ?? true)
+        let mechanisms = KeyMechanisms(key.kind) { wishes[$0] }
         func wasTrue(_ type: CK_ATTRIBUTE_TYPE) -> Bool { template[type] == Encoded.bool(true) }
         var protection = KeyProtection(
             isSensitive: wishes[.isSensitive]?.isTrue ?? true, isExtractable: wishes[.isExtractable]?.isTrue ?? false)
@@ -69,7 +67,7 @@ extension CryptokiObject {
             objectClass, label: "", uniqueID: "session/\(number)", isPrivate: isPrivate, isModifiable: true)
         attributes[CKA_TOKEN] = Encoded.bool(false)
         attributes[CKA_MODIFIABLE] = Encoded.bool(false)
-        attributes[CKA_COPYABLE] = Encoded.bool(true)
+        attributes[CKA_COPYABLE] = template[CKA_COPYABLE] ?? Encoded.bool(true)
         attributes[CKA_LABEL] = template[CKA_LABEL] ?? []
         return attributes
     }

@@ -232,9 +232,11 @@ final class KeychainSlot: Slot {
         let ids = Set([privateTemplate, publicTemplate].compactMap { $0[CKA_ID] }.filter { !$0.isEmpty })
         guard ids.count < 2 else { throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a pair of keys has one id") }
         if let id = ids.first { attributes[.applicationTag] = .data(id) }
-        let protection = try NewObject.protection(privateTemplate)
+        let protection = try NewObject.protection(privateTemplate, kind)
+        let uses = try NewObject.publicUses(publicTemplate)
         let pair = try CryptokiError.mapping { () throws(KeychainError) in
-            try keychain.generateKeyPair(kind, attributes, privateAttributes: protection)
+            try keychain.generateKeyPair(
+                kind, attributes, privateAttributes: protection, publicAttributes: uses)
         }
         return (.item(CKO_PUBLIC_KEY, pair.publicKey.reference), .item(CKO_PRIVATE_KEY, pair.privateKey.reference))
     }
