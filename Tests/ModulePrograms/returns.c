@@ -702,10 +702,14 @@ static void begin_on_card(void) {
         GIVES(code, C_DeriveKey, card, &ecdh, agreer, NULL, 0, &made);                              \
     } while (0)
 
-static void failing_card(const char *folder) {
-    OK(p11->C_OpenSession(card_slot, CKF_SERIAL_SESSION | CKF_RW_SESSION, NULL, NULL, &parts));
+static void find_keys(void) {
     signer = find(card, CKO_PRIVATE_KEY, 1), opener = find(card, CKO_PRIVATE_KEY, 3);
     agreer = find(card, CKO_PRIVATE_KEY, 4);
+}
+
+static void failing_card(const char *folder) {
+    OK(p11->C_OpenSession(card_slot, CKF_SERIAL_SESSION | CKF_RW_SESSION, NULL, NULL, &parts));
+    find_keys();
     CK_OBJECT_HANDLE object = create(card, secret_key, 2), data = 0;
     CK_BYTE name[] = "Card Holder Unique Identifier";
     CK_ATTRIBUTE chuid[] = {{CKA_LABEL, name, sizeof name - 1}}, value = {CKA_VALUE, buffer, sizeof buffer};
@@ -732,6 +736,7 @@ static void failing_card(const char *folder) {
     ask(folder, "heal");
 
     OK(p11->C_Login(card, CKU_USER, pin, 6));
+    find_keys();
     begin_on_card();
     ask(folder, "remove");
     EACH_ON_CARD(CKR_DEVICE_REMOVED);

@@ -52,6 +52,26 @@ import TokenKit
             returned { _ = try cryptoki.sign(session, Self.digest, .bytes(64)) } == CKR_USER_NOT_LOGGED_IN)
     }
 
+    @Test func whatSessionsHadOfTheUserEndsWithTheLock() throws {
+        let id = try addIdentity("anna").publicKey.keyHash
+        let session = try session()
+        let key = try module.key(session, id)
+        let pair = try cryptoki.generateKeyPair(
+            session, MechanismRequest(CKM_EC_KEY_PAIR_GEN),
+            Template([(CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? [])]), Template())
+        try cryptoki.signInit(session, Self.ecdsa, key: pair.privateKey)
+        try lock(session)
+        #expect(returned { _ = try module.value(session, pair.privateKey, CKA_ID) } == CKR_OBJECT_HANDLE_INVALID)
+        try cryptoki.logIn(session, CKU_USER, pin: .of("open"))
+        #expect(returned { _ = try module.value(session, pair.privateKey, CKA_ID) } == CKR_OBJECT_HANDLE_INVALID)
+        #expect(
+            returned { _ = try cryptoki.sign(session, Self.digest, .bytes(64)) } == CKR_USER_NOT_LOGGED_IN)
+        #expect(try module.value(session, pair.publicKey, CKA_CLASS) == Encoded.ulong(CKO_PUBLIC_KEY))
+        // The keychain's own key is the same.
+        #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
+        #expect(try module.key(session, id) == key)
+    }
+
     @Test func aWrongPasswordAfterwardsLogsNobodyIn() throws {
         let session = try session()
         try lock(session)

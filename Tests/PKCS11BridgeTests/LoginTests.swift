@@ -137,6 +137,37 @@ import VirtualCard
             returned { try module.cryptoki.signInit(session, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
     }
 
+    /// PKCS #11 §5.6.10: also in the next login.
+    @Test func aHandleOfAPrivateObjectIsNoneAfterALogout() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        let (always, certificate) = (try module.key(session, [4]), try module.key(session, [1], CKO_CERTIFICATE))
+        try module.cryptoki.logOut(session)
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        #expect(returned { try module.cryptoki.signInit(session, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
+        #expect(returned { _ = try module.value(session, key, CKA_ID) } == CKR_OBJECT_HANDLE_INVALID)
+        let again = try module.key(session, [1])
+        #expect(again != key)
+        #expect(try module.sign(session, Self.ecdsa, again, Self.digest).count == 64)
+        #expect(returned { _ = try module.value(session, key, CKA_ID) } == CKR_OBJECT_HANDLE_INVALID)
+        // What is public has the handles that it had.
+        #expect(try module.key(session, [4]) == always)
+        #expect(try module.key(session, [1], CKO_CERTIFICATE) == certificate)
+    }
+
+    /// Java closes sessions that it does not need, and goes on with its keys in others.
+    @Test func aHandleOutlivesTheLoginThatEndedWithTheLastSession() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        try module.cryptoki.closeSession(session)
+        let next = try module.session()
+        #expect(returned { try module.cryptoki.signInit(next, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
+        try module.cryptoki.logIn(next, CKU_USER, pin: .of("123456"))
+        #expect(try module.sign(next, Self.ecdsa, key, Self.digest).count == 64)
+    }
+
     @Test(arguments: [1, 2])
     func aSignatureEndsWithTheLoginAndThePINThatWasGivenForIt(id: UInt8) throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))

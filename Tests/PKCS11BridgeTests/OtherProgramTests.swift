@@ -88,12 +88,12 @@ import TokenKit
     }
 
     /// What shows itself to nobody now may be there all the same.
-    @Test func aLoginFindsItsKeysUnderTheHandlesOfBefore() throws {
+    @Test func aLoginAfterALockFindsItsKeysUnderTheHandlesOfBefore() throws {
         let id = try addIdentity("anna").publicKey.keyHash
         let (session, elsewhere) = (try session(), try elsewhere())
         let key = try module.key(session, id)
         let certificate = try module.key(session, id, CKO_CERTIFICATE)
-        try cryptoki.logOut(session)
+        try #require(try cryptoki.session(session).slot as? KeychainSlot).keychain.lock()
         try destroy(elsewhere, id, CKO_CERTIFICATE)
         #expect(read(session, certificate) == Self.gone)
         #expect(read(session, key) == Self.gone)

@@ -16,7 +16,7 @@ extension Cryptoki {
             // One that was begun and given up, as after a login that failed, is no hindrance.
             guard state.signature?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.signature = nil
-            state.signature = try SignatureOperation(request, object, publicKey)
+            state.signature = try SignatureOperation(request, object, publicKey, login: session.slot.login)
         }
     }
 
@@ -60,6 +60,7 @@ extension Cryptoki {
     ) throws(CryptokiError) -> [UInt8] {
         var operation = operation
         let (key, scheme) = (operation.key, operation.scheme)
+        try session.requireLogin(operation.login, for: key)
         let pin = operation.pin.take()
         let input = try operation.input.finish()
         let result = try session.perform(scheme.action(for: input), with: key, pin: pin)

@@ -124,7 +124,9 @@ package final class Cryptoki: Sendable {
     ) throws(CryptokiError) {
         let session = try session(handle, meetingCard: true)
         switch user {
-        case CKU_USER: try session.slot.logIn(pin)
+        case CKU_USER:
+            try session.slot.logIn(pin)
+            handles.removePrivateSessionObjects(of: session.slot.id, before: session.slot.login)
         case CKU_CONTEXT_SPECIFIC: try logInForOneUse(session, pin)
         // Cards and keychains have their one owner.
         default: throw CryptokiError(CKR_USER_TYPE_INVALID)
@@ -153,7 +155,7 @@ package final class Cryptoki: Sendable {
         session.slot.logOut()
         let others = sessions.withLock { $0.open.values.filter { $0.slot.id == session.slot.id } }
         for session in others { session.endPrivateOperations() }
-        handles.removePrivateSessionObjects(of: session.slot.id)
+        handles.removePrivateObjects(of: session.slot.id)
     }
 
     /// PKCS #11 §5.5.9.

@@ -12,9 +12,15 @@ final class KeychainSlot: Slot {
 
     private let behaviour: Behaviour
     let knownGeneration: Int
-    private let hasLoggedIn = Mutex(false)
+    private let logins = Mutex(Logins())
     /// One login after the other: a password takes its time.
     private let loggingIn = Mutex(())
+
+    private struct Logins {
+        var count = 0
+        /// The number of the last one, until it has ended.
+        var current: Int?
+    }
 
     /// - Parameter predecessor: the slot of the file that was in the same place before.
     init(
@@ -102,25 +108,37 @@ final class KeychainSlot: Slot {
     /// Whether there is a password at all.
     private var needsLogin: Bool { (try? keychain.hasPassword) ?? true }
 
-    var isLoggedIn: Bool { behaviour.asksItself || hasLogin || !needsLogin }
+    var login: Int? { madeLogin ?? (isOpen ? 0 : nil) }
 
-    /// Whether somebody has logged in, and the keychain was not locked since: after a time without use, in the machine's sleep, or by
+    /// Whether everything is seen without a login.
+    private var isOpen: Bool { behaviour.asksItself || !needsLogin }
+
+    /// The login that somebody made. It ends with the lock of the keychain: after a time without use, in the machine's sleep, or by
     /// another program.
-    private var hasLogin: Bool { hasLoggedIn.withLock { $0 } && !keychain.isLocked }
+    private var madeLogin: Int? {
+        guard let number = logins.withLock({ $0.current }) else { return nil }
+        guard keychain.isLocked else { return number }
+        logins.withLock { if $0.current == number { $0.current = nil } }
+        return nil
+    }
 
     /// Bytes that a password may have; longer ones that were set elsewhere are taken all the same.
     private static let pinLengths = 0...255
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
         try requireToken()
-        guard !hasLogin else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+        guard madeLogin == nil else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
         let password = try obtain(pin, "log in")
         try loggingIn.withLock { _ throws(CryptokiError) in
-            guard !hasLogin else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+            guard madeLogin == nil else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
             try CryptokiError.mapping { () throws(KeychainError) in try keychain.unlock(password: password) }
             // Where the login session has the key as well, it is locked for all its programs at once.
             _ = try? keychain.unlockFromSession()
-            hasLoggedIn.withLock { $0 = true }
+            let isOpen = isOpen
+            logins.withLock { logins in
+                logins.count += 1
+                logins.current = isOpen ? 0 : logins.count
+            }
         }
     }
 
@@ -131,13 +149,13 @@ final class KeychainSlot: Slot {
 
     func logOut() {
         loggingIn.withLock { _ in
-            hasLoggedIn.withLock { $0 = false }
+            logins.withLock { $0.current = nil }
             keychain.lock()
         }
     }
 
     func letGo() {
-        if hasLoggedIn.withLock({ $0 }) { logOut() }
+        if logins.withLock({ $0.current }) != nil { logOut() }
     }
 
     private func obtain(_ given: consuming Secret?, _ use: String) throws(CryptokiError) -> Secret {

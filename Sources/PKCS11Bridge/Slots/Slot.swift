@@ -59,7 +59,8 @@ protocol Slot: AnyObject, Sendable {
 
     // MARK: Login
 
-    var isLoggedIn: Bool { get }
+    /// The number of the login that lasts, which no other one has; nil for none. It waits for no card.
+    var login: Int? { get }
 
     /// - Parameter pin: nil where the token is to ask for it.
     func logIn(_ pin: consuming Secret?) throws(CryptokiError)
@@ -103,6 +104,8 @@ protocol Slot: AnyObject, Sendable {
 
 extension Slot {
     var hasToken: Bool { occupancy.hasCard }
+
+    var isLoggedIn: Bool { login != nil }
 
     var version: Int64? { nil }
 
