@@ -156,7 +156,9 @@ enum NewObject {
         var encoded = TLV(0x30, integers.flatMap { Encoded.integer(NewObject.positive($0)) }).encoded()
         let key = Secret(consuming: &encoded)
         do throws(CryptoError) {
-            return try PrivateKey(externalRepresentation: key, family: .rsa)
+            let key = try PrivateKey(externalRepresentation: key, family: .rsa)
+            try key.checkParts()
+            return key
         } catch {
             throw CryptokiError(error, invalid: CKR_ATTRIBUTE_VALUE_INVALID, length: CKR_ATTRIBUTE_VALUE_INVALID)
         }
