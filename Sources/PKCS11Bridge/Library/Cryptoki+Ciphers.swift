@@ -241,6 +241,7 @@ extension Cryptoki {
         if let objectClass = try template.ulong(CKA_CLASS), objectClass != CKO_SECRET_KEY {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only secret keys")
         }
+        guard template[CKA_VALUE] == nil else { throw TemplateRules.contradiction(CKA_VALUE) }
         if try template.bool(CKA_TOKEN) == true {
             throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED, "secret keys end with their session")
         }

@@ -106,15 +106,16 @@ extension Cryptoki {
         }
     }
 
+    /// - Parameter isGenerated: whether it was made just now.
     func addPublicKey(
-        _ key: PublicKey, _ template: Template, in session: Session
+        _ key: PublicKey, _ template: Template, isGenerated: Bool = false, in session: Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let isPrivate = try isPrivate(template, in: session)
         return handles.add(
-            { .sessionPublicKey(key, template, isPrivate: isPrivate, number: $0) }, secret: nil, in: session)
+            { .sessionPublicKey(key, template, isPrivate: isPrivate, isGenerated: isGenerated, number: $0) },
+            secret: nil, in: session)
     }
 
-    /// - Parameter isGenerated: whether it was made just now.
     func addPrivateKey(
         _ key: PrivateKey, _ template: Template, isGenerated: Bool = false, in session: Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
@@ -206,6 +207,8 @@ extension Cryptoki {
         try TemplateRules.check(publicTemplate, for: CKO_PUBLIC_KEY)
         try TemplateRules.check(privateTemplate, for: CKO_PRIVATE_KEY)
         let kind = try Cryptoki.kind(request, publicTemplate)
+        try TemplateRules.checkGenerated(publicTemplate, CKO_PUBLIC_KEY, kind)
+        try TemplateRules.checkGenerated(privateTemplate, CKO_PRIVATE_KEY, kind)
         if case .rsa(let bits) = kind, mechanism.keySizes?.contains(bits) == false {
             throw Template.invalid(CKA_MODULUS_BITS)
         }
@@ -224,7 +227,7 @@ extension Cryptoki {
         }
         let key = try CryptokiError.mapping { () throws(CryptoError) in try PrivateKey.generate(kind) }
         return (
-            try addPublicKey(key.publicKey, publicTemplate, in: session),
+            try addPublicKey(key.publicKey, publicTemplate, isGenerated: true, in: session),
             try addPrivateKey(key, privateTemplate, isGenerated: true, in: session)
         )
     }
@@ -238,7 +241,9 @@ extension Cryptoki {
             guard exponent == nil || exponent == [1, 0, 1] else { throw Template.invalid(CKA_PUBLIC_EXPONENT) }
             return .rsa(bits: Int(clamping: bits))
         case CKM_EC_KEY_PAIR_GEN, CKM_EC_EDWARDS_KEY_PAIR_GEN, CKM_EC_MONTGOMERY_KEY_PAIR_GEN:
-            return try KeyKind.named(by: template.required(CKA_EC_PARAMS))
+            let kind = try KeyKind.named(by: template.required(CKA_EC_PARAMS))
+            guard kind.generation == request.type else { throw CryptokiError(CKR_CURVE_NOT_SUPPORTED) }
+            return kind
         default: throw CryptokiError(CKR_MECHANISM_INVALID)
         }
     }

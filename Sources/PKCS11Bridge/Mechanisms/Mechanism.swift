@@ -168,9 +168,9 @@ struct KeyMechanisms: Sendable {
     init() {}
 
     private init(_ kind: KeyKind, signs: Bool, decrypts: Bool, unwraps: Bool, derives: Bool) {
-        (canSign, canDecrypt, canUnwrap) = (signs, decrypts && kind.isRSA, unwraps && kind.isRSA)
+        (canSign, canDecrypt, canUnwrap) = (signs && kind != .x25519, decrypts && kind.isRSA, unwraps && kind.isRSA)
         canDerive = derives && !kind.isRSA && kind != .ed25519
-        if signs { allowed += MechanismTable.signatures.filter { $0.form.suits(kind) }.map(\.type) }
+        if canSign { allowed += MechanismTable.signatures.filter { $0.form.suits(kind) }.map(\.type) }
         if canDecrypt || canUnwrap { allowed += MechanismTable.ciphers.filter { !allowed.contains($0) } }
         if canDerive { allowed += MechanismTable.agreements }
     }

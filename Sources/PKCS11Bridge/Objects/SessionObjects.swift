@@ -4,11 +4,13 @@ internal import SystemCrypto
 
 // What programs make for as long as a session lasts: PKCS #11 §3.4, session objects.
 extension CryptokiObject {
-    /// A public key that a program brought.
+    /// A public key that was generated, copied or brought.
     static func sessionPublicKey(
-        _ key: PublicKey, _ template: Template, isPrivate: Bool, number: Int
+        _ key: PublicKey, _ template: Template, isPrivate: Bool, isGenerated: Bool, number: Int
     ) -> CryptokiObject {
-        var attributes = ObjectAttributes.publicKey(key, id: template[CKA_ID] ?? [], subject: [], isLocal: false)
+        var attributes = ObjectAttributes.publicKey(
+            key, id: template[CKA_ID] ?? [], subject: [],
+            isLocal: isGenerated || template[CKA_LOCAL] == Encoded.bool(true))
         // A program may renounce what the key could do.
         for (use, _) in KeyMechanisms.publicUses where template[use] == Encoded.bool(false) {
             attributes[use] = Encoded.bool(false)

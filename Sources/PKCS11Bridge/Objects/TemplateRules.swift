@@ -1,4 +1,5 @@
 internal import CCryptoki
+internal import SystemCrypto
 
 /// Which attributes objects of a class have. PKCS #11 §4.4 to §4.10, and for each kind of key §6.
 enum TemplateRules {
@@ -42,6 +43,23 @@ enum TemplateRules {
         CryptokiError(
             CKR_TEMPLATE_INCONSISTENT,
             "attribute 0x\(String(type, radix: 16)) asks for protection that there is none of here")
+    }
+
+    /// A template of a key that is made: what the key is says the mechanism, and its numbers nobody yet.
+    static func checkGenerated(
+        _ template: Template, _ objectClass: CK_OBJECT_CLASS, _ kind: KeyKind
+    ) throws(CryptokiError) {
+        for (type, value) in [(CKA_CLASS, objectClass), (CKA_KEY_TYPE, kind.keyType)] {
+            guard try template.ulong(type) ?? value == value else { throw contradiction(type) }
+        }
+        for type in PrivateNumbers.all.union([CKA_MODULUS, CKA_EC_POINT]) where template[type] != nil {
+            throw contradiction(type)
+        }
+    }
+
+    static func contradiction(_ type: CK_ATTRIBUTE_TYPE) -> CryptokiError {
+        CryptokiError(
+            CKR_TEMPLATE_INCONSISTENT, "attribute 0x\(String(type, radix: 16)) contradicts what makes the key")
     }
 
     static func requireOneValueEach(_ template: Template) throws(CryptokiError) {
