@@ -323,6 +323,28 @@ import VirtualCard
         #expect(try module.cryptoki.sessionInfo(session).state == CKS_RW_USER_FUNCTIONS)
     }
 
+    /// Takes the card out while it asks for the PIN.
+    private struct Puller: Prompter {
+        let reader: VirtualReader
+        var canAsk: Bool { true }
+        var canAskAgain: Bool { true }
+
+        func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+            reader.remove()
+            return .of("123456")
+        }
+
+        func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+    }
+
+    @Test func aCardThatGoesDuringALoginWasTakenOut() throws {
+        let reader = VirtualReader(card: try Cards.plain())
+        let module = try TestModule(reader, behaviour: Behaviour(prompter: Puller(reader: reader)))
+        let session = try module.session()
+        #expect(returned { try module.cryptoki.logIn(session, CKU_USER, pin: nil) } == CKR_DEVICE_REMOVED)
+        #expect(returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456")) } == CKR_DEVICE_REMOVED)
+    }
+
     @Test func withoutAPromptALoginNeedsAPIN() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))
         let session = try module.session()

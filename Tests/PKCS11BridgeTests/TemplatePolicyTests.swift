@@ -205,6 +205,19 @@ import TokenKit
         #expect(try implied.map { try flag(session, $0, CKA_VERIFY) } == [true])
     }
 
+    // MARK: Numbers that are too large
+
+    @Test(arguments: [true, false])
+    func aBlockThatIsNotBelowTheModulusIsWrongData(isKept: Bool) throws {
+        let session = try session()
+        let key = try create(session, CKO_PRIVATE_KEY, [(CKA_TOKEN, Encoded.bool(isKept))])
+        let block = [UInt8](repeating: 0xFF, count: 256)
+        let raw = MechanismRequest(CKM_RSA_X_509)
+        #expect(returned { _ = try module.sign(session, raw, key, block) } == CKR_DATA_INVALID)
+        try cryptoki.decryptInit(session, raw, key: key)
+        #expect(returned { _ = try cryptoki.decrypt(session, block, .bytes(256)) } == CKR_ENCRYPTED_DATA_INVALID)
+    }
+
     // MARK: Copies
 
     @Test func whatIsNotToBeCopiedIsNot() throws {

@@ -38,7 +38,7 @@ final class Session: Sendable {
         guard let own = key.sessionKey else {
             return try slot.perform(action, with: key, of: generation, pin: pin)
         }
-        return try CryptokiError.mapping { () throws(KeychainError) in
+        return try CryptokiError.mappingUse { () throws(KeychainError) in
             try SoftwareKey(own).perform(action, use: "", authentication: AuthenticationContext(prompter: NoPrompter()))
         }
     }

@@ -75,6 +75,13 @@ final class CardSlot: Slot {
 
     // MARK: The card
 
+    /// Runs `body` for a session, whose card was in when it was opened.
+    func inSession<Result: ~Copyable>(
+        _ body: (inout sending State) throws(CryptokiError) -> sending Result
+    ) throws(CryptokiError) -> sending Result {
+        do throws(CryptokiError) { return try state.withLock(body) } catch { throw error.inSession }
+    }
+
     var knownGeneration: Int { generations.load(ordering: .acquiring) }
 
     func generation() throws(CryptokiError) -> Int {
@@ -171,7 +178,7 @@ final class CardSlot: Slot {
     /// Where the template names an id, only what has it is read.
     func objects(matching template: Template) throws(CryptokiError) -> [CryptokiObject] {
         let classes = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].filter { template.allows($0) }
-        return try state.withLock { state throws(CryptokiError) in
+        return try inSession { state throws(CryptokiError) in
             var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
             let selection = template[CKA_ID].map { Selection.id($0, classes) } ?? .all
             if !classes.isEmpty { found += try objects(selection, &state) }
@@ -182,7 +189,7 @@ final class CardSlot: Slot {
     }
 
     func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject? {
-        try state.withLock { state throws(CryptokiError) in
+        try inSession { state throws(CryptokiError) in
             guard case .card(_, let object, _) = name else { return name == .profile ? CardObjects.profile : nil }
             let found = try objects(.object(object), &state).first { $0.name == name }
             return found.flatMap { !$0.isPrivate || isLoggedIn ? $0 : nil }
@@ -238,7 +245,7 @@ final class CardSlot: Slot {
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
         var given = pin
-        try state.withLock { state throws(CryptokiError) in
+        try inSession { state throws(CryptokiError) in
             _ = try present(&state)
             guard !isLoggedIn else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
             let pin = try obtain(given.take(), "log in", &state)
@@ -252,7 +259,7 @@ final class CardSlot: Slot {
 
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
         var given = pin
-        return try state.withLock { state throws(CryptokiError) -> Secret? in
+        return try inSession { state throws(CryptokiError) -> Secret? in
             _ = try present(&state)
             guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
             let pin = try obtain(given.take(), "use the key once", &state)
@@ -308,7 +315,7 @@ final class CardSlot: Slot {
         // What is as long as it must be, and is not sent, has characters that it must not have.
         let isLongEnough = (6...8).contains(oldPIN.bytes.count) && (6...8).contains(newPIN.bytes.count)
         var replacement: Secret? = new
-        try state.withLock { state throws(CryptokiError) in
+        try inSession { state throws(CryptokiError) in
             state.card?.pinStatus = nil
             do throws(CryptokiError) {
                 try reading(&state) { (token, card) throws(TokenError) in
@@ -336,7 +343,7 @@ final class CardSlot: Slot {
     ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName) { throw CardSlot.writeProtected }
 
     func secretValue(_ type: CK_ATTRIBUTE_TYPE, of object: ObjectName) throws(CryptokiError) -> Secret {
-        try state.withLock { state throws(CryptokiError) in try value(ofData: object, &state) }
+        try inSession { state throws(CryptokiError) in try value(ofData: object, &state) }
     }
 
     private static let writeProtected = CryptokiError(

@@ -77,8 +77,13 @@ final class KeychainSlot: Slot {
 
     var version: Int64? { keychain.version }
 
+    /// For a session, whose keychain was there when it was opened.
+    private func requireFile() throws(CryptokiError) {
+        try CryptokiError.removed { () throws(CryptokiError) in try requireToken() }
+    }
+
     private func all(allowedBy template: Template) throws(CryptokiError) -> [CryptokiObject] {
-        try requireToken()
+        try requireFile()
         let hidesLogin = behaviour.asksItself
         return try CryptokiError.mapping { () throws(KeychainError) in
             var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
@@ -126,7 +131,7 @@ final class KeychainSlot: Slot {
     private static let pinLengths = 0...255
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
-        try requireToken()
+        try requireFile()
         guard madeLogin == nil else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
         let password = try obtain(pin, "log in")
         try loggingIn.withLock { _ throws(CryptokiError) in
@@ -176,9 +181,9 @@ final class KeychainSlot: Slot {
     func perform(
         _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
-        try CryptokiError.removed { () throws(CryptokiError) in try requireToken() }
+        try requireFile()
         guard case .item(_, let reference) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
-        return try CryptokiError.mapping { () throws(KeychainError) in
+        return try CryptokiError.mappingUse { () throws(KeychainError) in
             guard let key = try keychain.keys(.reference(reference)).first else { throw KeychainError(.itemNotFound) }
             return try key.perform(action, use: "use a key", authentication: authentication)
         }
