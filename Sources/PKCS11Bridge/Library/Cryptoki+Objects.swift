@@ -55,20 +55,26 @@ extension Cryptoki {
     package func reader(
         of object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE
     ) throws(CryptokiError) -> ObjectReader {
-        ObjectReader(entry: try currentEntry(object, in: handle), session: handle, cryptoki: self)
+        ObjectReader(entry: try currentEntry(object, in: session(handle)), session: handle, cryptoki: self)
     }
 
     package func objectSize(_ object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE) throws(CryptokiError) -> Int {
-        try currentEntry(object, in: handle).object.size
+        try currentEntry(object, in: session(handle)).object.size
     }
 
     /// An object as it is now, whoever changed it.
     private func currentEntry(
-        _ object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE
+        _ object: CK_OBJECT_HANDLE, in session: Session
     ) throws(CryptokiError) -> HandleTable.Entry {
-        let session = try session(handle)
         if try handles.entry(object, in: session).session == nil { try meetChanges(in: session) }
         return try handles.entry(object, in: session)
+    }
+
+    /// A key as it is now. That its token is gone is said when it is used.
+    func key(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {
+        let known = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID)
+        guard known.session == nil, (try? meetChanges(in: session)) != nil else { return known.object }
+        return try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID).object
     }
 
     /// Takes over what others have changed, and lets go of what they have deleted.

@@ -119,7 +119,7 @@ extension Cryptoki {
 
     /// - Throws: `CKR_KEY_HANDLE_INVALID`, `CKR_KEY_TYPE_INCONSISTENT` for another kind of object.
     func privateKey(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {
-        let object = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID).object
+        let object = try key(handle, in: session)
         switch object.objectClass {
         case CKO_PRIVATE_KEY: return object
         case CKO_PUBLIC_KEY, CKO_SECRET_KEY: throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT)
@@ -128,7 +128,7 @@ extension Cryptoki {
     }
 
     func publicKey(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> PublicKey {
-        let object = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID).object
+        let object = try key(handle, in: session)
         switch (object.objectClass, object.publicKey) {
         case (CKO_PUBLIC_KEY, let key?): return key
         case (CKO_PRIVATE_KEY, _), (CKO_SECRET_KEY, _): throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT)
