@@ -382,6 +382,15 @@ static void encrypting(void) {
     GIVES(CKR_KEY_HANDLE_INVALID, C_EncryptInit, card, &rsa_pkcs, 4711);
     GIVES(CKR_KEY_TYPE_INCONSISTENT, C_EncryptInit, card, &rsa_pkcs, private);
     GIVES(CKR_KEY_FUNCTION_NOT_PERMITTED, C_EncryptInit, card, &rsa_pkcs, idle_key());
+    oaep_parameters.source = 7;
+    GIVES(CKR_MECHANISM_PARAM_INVALID, C_EncryptInit, card, &oaep, public);
+    oaep_parameters.source = 0;
+    OK(p11->C_EncryptInit(card, &oaep, public));
+    oaep_parameters.pSourceData = block, oaep_parameters.ulSourceDataLen = 1;
+    GIVES(CKR_MECHANISM_PARAM_INVALID, C_EncryptInit, card, &oaep, public);
+    oaep_parameters = (CK_RSA_PKCS_OAEP_PARAMS){CKM_SHA256, CKG_MGF1_SHA256, CKZ_DATA_SPECIFIED, NULL, 0};
+    OK(p11->C_EncryptInit(card, &oaep, public));
+    OK(p30->C_SessionCancel(card, CKF_ENCRYPT));
 
     room = sizeof buffer;
     GIVES(CKR_OPERATION_NOT_INITIALIZED, C_Encrypt, card, block, 1, buffer, &room);
