@@ -70,12 +70,14 @@ package final class Cryptoki: Sendable {
         let slot = try slots.slot(slotID)
         guard flags & CKF_SERIAL_SESSION != 0 else { throw CryptokiError(CKR_SESSION_PARALLEL_NOT_SUPPORTED) }
         let generation = try slot.generation()
-        return sessions.withLock { sessions in
-            sessions.last += 1
-            // Sessions that may write are had from every token: programs ask for them and write nothing.
-            sessions.open[sessions.last] = Session(
-                sessions.last, slot, generation: generation, isWritable: flags & CKF_RW_SESSION != 0)
-            return sessions.last
+        return slot.door.pass {
+            sessions.withLock { sessions in
+                sessions.last += 1
+                // Sessions that may write are had from every token: programs ask for them and write nothing.
+                sessions.open[sessions.last] = Session(
+                    sessions.last, slot, generation: generation, isWritable: flags & CKF_RW_SESSION != 0)
+                return sessions.last
+            }
         }
     }
 
@@ -94,8 +96,10 @@ package final class Cryptoki: Sendable {
     }
 
     private func logOutIfUnused(_ slot: any Slot) {
-        let isUsed = sessions.withLock { $0.open.values.contains { $0.slot.id == slot.id } }
-        if !isUsed, slot.isLoggedIn { slot.logOut() }
+        slot.door.pass {
+            let isUsed = sessions.withLock { $0.open.values.contains { $0.slot.id == slot.id } }
+            if !isUsed, slot.isLoggedIn { slot.logOut() }
+        }
     }
 
     /// PKCS #11 §5.6.4.

@@ -13,6 +13,7 @@ final class CardSlot: Slot {
     let behaviour: Behaviour
 
     let slot: TokenSlot
+    let door = SlotDoor()
     private let filter: TokenFilter
     let state = Mutex(State())
     /// How many different cards there were.

@@ -9,6 +9,7 @@ final class KeychainSlot: Slot {
     let id: CK_SLOT_ID
 
     let keychain: LocalKeychain
+    let door = SlotDoor()
 
     private let behaviour: Behaviour
     let knownGeneration: Int
