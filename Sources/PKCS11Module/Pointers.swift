@@ -139,6 +139,10 @@ func request(_ mechanism: UnsafeMutablePointer<CK_MECHANISM>?) throws(CryptokiEr
     case CKM_RSA_PKCS_OAEP:
         let oaep = try unsafe structure(CK_RSA_PKCS_OAEP_PARAMS.self, start, count)
         let label = try unsafe parameterBytes(oaep.pSourceData, oaep.ulSourceDataLen)
+        // 0 is what some programs say where there is none.
+        guard unsafe oaep.source == CKZ_DATA_SPECIFIED || oaep.source == 0 && label.isEmpty else {
+            throw CryptokiError(CKR_MECHANISM_PARAM_INVALID, "an unknown source of the label")
+        }
         return MechanismRequest(type, unsafe .oaep(hash: oaep.hashAlg, mgf: oaep.mgf, label: label))
     case CKM_ECDH1_DERIVE, CKM_ECDH1_COFACTOR_DERIVE:
         let agreement = try unsafe structure(CK_ECDH1_DERIVE_PARAMS.self, start, count)

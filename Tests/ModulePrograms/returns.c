@@ -382,6 +382,15 @@ static void encrypting(void) {
     GIVES(CKR_KEY_HANDLE_INVALID, C_EncryptInit, card, &rsa_pkcs, 4711);
     GIVES(CKR_KEY_TYPE_INCONSISTENT, C_EncryptInit, card, &rsa_pkcs, private);
     GIVES(CKR_KEY_FUNCTION_NOT_PERMITTED, C_EncryptInit, card, &rsa_pkcs, idle_key());
+    oaep_parameters.source = 7;
+    GIVES(CKR_MECHANISM_PARAM_INVALID, C_EncryptInit, card, &oaep, public);
+    oaep_parameters.source = 0;
+    OK(p11->C_EncryptInit(card, &oaep, public));
+    oaep_parameters.pSourceData = block, oaep_parameters.ulSourceDataLen = 1;
+    GIVES(CKR_MECHANISM_PARAM_INVALID, C_EncryptInit, card, &oaep, public);
+    oaep_parameters = (CK_RSA_PKCS_OAEP_PARAMS){CKM_SHA256, CKG_MGF1_SHA256, CKZ_DATA_SPECIFIED, NULL, 0};
+    OK(p11->C_EncryptInit(card, &oaep, public));
+    OK(p30->C_SessionCancel(card, CKF_ENCRYPT));
 
     room = sizeof buffer;
     GIVES(CKR_OPERATION_NOT_INITIALIZED, C_Encrypt, card, block, 1, buffer, &room);
@@ -412,7 +421,7 @@ static void encrypting(void) {
     GIVES(CKR_OPERATION_ACTIVE, C_Encrypt, card, block, 1, buffer, &room);
 }
 
-static void decrypting(void) {
+static void decrypting(const char *folder) {
     CK_OBJECT_HANDLE public = find(card, CKO_PUBLIC_KEY, 3), private = find(card, CKO_PRIVATE_KEY, 3);
     BEGINNING(C_DecryptInit, &rsa_pkcs, &rsa_pkcs_with, private);
     GIVES(CKR_KEY_HANDLE_INVALID, C_DecryptInit, card, &rsa_pkcs, 4711);
@@ -466,7 +475,8 @@ static void decrypting(void) {
     OK(p11->C_DecryptInit(card, &rsa_pkcs, private));
     OK(p11->C_DecryptInit(second, &rsa_pkcs, private));
     OK(p11->C_DecryptUpdate(second, ciphertext, 256, buffer, &room));
-    OK(p11->C_Logout(card));
+    ask(folder, "remove");
+    ask(folder, "insert");
     room = sizeof buffer;
     GIVES(CKR_USER_NOT_LOGGED_IN, C_Decrypt, card, ciphertext, 256, buffer, &room);
     GIVES(CKR_USER_NOT_LOGGED_IN, C_DecryptFinal, second, buffer, &room);
@@ -701,10 +711,14 @@ static void begin_on_card(void) {
         GIVES(code, C_DeriveKey, card, &ecdh, agreer, NULL, 0, &made);                              \
     } while (0)
 
-static void failing_card(const char *folder) {
-    OK(p11->C_OpenSession(card_slot, CKF_SERIAL_SESSION | CKF_RW_SESSION, NULL, NULL, &parts));
+static void find_keys(void) {
     signer = find(card, CKO_PRIVATE_KEY, 1), opener = find(card, CKO_PRIVATE_KEY, 3);
     agreer = find(card, CKO_PRIVATE_KEY, 4);
+}
+
+static void failing_card(const char *folder) {
+    OK(p11->C_OpenSession(card_slot, CKF_SERIAL_SESSION | CKF_RW_SESSION, NULL, NULL, &parts));
+    find_keys();
     CK_OBJECT_HANDLE object = create(card, secret_key, 2), data = 0;
     CK_BYTE name[] = "Card Holder Unique Identifier";
     CK_ATTRIBUTE chuid[] = {{CKA_LABEL, name, sizeof name - 1}}, value = {CKA_VALUE, buffer, sizeof buffer};
@@ -731,6 +745,7 @@ static void failing_card(const char *folder) {
     ask(folder, "heal");
 
     OK(p11->C_Login(card, CKU_USER, pin, 6));
+    find_keys();
     begin_on_card();
     ask(folder, "remove");
     EACH_ON_CARD(CKR_DEVICE_REMOVED);
@@ -802,7 +817,7 @@ int main(int count, char **arguments) {
         creating();
         objects();
         encrypting();
-        decrypting();
+        decrypting(arguments[2]);
         digesting();
         signing();
         verifying();

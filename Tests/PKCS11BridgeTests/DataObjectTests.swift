@@ -170,7 +170,7 @@ import TokenKit
         // Nothing of it was kept.
         try logIn()
         module.reader.clearLog()
-        _ = try module.value(session, printed, CKA_VALUE)
+        _ = try module.value(session, object("Printed Information"), CKA_VALUE)
         #expect(gets == 1)
     }
 

@@ -105,17 +105,38 @@ import TokenKit
         }
     }
 
-    @Test func theNumbersOfAnRSAKeyAreTakenWithZerosAndToldWithout() throws {
-        let session = try session()
-        let key = try Self.rsa.get()
+    private func numbers(of key: PrivateKey) throws -> [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])] {
         let (modulus, exponent) = try #require(key.publicKey.rsaComponents)
         let primes = try key.rsaPrimes()
-        let numbers: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])] = [
+        return [
             (CKA_MODULUS, modulus), (CKA_PUBLIC_EXPONENT, exponent),
             (CKA_PRIVATE_EXPONENT, try key.rsaPrivateExponent().copy), (CKA_PRIME_1, primes.p.copy),
             (CKA_PRIME_2, primes.q.copy), (CKA_EXPONENT_1, primes.dP.copy), (CKA_EXPONENT_2, primes.dQ.copy),
             (CKA_COEFFICIENT, primes.qInv.copy),
         ].map { (type: $0.0, value: Array($0.1.drop { $0 == 0 })) }
+    }
+
+    /// With one of its numbers another, a key makes wrong signatures, or works until another program takes it.
+    @Test(arguments: 0..<8, [true, false])
+    func anRSAKeyWhoseNumbersDoNotBelongTogetherIsRefused(index: Int, isKept: Bool) throws {
+        let session = try session()
+        let numbers = try numbers(of: Self.rsa.get())
+        var other = numbers[index].value
+        other[other.count - 1] ^= 2
+        for wrong in [other, [], [0], [1], [3], other + [1], Array(numbers[index].value.dropLast())] {
+            var key = numbers
+            key[index].value = wrong
+            #expect(
+                returned { _ = try create(session, CKO_PRIVATE_KEY, CKK_RSA, key, isKept: isKept) }
+                    == CKR_ATTRIBUTE_VALUE_INVALID)
+        }
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.isEmpty)
+    }
+
+    @Test func theNumbersOfAnRSAKeyAreTakenWithZerosAndToldWithout() throws {
+        let session = try session()
+        let key = try Self.rsa.get()
+        let numbers = try numbers(of: key)
         for zeros in [0, 1, 70] {
             let padded = numbers.map { (type: $0.type, value: [UInt8](repeating: 0, count: zeros) + $0.value) }
             let privateKey = try create(

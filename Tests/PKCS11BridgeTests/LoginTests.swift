@@ -2,6 +2,7 @@ import CCryptoki
 import Foundation
 import KeychainHost
 import Synchronization
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
@@ -136,6 +137,78 @@ import VirtualCard
             returned { try module.cryptoki.signInit(session, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
     }
 
+    /// PKCS #11 §5.6.10: also in the next login.
+    @Test func aHandleOfAPrivateObjectIsNoneAfterALogout() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        let (always, certificate) = (try module.key(session, [4]), try module.key(session, [1], CKO_CERTIFICATE))
+        try module.cryptoki.logOut(session)
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        #expect(returned { try module.cryptoki.signInit(session, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
+        #expect(returned { _ = try module.value(session, key, CKA_ID) } == CKR_OBJECT_HANDLE_INVALID)
+        let again = try module.key(session, [1])
+        #expect(again != key)
+        #expect(try module.sign(session, Self.ecdsa, again, Self.digest).count == 64)
+        #expect(returned { _ = try module.value(session, key, CKA_ID) } == CKR_OBJECT_HANDLE_INVALID)
+        // What is public has the handles that it had.
+        #expect(try module.key(session, [4]) == always)
+        #expect(try module.key(session, [1], CKO_CERTIFICATE) == certificate)
+    }
+
+    /// Java closes sessions that it does not need, and goes on with its keys in others.
+    @Test func aHandleOutlivesTheLoginThatEndedWithTheLastSession() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        try module.cryptoki.closeSession(session)
+        let next = try module.session()
+        #expect(returned { try module.cryptoki.signInit(next, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
+        try module.cryptoki.logIn(next, CKU_USER, pin: .of("123456"))
+        #expect(try module.sign(next, Self.ecdsa, key, Self.digest).count == 64)
+    }
+
+    @Test(arguments: [1, 2])
+    func aSignatureEndsWithTheLoginAndThePINThatWasGivenForIt(id: UInt8) throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let (session, other) = (try module.session(loggedIn: true), try module.session())
+        try module.cryptoki.signInit(session, Self.ecdsa, key: module.key(session, [id]))
+        try module.cryptoki.logIn(session, CKU_CONTEXT_SPECIFIC, pin: .of("123456"))
+        try module.cryptoki.logOut(other)
+        func sign() -> CK_RV { returned { _ = try module.cryptoki.sign(session, Self.digest, .bytes(64)) } }
+        let sent = module.reader.log.count
+        #expect(sign() == CKR_OPERATION_NOT_INITIALIZED)
+        // Nor does it go on when somebody logs in again.
+        try module.cryptoki.logIn(other, CKU_USER, pin: .of("123456"))
+        #expect(sign() == CKR_OPERATION_NOT_INITIALIZED)
+        #expect(module.reader.log[sent...].allSatisfy { $0.ins == 0x20 })
+    }
+
+    @Test func whatWasDecryptedIsNotFetchedAfterTheLogin() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain(.rsa2048)))
+        let session = try module.session(loggedIn: true)
+        let ciphertext = try module.publicKey(session, [3]).encrypt(Array("secret".utf8), using: .pkcs1)
+        let request = MechanismRequest(CKM_RSA_PKCS)
+        try module.cryptoki.decryptInit(session, request, key: module.key(session, [3]))
+        #expect(try length(of: module.cryptoki.decrypt(session, ciphertext, .bytes(1))) == 6)
+        try module.cryptoki.logOut(session)
+        let result = returned { _ = try module.cryptoki.decrypt(session, ciphertext, .bytes(256)) }
+        #expect(result == CKR_OPERATION_NOT_INITIALIZED)
+    }
+
+    @Test func whatNeedsNoLoginGoesOnAfterIt() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let signature = try module.sign(session, Self.ecdsa, module.key(session, [1]), Self.digest)
+        try module.cryptoki.signInit(session, Self.ecdsa, key: module.key(session, [4]))
+        try module.cryptoki.verifyInit(session, Self.ecdsa, key: module.key(session, [1], CKO_PUBLIC_KEY))
+        try module.cryptoki.digestInit(session, MechanismRequest(CKM_SHA256))
+        try module.cryptoki.logOut(session)
+        #expect(try bytes(of: module.cryptoki.sign(session, Self.digest, .bytes(64))).count == 64)
+        try module.cryptoki.verify(session, Self.digest, signature: signature)
+        #expect(try bytes(of: module.cryptoki.digest(session, [1], .bytes(32))).count == 32)
+    }
+
     @Test func aFreshLoginCountsForOneSignatureOfAKeyThatWantsThePINEachTime() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))
         let session = try module.session(loggedIn: true)
@@ -248,6 +321,28 @@ import VirtualCard
         try module.cryptoki.logIn(session, CKU_USER, pin: nil)
         #expect(typist.questions.load(ordering: .relaxed) == 1)
         #expect(try module.cryptoki.sessionInfo(session).state == CKS_RW_USER_FUNCTIONS)
+    }
+
+    /// Takes the card out while it asks for the PIN.
+    private struct Puller: Prompter {
+        let reader: VirtualReader
+        var canAsk: Bool { true }
+        var canAskAgain: Bool { true }
+
+        func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+            reader.remove()
+            return .of("123456")
+        }
+
+        func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+    }
+
+    @Test func aCardThatGoesDuringALoginWasTakenOut() throws {
+        let reader = VirtualReader(card: try Cards.plain())
+        let module = try TestModule(reader, behaviour: Behaviour(prompter: Puller(reader: reader)))
+        let session = try module.session()
+        #expect(returned { try module.cryptoki.logIn(session, CKU_USER, pin: nil) } == CKR_DEVICE_REMOVED)
+        #expect(returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456")) } == CKR_DEVICE_REMOVED)
     }
 
     @Test func withoutAPromptALoginNeedsAPIN() throws {

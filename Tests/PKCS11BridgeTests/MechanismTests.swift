@@ -191,6 +191,40 @@ import VirtualCard
         try module.cryptoki.closeSession(session)
     }
 
+    /// RFC 7748 §6.1: values that make no secret, whosever key it is.
+    @Test func nothingIsAgreedOnWithAValueThatContributesNothing() throws {
+        let (module, session) = try card(.x25519)
+        let key = try module.key(session, [3])
+        module.reader.clearLog()
+        let order8: [UInt8] = [
+            0xE0, 0xEB, 0x7A, 0x7C, 0x3B, 0x41, 0xB8, 0xAE, 0x16, 0x56, 0xE3, 0xFA, 0xF1, 0x9F, 0xC4, 0x6A, 0xDA, 0x09,
+            0x8D, 0xEB, 0x9C, 0x32, 0xB1, 0xFD, 0x86, 0x62, 0x05, 0x16, 0x5F, 0x49, 0xB8, 0x00,
+        ]
+        let zeros = [UInt8](repeating: 0, count: 32)
+        for peer in [zeros, [1] + zeros.dropLast(), order8] {
+            let request = MechanismRequest(
+                CKM_ECDH1_DERIVE, .agreement(kdf: CKD_NULL, sharedInfo: [], publicData: peer))
+            #expect(
+                returned { _ = try module.cryptoki.deriveKey(session, request, base: key, Template()) }
+                    == CKR_MECHANISM_PARAM_INVALID)
+        }
+        #expect(module.reader.log.isEmpty)
+        try module.cryptoki.closeSession(session)
+    }
+
+    @Test func aPointThatIsOnNoCurveIsNotSentToTheCard() throws {
+        let (module, session) = try card(.p256)
+        let key = try module.key(session, [3])
+        module.reader.clearLog()
+        let request = MechanismRequest(
+            CKM_ECDH1_DERIVE,
+            .agreement(kdf: CKD_NULL, sharedInfo: [], publicData: [4] + [UInt8](repeating: 1, count: 64)))
+        let code = returned { _ = try module.cryptoki.deriveKey(session, request, base: key, Template()) }
+        #expect(code == CKR_MECHANISM_PARAM_INVALID)
+        #expect(module.reader.log.isEmpty)
+        try module.cryptoki.closeSession(session)
+    }
+
     @Test func secretKeysAreWrappedAndUnwrapped() throws {
         let (module, session) = try card(.rsa2048)
         let request = MechanismRequest(CKM_RSA_PKCS)

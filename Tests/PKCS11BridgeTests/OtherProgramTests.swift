@@ -48,6 +48,65 @@ import TokenKit
         #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(objectClass))).isEmpty)
     }
 
+    /// Nothing is begun with a key that there is no more, and that the end would not find.
+    @Test func aKeyThatAnotherProgramDeletedBeginsNothing() throws {
+        let key = try PrivateKey.generate(.rsa(bits: 2048))
+        try keychain.add(.privateKey(key))
+        let peer = try PrivateKey.generate(.ecP256)
+        try keychain.add(.privateKey(peer))
+        let (session, elsewhere) = (try session(), try elsewhere())
+        let id = key.publicKey.keyHash
+        let (own, other) = (try module.key(session, id), try module.key(session, id, CKO_PUBLIC_KEY))
+        let agreeing = try module.key(session, peer.publicKey.keyHash)
+        let rsa = MechanismRequest(CKM_RSA_PKCS)
+        let agreement = MechanismRequest(
+            CKM_ECDH1_DERIVE,
+            .agreement(kdf: CKD_NULL, sharedInfo: [], publicData: peer.publicKey.rawRepresentation))
+        let wrapped = [UInt8](repeating: 1, count: 256)
+        let calls: [(CK_RV, () throws -> Void)] = [
+            (CKR_KEY_HANDLE_INVALID, { try cryptoki.signInit(session, rsa, key: own) }),
+            (CKR_KEY_HANDLE_INVALID, { try cryptoki.decryptInit(session, rsa, key: own) }),
+            (CKR_KEY_HANDLE_INVALID, { try cryptoki.verifyInit(session, rsa, key: other) }),
+            (CKR_KEY_HANDLE_INVALID, { try cryptoki.encryptInit(session, rsa, key: other) }),
+            (CKR_KEY_HANDLE_INVALID, { _ = try cryptoki.deriveKey(session, agreement, base: agreeing, Template()) }),
+            (
+                CKR_UNWRAPPING_KEY_HANDLE_INVALID,
+                { _ = try cryptoki.unwrapKey(session, rsa, unwrapping: own, wrapped, Template()) }
+            ),
+        ]
+        for (_, call) in calls { #expect(returned(call) == CKR_OK) }
+        try cryptoki.cancel(session, flags: .max)
+        for id in [id, peer.publicKey.keyHash] { try destroy(elsewhere, id, CKO_PRIVATE_KEY) }
+        for (code, call) in calls { #expect(returned(call) == code) }
+    }
+
+    @Test func whatIsBegunWithAKeyThatIsThereGoesOnWhateverElseIsDeleted() throws {
+        let (first, second) = (try addIdentity("anna").publicKey.keyHash, try addIdentity("berta").publicKey.keyHash)
+        let (session, elsewhere) = (try session(), try elsewhere())
+        let key = try module.key(session, first)
+        try destroy(elsewhere, second, CKO_PRIVATE_KEY)
+        let digest = [UInt8](repeating: 1, count: 32)
+        #expect(try module.sign(session, MechanismRequest(CKM_ECDSA), key, digest).count == 64)
+    }
+
+    @Test func aKeychainWhoseFileIsGoneWasTakenOut() throws {
+        _ = try addIdentity("anna")
+        try keychain.add(.genericPassword([.account: "a"], secret: .of("x")))
+        let session = try session()
+        let password = try #require(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_DATA))).first)
+        let key = try #require(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY))).first)
+        try cryptoki.signInit(session, MechanismRequest(CKM_ECDSA), key: key)
+        try keychain.add(.genericPassword([.account: "b"], secret: .of("x")))
+        try keychain.delete()
+        #expect(read(session, password) == CKR_DEVICE_REMOVED)
+        #expect(returned { _ = try module.value(session, password, CKA_VALUE) } == CKR_DEVICE_REMOVED)
+        #expect(returned { _ = try cryptoki.objectSize(password, in: session) } == CKR_DEVICE_REMOVED)
+        #expect(returned { _ = try module.find(session) } == CKR_DEVICE_REMOVED)
+        #expect(returned { try cryptoki.logIn(session, CKU_USER, pin: .of("open")) } == CKR_DEVICE_REMOVED)
+        let digest = [UInt8](repeating: 1, count: 32)
+        #expect(returned { _ = try cryptoki.sign(session, digest, .bytes(64)) } == CKR_DEVICE_REMOVED)
+    }
+
     @Test func theSizeOfWhatIsGoneIsNotTold() throws {
         let id = try addIdentity("anna").publicKey.keyHash
         let (session, elsewhere) = (try session(), try elsewhere())
@@ -88,12 +147,12 @@ import TokenKit
     }
 
     /// What shows itself to nobody now may be there all the same.
-    @Test func aLoginFindsItsKeysUnderTheHandlesOfBefore() throws {
+    @Test func aLoginAfterALockFindsItsKeysUnderTheHandlesOfBefore() throws {
         let id = try addIdentity("anna").publicKey.keyHash
         let (session, elsewhere) = (try session(), try elsewhere())
         let key = try module.key(session, id)
         let certificate = try module.key(session, id, CKO_CERTIFICATE)
-        try cryptoki.logOut(session)
+        try #require(try cryptoki.session(session).slot as? KeychainSlot).keychain.lock()
         try destroy(elsewhere, id, CKO_CERTIFICATE)
         #expect(read(session, certificate) == Self.gone)
         #expect(read(session, key) == Self.gone)

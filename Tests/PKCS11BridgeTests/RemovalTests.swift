@@ -52,6 +52,63 @@ import TokenKit
         #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
     }
 
+    /// Makes a secret key that is the user's, and one that is not.
+    private func secrets(_ module: TestModule, _ session: CK_SESSION_HANDLE) throws -> (
+        CK_OBJECT_HANDLE, CK_OBJECT_HANDLE
+    ) {
+        func create(_ isPrivate: Bool) throws -> CK_OBJECT_HANDLE {
+            try module.cryptoki.createObject(
+                session,
+                Template([
+                    (CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY)), (CKA_VALUE, [1, 2, 3]),
+                    (CKA_PRIVATE, Encoded.bool(isPrivate)),
+                ]))
+        }
+        return (try create(true), try create(false))
+    }
+
+    @Test(arguments: [true, false])
+    func whatIsTheUsersAloneEndsWithALoginThatTheCardEnded(isTakenOut: Bool) throws {
+        let card = try Cards.plain()
+        let module = try TestModule(VirtualReader(card: card))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session(loggedIn: true)
+        let key = try module.key(session, [1])
+        let (own, open) = try secrets(module, session)
+        if isTakenOut {
+            module.reader.remove()
+            module.reader.insert(card)
+        } else {
+            let other = try TestModule(module.reader)
+            let others = try other.session(loggedIn: true)
+            try other.cryptoki.setPIN(others, from: .of("123456"), to: .of("654321"))
+            try other.cryptoki.logOut(others)
+            #expect(returned { _ = try module.sign(session, Self.ecdsa, key, Self.digest) } == CKR_USER_NOT_LOGGED_IN)
+        }
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of(isTakenOut ? "123456" : "654321"))
+        #expect(returned { _ = try module.value(session, own, CKA_VALUE) } == CKR_OBJECT_HANDLE_INVALID)
+        #expect(try module.value(session, open, CKA_VALUE) == [1, 2, 3])
+        #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY))) == [open])
+        let (next, _) = try secrets(module, session)
+        #expect(try module.value(session, next, CKA_VALUE) == [1, 2, 3])
+    }
+
+    @Test func aSignatureOfOneLoginIsNotMadeInTheNext() throws {
+        let card = try Cards.plain()
+        let module = try TestModule(VirtualReader(card: card))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session(loggedIn: true)
+        try module.cryptoki.signInit(session, Self.ecdsa, key: module.key(session, [2]))
+        try module.cryptoki.logIn(session, CKU_CONTEXT_SPECIFIC, pin: .of("123456"))
+        module.reader.remove()
+        #expect(returned { _ = try module.find(session) } == CKR_DEVICE_REMOVED)
+        module.reader.insert(card)
+        try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
+        let result = returned { _ = try module.cryptoki.sign(session, Self.digest, .bytes(64)) }
+        #expect(result == CKR_USER_NOT_LOGGED_IN)
+        #expect(try module.sign(session, Self.ecdsa, module.key(session, [2]), Self.digest).count == 64)
+    }
+
     /// A signature of another key is no signature of this one, and may have no room where this one's has.
     @Test(arguments: [true, false], [CardAlgorithm.p256, .rsa4096])
     func aHandleIsOfItsOwnKeyAloneWhateverCameInItsPlace(isListed: Bool, algorithm: CardAlgorithm) throws {
@@ -165,6 +222,34 @@ import TokenKit
         module.reader.insert(try Cards.plain())
         #expect(try module.cryptoki.waitForSlotEvent(blocking: true) == slots[0])
         #expect(returned { _ = try module.cryptoki.waitForSlotEvent(blocking: false) } == CKR_NO_EVENT)
+    }
+
+    /// A token that is a reader and a card in one comes as two events, and a service that ends takes several readers with it.
+    @Test(arguments: 1...4, 1...2)
+    func whatHappensAtOnceIsToldSlotBySlot(reports: Int, cards: Int) throws {
+        let module = try TestModule(VirtualReader(name: "One"), VirtualReader(name: "Two"))
+        let slots = module.cryptoki.slotList(withToken: false, refreshing: true)
+        let inserted = try (0..<cards).map { _ in try Cards.plain() }
+        let found = try module.cryptoki.events.next(blocking: true) { _, report in
+            for (reader, card) in zip(module.readers, inserted) { reader.insert(card) }
+            for _ in 0..<reports { report(.serviceAvailable) }
+        }
+        #expect(found == slots[0])
+        if cards == 2 { #expect(try module.cryptoki.waitForSlotEvent(blocking: true) == slots[1]) }
+        #expect(returned { _ = try module.cryptoki.waitForSlotEvent(blocking: false) } == CKR_NO_EVENT)
+    }
+
+    @Test func aWaitGoesOnThroughWhatChangesNoSlot() throws {
+        let module = try TestModule(VirtualReader(name: "One"))
+        let slots = module.cryptoki.slotList(withToken: false, refreshing: true)
+        let card = try Cards.plain()
+        let found = try module.cryptoki.events.next(blocking: true) { _, report in
+            report(.serviceAvailable)
+            module.reader.insert(card)
+            report(.serviceAvailable)
+            report(.serviceAvailable)
+        }
+        #expect(found == slots[0])
     }
 
     @Test func aCardThatTookTheOthersPlaceIsAnEvent() throws {

@@ -24,6 +24,25 @@ import VirtualCard
         group.wait()
     }
 
+    /// Whoever closes the last session logs nobody out who has opened the next one meanwhile.
+    @Test func aLoginLastsAsLongAsItsSessionWhateverOtherThreadsClose() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let slot = module.slots[0]
+        let lost = Atomic(0)
+        onThreads(4) { _ in
+            for _ in 0..<200 {
+                guard let session = try? module.cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION) else { continue }
+                let code = returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456")) }
+                let state = (try? module.cryptoki.sessionInfo(session))?.state
+                if ![CKR_OK, CKR_USER_ALREADY_LOGGED_IN].contains(code) || state != CKS_RO_USER_FUNCTIONS {
+                    lost.add(1, ordering: .relaxed)
+                }
+                try? module.cryptoki.closeSession(session)
+            }
+        }
+        #expect(lost.load(ordering: .relaxed) == 0)
+    }
+
     @Test func sixteenThreadsSignFindAndLogInAndOutWhileTheCardIsPulledAHundredTimes() throws {
         let card = try Cards.plain()
         let module = try TestModule(VirtualReader(card: card))

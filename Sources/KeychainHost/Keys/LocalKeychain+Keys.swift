@@ -16,18 +16,21 @@ extension LocalKeychain {
     /// - Parameters:
     ///   - attributes: those of both halves that do not follow from the key.
     ///   - privateAttributes: those of the private half alone, such as ``Attribute/isExtractable``.
+    ///   - publicAttributes: those of the public half alone.
     /// - Throws: `errSecKeySizeNotAllowed` for a kind or size that is not generated, and what ``add(_:)`` throws; nothing
     ///   is stored then.
     @discardableResult
     public func generateKeyPair(
-        _ kind: KeyKind, _ attributes: Attributes = [:], privateAttributes: Attributes = [:]
+        _ kind: KeyKind, _ attributes: Attributes = [:], privateAttributes: Attributes = [:],
+        publicAttributes: Attributes = [:]
     ) throws(KeychainError) -> KeyPair {
         try LocalKeychain.checkSize(of: kind)
         let key = try KeychainError.mapping { () throws(CryptoError) in try PrivateKey.generate(kind) }
         let born = LocalKeychain.history(of: attributes.merging(privateAttributes) { $1 })
         let privateKey = try add(.privateKey(key, born))
+        let other = attributes.merging(publicAttributes) { $1 }
         do throws(KeychainError) {
-            return KeyPair(privateKey: privateKey, publicKey: try add(.publicKey(key.publicKey, attributes)))
+            return KeyPair(privateKey: privateKey, publicKey: try add(.publicKey(key.publicKey, other)))
         } catch {
             try delete(matching: Query(privateKey.reference))
             throw error

@@ -14,7 +14,7 @@ extension Cryptoki {
         try session.state.withLock { state throws(CryptokiError) in
             guard state.encryption?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.encryption = nil
-            let operation = try CipherOperation(request, object, publicKey)
+            let operation = try CipherOperation(request, object, publicKey, login: session.slot.login)
             guard object.isTrue(CKA_ENCRYPT) else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
             state.encryption = consume operation
         }
@@ -75,7 +75,7 @@ extension Cryptoki {
         try session.state.withLock { state throws(CryptokiError) in
             guard state.decryption?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.decryption = nil
-            state.decryption = try CipherOperation(request, object, publicKey)
+            state.decryption = try CipherOperation(request, object, publicKey, login: session.slot.login)
         }
     }
 
@@ -84,17 +84,14 @@ extension Cryptoki {
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
-            guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
+            guard let operation = state.decryption.take() else { throw Cryptoki.notBegun }
             guard !operation.hasParts else { throw Cryptoki.begunInParts }
             if case .query = room {
                 let length = operation.knownLength
                 state.decryption = consume operation
                 return .length(length)
             }
-            if operation.result == nil {
-                operation.result = try Cryptoki.open(&operation, ciphertext, in: session)
-            }
-            return Cryptoki.give(operation, room, &state)
+            return try Cryptoki.finish(operation, ciphertext, room, in: session, &state)
         }
     }
 
@@ -117,15 +114,24 @@ extension Cryptoki {
     package func decryptFinal(_ handle: CK_SESSION_HANDLE, _ room: Room) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
-            guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
+            guard let operation = state.decryption.take() else { throw Cryptoki.notBegun }
             if case .query = room {
                 let length = operation.knownLength
                 state.decryption = consume operation
                 return .length(length)
             }
-            if operation.result == nil { operation.result = try Cryptoki.open(&operation, [], in: session) }
-            return Cryptoki.give(operation, room, &state)
+            return try Cryptoki.finish(operation, [], room, in: session, &state)
         }
+    }
+
+    private static func finish(
+        _ operation: consuming CipherOperation, _ ciphertext: [UInt8], _ room: Room, in session: Session,
+        _ state: inout Session.State
+    ) throws(CryptokiError) -> Output {
+        var operation = operation
+        try session.requireLogin(operation.login, for: operation.key)
+        if operation.result == nil { operation.result = try open(&operation, ciphertext, in: session) }
+        return give(operation, room, &state)
     }
 
     private static func open(
@@ -199,7 +205,7 @@ extension Cryptoki {
         let scheme = try Cryptoki.renaming([CKR_KEY_TYPE_INCONSISTENT: CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT]) {
             () throws(CryptokiError) in try EncryptionScheme(request, key: publicKey)
         }
-        guard object.mechanisms.canDecrypt else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
+        guard object.mechanisms.canUnwrap else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
         guard wrapped.count == scheme.length else { throw CryptokiError(CKR_WRAPPED_KEY_LEN_RANGE) }
         let invalid = [CKR_ENCRYPTED_DATA_INVALID, CKR_DATA_INVALID].map { ($0, CKR_WRAPPED_KEY_INVALID) }
         let secret = try Cryptoki.renaming(Dictionary(uniqueKeysWithValues: invalid)) {
@@ -235,6 +241,7 @@ extension Cryptoki {
         if let objectClass = try template.ulong(CKA_CLASS), objectClass != CKO_SECRET_KEY {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only secret keys")
         }
+        guard template[CKA_VALUE] == nil else { throw TemplateRules.contradiction(CKA_VALUE) }
         if try template.bool(CKA_TOKEN) == true {
             throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED, "secret keys end with their session")
         }

@@ -55,20 +55,26 @@ extension Cryptoki {
     package func reader(
         of object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE
     ) throws(CryptokiError) -> ObjectReader {
-        ObjectReader(entry: try currentEntry(object, in: handle), session: handle, cryptoki: self)
+        ObjectReader(entry: try currentEntry(object, in: session(handle)), session: handle, cryptoki: self)
     }
 
     package func objectSize(_ object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE) throws(CryptokiError) -> Int {
-        try currentEntry(object, in: handle).object.size
+        try currentEntry(object, in: session(handle)).object.size
     }
 
     /// An object as it is now, whoever changed it.
     private func currentEntry(
-        _ object: CK_OBJECT_HANDLE, in handle: CK_SESSION_HANDLE
+        _ object: CK_OBJECT_HANDLE, in session: Session
     ) throws(CryptokiError) -> HandleTable.Entry {
-        let session = try session(handle)
         if try handles.entry(object, in: session).session == nil { try meetChanges(in: session) }
         return try handles.entry(object, in: session)
+    }
+
+    /// A key as it is now. That its token is gone is said when it is used.
+    func key(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {
+        let known = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID)
+        guard known.session == nil, (try? meetChanges(in: session)) != nil else { return known.object }
+        return try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID).object
     }
 
     /// Takes over what others have changed, and lets go of what they have deleted.
@@ -106,20 +112,21 @@ extension Cryptoki {
         }
     }
 
+    /// - Parameter isGenerated: whether it was made just now.
     func addPublicKey(
-        _ key: PublicKey, _ template: Template, in session: Session
+        _ key: PublicKey, _ template: Template, isGenerated: Bool = false, in session: Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let isPrivate = try isPrivate(template, in: session)
         return handles.add(
-            { .sessionPublicKey(key, template, isPrivate: isPrivate, number: $0) }, secret: nil, in: session)
+            { .sessionPublicKey(key, template, isPrivate: isPrivate, isGenerated: isGenerated, number: $0) },
+            secret: nil, in: session)
     }
 
-    /// - Parameter isGenerated: whether it was made just now.
     func addPrivateKey(
         _ key: PrivateKey, _ template: Template, isGenerated: Bool = false, in session: Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let isPrivate = try isPrivate(template, in: session, unlessSaid: session.slot.isLoggedIn)
-        let protection = try NewObject.protection(template)
+        let protection = try NewObject.protection(template, key.kind)
         return handles.add(
             {
                 .sessionPrivateKey(
@@ -206,6 +213,8 @@ extension Cryptoki {
         try TemplateRules.check(publicTemplate, for: CKO_PUBLIC_KEY)
         try TemplateRules.check(privateTemplate, for: CKO_PRIVATE_KEY)
         let kind = try Cryptoki.kind(request, publicTemplate)
+        try TemplateRules.checkGenerated(publicTemplate, CKO_PUBLIC_KEY, kind)
+        try TemplateRules.checkGenerated(privateTemplate, CKO_PRIVATE_KEY, kind)
         if case .rsa(let bits) = kind, mechanism.keySizes?.contains(bits) == false {
             throw Template.invalid(CKA_MODULUS_BITS)
         }
@@ -224,7 +233,7 @@ extension Cryptoki {
         }
         let key = try CryptokiError.mapping { () throws(CryptoError) in try PrivateKey.generate(kind) }
         return (
-            try addPublicKey(key.publicKey, publicTemplate, in: session),
+            try addPublicKey(key.publicKey, publicTemplate, isGenerated: true, in: session),
             try addPrivateKey(key, privateTemplate, isGenerated: true, in: session)
         )
     }
@@ -238,7 +247,9 @@ extension Cryptoki {
             guard exponent == nil || exponent == [1, 0, 1] else { throw Template.invalid(CKA_PUBLIC_EXPONENT) }
             return .rsa(bits: Int(clamping: bits))
         case CKM_EC_KEY_PAIR_GEN, CKM_EC_EDWARDS_KEY_PAIR_GEN, CKM_EC_MONTGOMERY_KEY_PAIR_GEN:
-            return try KeyKind.named(by: template.required(CKA_EC_PARAMS))
+            let kind = try KeyKind.named(by: template.required(CKA_EC_PARAMS))
+            guard kind.generation == request.type else { throw CryptokiError(CKR_CURVE_NOT_SUPPORTED) }
+            return kind
         default: throw CryptokiError(CKR_MECHANISM_INVALID)
         }
     }

@@ -16,7 +16,7 @@ extension Cryptoki {
             // One that was begun and given up, as after a login that failed, is no hindrance.
             guard state.signature?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.signature = nil
-            state.signature = try SignatureOperation(request, object, publicKey)
+            state.signature = try SignatureOperation(request, object, publicKey, login: session.slot.login)
         }
     }
 
@@ -60,6 +60,7 @@ extension Cryptoki {
     ) throws(CryptokiError) -> [UInt8] {
         var operation = operation
         let (key, scheme) = (operation.key, operation.scheme)
+        try session.requireLogin(operation.login, for: key)
         let pin = operation.pin.take()
         let input = try operation.input.finish()
         let result = try session.perform(scheme.action(for: input), with: key, pin: pin)
@@ -118,7 +119,7 @@ extension Cryptoki {
 
     /// - Throws: `CKR_KEY_HANDLE_INVALID`, `CKR_KEY_TYPE_INCONSISTENT` for another kind of object.
     func privateKey(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {
-        let object = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID).object
+        let object = try key(handle, in: session)
         switch object.objectClass {
         case CKO_PRIVATE_KEY: return object
         case CKO_PUBLIC_KEY, CKO_SECRET_KEY: throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT)
@@ -127,7 +128,7 @@ extension Cryptoki {
     }
 
     func publicKey(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> PublicKey {
-        let object = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID).object
+        let object = try key(handle, in: session)
         switch (object.objectClass, object.publicKey) {
         case (CKO_PUBLIC_KEY, let key?): return key
         case (CKO_PRIVATE_KEY, _), (CKO_SECRET_KEY, _): throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT)

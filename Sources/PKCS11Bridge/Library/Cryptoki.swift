@@ -70,12 +70,14 @@ package final class Cryptoki: Sendable {
         let slot = try slots.slot(slotID)
         guard flags & CKF_SERIAL_SESSION != 0 else { throw CryptokiError(CKR_SESSION_PARALLEL_NOT_SUPPORTED) }
         let generation = try slot.generation()
-        return sessions.withLock { sessions in
-            sessions.last += 1
-            // Sessions that may write are had from every token: programs ask for them and write nothing.
-            sessions.open[sessions.last] = Session(
-                sessions.last, slot, generation: generation, isWritable: flags & CKF_RW_SESSION != 0)
-            return sessions.last
+        return slot.door.pass {
+            sessions.withLock { sessions in
+                sessions.last += 1
+                // Sessions that may write are had from every token: programs ask for them and write nothing.
+                sessions.open[sessions.last] = Session(
+                    sessions.last, slot, generation: generation, isWritable: flags & CKF_RW_SESSION != 0)
+                return sessions.last
+            }
         }
     }
 
@@ -94,8 +96,10 @@ package final class Cryptoki: Sendable {
     }
 
     private func logOutIfUnused(_ slot: any Slot) {
-        let isUsed = sessions.withLock { $0.open.values.contains { $0.slot.id == slot.id } }
-        if !isUsed, slot.isLoggedIn { slot.logOut() }
+        slot.door.pass {
+            let isUsed = sessions.withLock { $0.open.values.contains { $0.slot.id == slot.id } }
+            if !isUsed, slot.isLoggedIn { slot.logOut() }
+        }
     }
 
     /// PKCS #11 §5.6.4.
@@ -124,7 +128,9 @@ package final class Cryptoki: Sendable {
     ) throws(CryptokiError) {
         let session = try session(handle, meetingCard: true)
         switch user {
-        case CKU_USER: try session.slot.logIn(pin)
+        case CKU_USER:
+            try session.slot.logIn(pin)
+            handles.removePrivateSessionObjects(of: session.slot.id, before: session.slot.login)
         case CKU_CONTEXT_SPECIFIC: try logInForOneUse(session, pin)
         // Cards and keychains have their one owner.
         default: throw CryptokiError(CKR_USER_TYPE_INVALID)
@@ -151,7 +157,9 @@ package final class Cryptoki: Sendable {
         let session = try session(handle)
         guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         session.slot.logOut()
-        handles.removePrivateSessionObjects(of: session.slot.id)
+        let others = sessions.withLock { $0.open.values.filter { $0.slot.id == session.slot.id } }
+        for session in others { session.endPrivateOperations() }
+        handles.removePrivateObjects(of: session.slot.id)
     }
 
     /// PKCS #11 §5.5.9.

@@ -97,9 +97,20 @@ extension CryptokiError {
     static func removed<Result: ~Copyable>(
         _ body: () throws(CryptokiError) -> Result
     ) throws(CryptokiError) -> Result {
-        do throws(CryptokiError) { return try body() } catch {
-            guard error.code == CKR_TOKEN_NOT_PRESENT else { throw error }
-            throw CryptokiError(CKR_DEVICE_REMOVED, error.reason)
+        do throws(CryptokiError) { return try body() } catch { throw error.inSession }
+    }
+
+    /// What it is called where the token was there before.
+    var inSession: CryptokiError {
+        code == CKR_TOKEN_NOT_PRESENT ? CryptokiError(CKR_DEVICE_REMOVED, reason) : self
+    }
+
+    /// Runs `body`, which uses a private key: what does not fit the key is data, and no attribute.
+    static func mappingUse<Result: ~Copyable>(
+        _ body: () throws(KeychainError) -> Result
+    ) throws(CryptokiError) -> Result {
+        do throws(KeychainError) { return try body() } catch {
+            throw error.code == .param ? CryptokiError(CKR_DATA_INVALID, error.description) : CryptokiError(error)
         }
     }
 

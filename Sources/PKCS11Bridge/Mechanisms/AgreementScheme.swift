@@ -16,6 +16,9 @@ struct AgreementScheme: Sendable {
         guard case .agreement(let kdf, let sharedInfo, let publicData) = request.parameter,
             let peer = key.kind.point(in: publicData)
         else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
+        guard AgreementScheme.contributes(peer, to: key.kind) else {
+            throw CryptokiError(CKR_MECHANISM_PARAM_INVALID, "nothing can be agreed on with the other side's value")
+        }
         self.peer = peer
         self.sharedInfo = sharedInfo
         guard kdf != CKD_NULL else {
@@ -25,6 +28,15 @@ struct AgreementScheme: Sendable {
         }
         guard let derivation = DigestAlgorithm(kdf: kdf) else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
         self.derivation = derivation
+    }
+
+    /// Whether a value is a point of the curve, and one that makes a secret (RFC 7748 §6.1). No card is asked with another.
+    private static func contributes(_ peer: [UInt8], to kind: KeyKind) -> Bool {
+        guard kind == .x25519 else { return (try? PublicKey(ecPoint: peer, curve: kind)) != nil }
+        guard let other = try? PublicKey(raw: peer, kind: kind), let key = try? PrivateKey.generate(kind) else {
+            return false
+        }
+        return (try? key.sharedSecret(with: other)) != nil
     }
 
     var action: TokenOperation.Action { .agree(peer) }

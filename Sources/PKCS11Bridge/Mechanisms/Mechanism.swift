@@ -1,4 +1,5 @@
 package import CCryptoki
+internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
@@ -159,30 +160,45 @@ enum MechanismTable {
 struct KeyMechanisms: Sendable {
     private(set) var canSign = false
     private(set) var canDecrypt = false
+    private(set) var canUnwrap = false
     private(set) var canDerive = false
     private(set) var allowed: [CK_MECHANISM_TYPE] = []
 
     /// Those of an object that is no private key.
     init() {}
 
-    init(_ kind: KeyKind, signs: Bool, decrypts: Bool, derives: Bool) {
-        (canSign, canDecrypt, canDerive) = (signs, decrypts && kind.isRSA, derives && !kind.isRSA && kind != .ed25519)
-        if signs { allowed += MechanismTable.signatures.filter { $0.form.suits(kind) }.map(\.type) }
-        if canDecrypt { allowed += MechanismTable.ciphers.filter { !allowed.contains($0) } }
+    private init(_ kind: KeyKind, signs: Bool, decrypts: Bool, unwraps: Bool, derives: Bool) {
+        (canSign, canDecrypt, canUnwrap) = (signs && kind != .x25519, decrypts && kind.isRSA, unwraps && kind.isRSA)
+        canDerive = derives && !kind.isRSA && kind != .ed25519
+        if canSign { allowed += MechanismTable.signatures.filter { $0.form.suits(kind) }.map(\.type) }
+        if canDecrypt || canUnwrap { allowed += MechanismTable.ciphers.filter { !allowed.contains($0) } }
         if canDerive { allowed += MechanismTable.agreements }
     }
 
     init(_ key: TokenKey, _ kind: KeyKind) {
+        let decrypts = key.usage.contains(.decrypt)
         self.init(
-            kind, signs: key.usage.contains(.sign), decrypts: key.usage.contains(.decrypt),
+            kind, signs: key.usage.contains(.sign), decrypts: decrypts, unwraps: decrypts,
             derives: key.usage.contains(.agree))
     }
+
+    /// Those of a key with an item's attributes.
+    init(_ kind: KeyKind, _ attribute: (Attribute) -> AttributeValue?) {
+        func can(_ use: Attribute) -> Bool { attribute(use)?.isTrue ?? true }
+        self.init(
+            kind, signs: can(.canSign), decrypts: can(.canDecrypt), unwraps: can(.canUnwrap), derives: can(.canDerive))
+    }
+
+    /// What a public key may be kept from, and where its item has it.
+    static let publicUses: [(CK_ATTRIBUTE_TYPE, Attribute)] = [
+        (CKA_ENCRYPT, .canEncrypt), (CKA_VERIFY, .canVerify), (CKA_WRAP, .canWrap),
+    ]
 
     var attributes: ObjectAttributes.Attributes {
         [
             CKA_SIGN: Encoded.bool(canSign), CKA_DECRYPT: Encoded.bool(canDecrypt),
-            CKA_UNWRAP: Encoded.bool(canDecrypt),
-            CKA_DERIVE: Encoded.bool(canDerive), CKA_ALLOWED_MECHANISMS: Encoded.ulongs(allowed),
+            CKA_UNWRAP: Encoded.bool(canUnwrap), CKA_DERIVE: Encoded.bool(canDerive),
+            CKA_ALLOWED_MECHANISMS: Encoded.ulongs(allowed),
         ]
     }
 }

@@ -41,6 +41,13 @@ enum Encoded {
         return bytes.reversed().reduce(0) { $0 << 8 | CK_ULONG($1) }
     }
 
+    /// The numbers in a value of several; nil for any other value.
+    static func ulongs(in bytes: [UInt8]) -> [CK_ULONG]? {
+        let size = MemoryLayout<CK_ULONG>.size
+        guard bytes.count.isMultiple(of: size) else { return nil }
+        return stride(from: 0, to: bytes.count, by: size).compactMap { ulong(in: Array(bytes[$0..<$0 + size])) }
+    }
+
     static func bool(in bytes: [UInt8]) -> Bool? {
         bytes.count == 1 ? bytes[0] != 0 : nil
     }

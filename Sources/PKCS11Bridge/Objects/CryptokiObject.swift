@@ -148,7 +148,8 @@ enum ObjectAttributes {
         [
             CKA_KEY_TYPE: Encoded.ulong(key.kind.keyType), CKA_ID: id, CKA_START_DATE: [], CKA_END_DATE: [],
             CKA_DERIVE: Encoded.bool(false), CKA_LOCAL: Encoded.bool(isLocal),
-            CKA_KEY_GEN_MECHANISM: Encoded.ulong(CK_ULONG.max), CKA_PUBLIC_KEY_INFO: key.spki,
+            CKA_KEY_GEN_MECHANISM: Encoded.ulong(isLocal ? key.kind.generation : CK_ULONG.max),
+            CKA_PUBLIC_KEY_INFO: key.spki,
         ]
     }
 
@@ -175,6 +176,18 @@ extension KeyKind {
         case .ed25519: CKK_EC_EDWARDS
         case .x25519: CKK_EC_MONTGOMERY
         case .other: 1 << 31
+        }
+    }
+
+    /// The mechanism that generates such keys.
+    var generation: CK_MECHANISM_TYPE {
+        switch self {
+        case .rsa: CKM_RSA_PKCS_KEY_PAIR_GEN
+        case .ecP256, .ecP384, .ecP521: CKM_EC_KEY_PAIR_GEN
+        case .ed25519: CKM_EC_EDWARDS_KEY_PAIR_GEN
+        case .x25519: CKM_EC_MONTGOMERY_KEY_PAIR_GEN
+        // `CK_UNAVAILABLE_INFORMATION`
+        case .other: CK_ULONG.max
         }
     }
 

@@ -12,6 +12,13 @@ final class HandleTable: Sendable {
         var session: CK_SESSION_HANDLE?
         /// The bytes of a secret key.
         var secret: SessionSecret?
+        /// The login that it was made in.
+        var login: Int?
+
+        /// An object of a session that is its user's ends with his login, and one of the token is hidden until the next.
+        func isVisible(in current: Int?) -> Bool {
+            !object.isPrivate || current != nil && (session == nil || login == current)
+        }
 
         func isOnToken(of other: Session) -> Bool {
             session == nil && slot == other.slot.id && generation == other.generation
@@ -104,7 +111,7 @@ final class HandleTable: Sendable {
             state.last += 1
             state.entries[state.last] = Entry(
                 slot: session.slot.id, generation: session.generation, object: make(Int(clamping: state.last)),
-                session: session.handle, secret: secret)
+                session: session.handle, secret: secret, login: session.slot.login)
             return state.last
         }
     }
@@ -114,28 +121,35 @@ final class HandleTable: Sendable {
         _ handle: CK_OBJECT_HANDLE, in session: Session, invalid: CK_RV = CKR_OBJECT_HANDLE_INVALID
     ) throws(CryptokiError) -> Entry {
         guard let entry = state.withLock({ $0.entries[handle] }), entry.slot == session.slot.id,
-            entry.generation == session.generation, !entry.object.isPrivate || session.slot.isLoggedIn
+            entry.generation == session.generation, entry.isVisible(in: session.slot.login)
         else { throw CryptokiError(invalid, "handle \(handle)") }
         return entry
     }
 
     /// The objects of sessions with a token that the template finds.
     func sessionObjects(matching template: Template, in session: Session) -> [CK_OBJECT_HANDLE] {
-        let sees = session.slot.isLoggedIn
+        let login = session.slot.login
         return state.withLock { state in
             state.entries.filter { _, entry in
-                entry.session != nil && entry.slot == session.slot.id && (sees || !entry.object.isPrivate)
+                entry.session != nil && entry.slot == session.slot.id && entry.isVisible(in: login)
                     && entry.object.matches(template)
             }.keys.sorted()
         }
     }
 
-    /// What sessions with a token have that is its user's. It ends with the login: PKCS #11 §5.6.10.
-    func removePrivateSessionObjects(of slot: CK_SLOT_ID) {
+    /// Lets go of what is its user's after a logout: a handle of it is none any more, also in the next login. PKCS #11 §5.6.10.
+    func removePrivateObjects(of slot: CK_SLOT_ID) {
+        remove { $0.slot == slot && $0.object.isPrivate }
+    }
+
+    /// Lets go of what sessions had in logins that ended by themselves.
+    func removePrivateSessionObjects(of slot: CK_SLOT_ID, before login: Int?) {
+        remove { $0.slot == slot && $0.session != nil && !$0.isVisible(in: login) }
+    }
+
+    private func remove(where isOver: (Entry) -> Bool) {
         state.withLock { state in
-            state.entries = state.entries.filter { _, entry in
-                entry.session == nil || entry.slot != slot || !entry.object.isPrivate
-            }
+            for (handle, entry) in state.entries where isOver(entry) { state.remove(handle) }
         }
     }
 
@@ -144,8 +158,6 @@ final class HandleTable: Sendable {
     }
 
     func removeObjects(of sessions: Set<CK_SESSION_HANDLE>) {
-        state.withLock { state in
-            state.entries = state.entries.filter { _, entry in entry.session.map { !sessions.contains($0) } ?? true }
-        }
+        remove { $0.session.map(sessions.contains) ?? false }
     }
 }

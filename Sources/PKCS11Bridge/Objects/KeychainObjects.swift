@@ -46,9 +46,14 @@ struct KeychainObjects {
         let implied = keys.filter { $0.isPrivateKey && !($0.publicKeyHash.map(hashes.contains) ?? false) }
         return (stored + implied).compactMap { item in
             guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
-            let attributes = ObjectAttributes.publicKey(
+            var attributes = ObjectAttributes.publicKey(
                 key, id: names.id(ofKeyWithHash: key.keyHash), subject: subjects[key.keyHash] ?? [],
                 isLocal: local.contains(key.keyHash))
+            if !item.isPrivateKey {
+                for (use, attribute) in KeyMechanisms.publicUses where item[attribute]?.isTrue == false {
+                    attributes[use] = Encoded.bool(false)
+                }
+            }
             return object(CKO_PUBLIC_KEY, item, attributes, publicKey: key)
         }
     }
@@ -63,9 +68,7 @@ struct KeychainObjects {
             var attributes = ObjectAttributes.privateKey(
                 key, id: names.id(ofKeyWithHash: key.keyHash), subject: subjects[key.keyHash] ?? [],
                 isLocal: isLocal(item), protection)
-            let mechanisms = KeyMechanisms(
-                key.kind, signs: item[.canSign]?.isTrue ?? true, decrypts: item[.canDecrypt]?.isTrue ?? true,
-                derives: item[.canDerive]?.isTrue ?? true)
+            let mechanisms = KeyMechanisms(key.kind) { item[$0] }
             attributes.merge(mechanisms.attributes) { $1 }
             attributes[CKA_ALWAYS_AUTHENTICATE] = Encoded.bool(false)
             return object(

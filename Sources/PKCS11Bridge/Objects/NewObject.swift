@@ -13,7 +13,7 @@ enum NewObject {
         case CKO_CERTIFICATE: return try certificate(template, label)
         case CKO_PUBLIC_KEY:
             let key = try publicKey(from: template)
-            let attributes = tag(template, key).merging(label) { $1 }
+            let attributes = try tag(template, key).merging(label) { $1 }.merging(publicUses(template)) { $1 }
             return try mapping { () throws(KeychainError) in try .publicKey(key, attributes) }
         case CKO_PRIVATE_KEY: return try item(of: privateKey(from: template), template)
         case CKO_DATA: return try data(template, label)
@@ -24,14 +24,15 @@ enum NewObject {
     /// The item of a private key, with what a template says beside its numbers.
     static func item(of key: PrivateKey, _ template: Template) throws(CryptokiError) -> NewItem {
         let label: Attributes = try template.text(CKA_LABEL).map { [.label: .string($0)] } ?? [:]
-        let attributes = try tag(template, key.publicKey).merging(label) { $1 }.merging(protection(template)) { $1 }
+        let attributes = try tag(template, key.publicKey).merging(label) { $1 }.merging(protection(template, key.kind))
+        { $1 }
         return try mapping { () throws(KeychainError) in try .privateKey(key, attributes) }
     }
 
     /// What a private key's template says of its protection.
     ///
     /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for protection that there is none of here.
-    static func protection(_ template: Template) throws(CryptokiError) -> Attributes {
+    static func protection(_ template: Template, _ kind: KeyKind) throws(CryptokiError) -> Attributes {
         guard try template.bool(CKA_ALWAYS_AUTHENTICATE) != true else {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "no key here wants the PIN each time")
         }
@@ -43,8 +44,26 @@ enum NewObject {
         ]
         // The numbers of a key are told to programs that want it so.
         var attributes: Attributes = [.isSensitive: true]
+        // What unwraps decrypts: who forbids the one without a word of the other means both.
+        attributes[.canUnwrap] = try template.bool(CKA_DECRYPT).map { .bool($0) }
         for (type, attribute) in table {
             if let flag = try template.bool(type) { attributes[attribute] = .bool(flag) }
+        }
+        if let list = template[CKA_ALLOWED_MECHANISMS], !list.isEmpty {
+            guard let allowed = Encoded.ulongs(in: list) else { throw Template.invalid(CKA_ALLOWED_MECHANISMS) }
+            // No key here is kept from some of what it could do.
+            guard Set(KeyMechanisms(kind) { attributes[$0] }.allowed).isSubset(of: allowed) else {
+                throw TemplateRules.inVain(CKA_ALLOWED_MECHANISMS)
+            }
+        }
+        return attributes
+    }
+
+    /// What a public key's template says that it is not for.
+    static func publicUses(_ template: Template) throws(CryptokiError) -> Attributes {
+        var attributes: Attributes = [:]
+        for (type, attribute) in KeyMechanisms.publicUses {
+            if try template.bool(type) == false { attributes[attribute] = false }
         }
         return attributes
     }
@@ -65,9 +84,6 @@ enum NewObject {
         }
         let certificate = try CryptokiError.mapping(invalid: CKR_ATTRIBUTE_VALUE_INVALID) { () throws(CryptoError) in
             try Certificate(der: der)
-        }
-        guard try template.bool(CKA_TRUSTED) != true else {
-            throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "nobody here says which certificates are trusted")
         }
         guard template[CKA_SUBJECT].map({ $0.isEmpty || $0 == certificate.subject.der }) ?? true else {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "it is the certificate of another subject")
@@ -140,7 +156,9 @@ enum NewObject {
         var encoded = TLV(0x30, integers.flatMap { Encoded.integer(NewObject.positive($0)) }).encoded()
         let key = Secret(consuming: &encoded)
         do throws(CryptoError) {
-            return try PrivateKey(externalRepresentation: key, family: .rsa)
+            let key = try PrivateKey(externalRepresentation: key, family: .rsa)
+            try key.checkParts()
+            return key
         } catch {
             throw CryptokiError(error, invalid: CKR_ATTRIBUTE_VALUE_INVALID, length: CKR_ATTRIBUTE_VALUE_INVALID)
         }

@@ -4,13 +4,15 @@ internal import SystemCrypto
 
 // What programs make for as long as a session lasts: PKCS #11 §3.4, session objects.
 extension CryptokiObject {
-    /// A public key that a program brought.
+    /// A public key that was generated, copied or brought.
     static func sessionPublicKey(
-        _ key: PublicKey, _ template: Template, isPrivate: Bool, number: Int
+        _ key: PublicKey, _ template: Template, isPrivate: Bool, isGenerated: Bool, number: Int
     ) -> CryptokiObject {
-        var attributes = ObjectAttributes.publicKey(key, id: template[CKA_ID] ?? [], subject: [], isLocal: false)
+        var attributes = ObjectAttributes.publicKey(
+            key, id: template[CKA_ID] ?? [], subject: [],
+            isLocal: isGenerated || template[CKA_LOCAL] == Encoded.bool(true))
         // A program may renounce what the key could do.
-        for use in [CKA_ENCRYPT, CKA_VERIFY, CKA_WRAP] where template[use] == Encoded.bool(false) {
+        for (use, _) in KeyMechanisms.publicUses where template[use] == Encoded.bool(false) {
             attributes[use] = Encoded.bool(false)
         }
         attributes.merge(session(CKO_PUBLIC_KEY, template, isPrivate: isPrivate, number)) { $1 }
@@ -24,9 +26,7 @@ extension CryptokiObject {
         _ key: PrivateKey, _ template: Template, _ wishes: KeychainHost.Attributes, isPrivate: Bool,
         isGenerated: Bool, number: Int
     ) -> CryptokiObject {
-        let mechanisms = KeyMechanisms(
-            key.kind, signs: wishes[.canSign]?.isTrue ?? true, decrypts: wishes[.canDecrypt]?.isTrue ?? true,
-            derives: wishes[.canDerive]?.isTrue ?? true)
+        let mechanisms = KeyMechanisms(key.kind) { wishes[$0] }
         func wasTrue(_ type: CK_ATTRIBUTE_TYPE) -> Bool { template[type] == Encoded.bool(true) }
         var protection = KeyProtection(
             isSensitive: wishes[.isSensitive]?.isTrue ?? true, isExtractable: wishes[.isExtractable]?.isTrue ?? false)
@@ -69,7 +69,7 @@ extension CryptokiObject {
             objectClass, label: "", uniqueID: "session/\(number)", isPrivate: isPrivate, isModifiable: true)
         attributes[CKA_TOKEN] = Encoded.bool(false)
         attributes[CKA_MODIFIABLE] = Encoded.bool(false)
-        attributes[CKA_COPYABLE] = Encoded.bool(true)
+        attributes[CKA_COPYABLE] = template[CKA_COPYABLE] ?? Encoded.bool(true)
         attributes[CKA_LABEL] = template[CKA_LABEL] ?? []
         return attributes
     }

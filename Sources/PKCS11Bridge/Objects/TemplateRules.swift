@@ -1,9 +1,10 @@
 internal import CCryptoki
+internal import SystemCrypto
 
 /// Which attributes objects of a class have. PKCS #11 §4.4 to §4.10, and for each kind of key §6.
 enum TemplateRules {
     /// - Throws: `CKR_ATTRIBUTE_TYPE_INVALID` for an attribute that objects of the class do not have, `CKR_ATTRIBUTE_READ_ONLY` for
-    ///   one that the token alone gives, `CKR_TEMPLATE_INCONSISTENT` for one with two values.
+    ///   one that the token alone gives, `CKR_TEMPLATE_INCONSISTENT` for one with two values, or of which nothing would come.
     static func check(_ template: Template, for objectClass: CK_OBJECT_CLASS) throws(CryptokiError) {
         try requireOneValueEach(template)
         guard let own = attributes[objectClass] else { return }
@@ -15,6 +16,50 @@ enum TemplateRules {
                 throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, name)
             }
         }
+        try requireNothingInVain(template, objectClass)
+    }
+
+    /// A program that asks for protection gets it, or is told that there is none.
+    private static func requireNothingInVain(
+        _ template: Template, _ objectClass: CK_OBJECT_CLASS
+    ) throws(CryptokiError) {
+        guard try template.bool(CKA_TRUSTED) != true else {
+            throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "nobody here says what is trusted")
+        }
+        var unknown: [(CK_ATTRIBUTE_TYPE, Bool)] = [(CKA_DESTROYABLE, false), (CKA_WRAP_WITH_TRUSTED, true)]
+        if try template.bool(CKA_TOKEN) == true {
+            unknown.append((CKA_MODIFIABLE, false))
+            if [CKO_CERTIFICATE, CKO_PUBLIC_KEY].contains(objectClass) { unknown.append((CKA_PRIVATE, true)) }
+            if objectClass == CKO_DATA { unknown.append((CKA_COPYABLE, false)) }
+        }
+        for (type, value) in unknown where try template.bool(type) == value { throw inVain(type) }
+        var lists: [CK_ATTRIBUTE_TYPE] = [CKA_WRAP_TEMPLATE, CKA_UNWRAP_TEMPLATE]
+        // Those of a private key are known together with its kind.
+        if objectClass != CKO_PRIVATE_KEY { lists.append(CKA_ALLOWED_MECHANISMS) }
+        for type in lists where template[type]?.isEmpty == false { throw inVain(type) }
+    }
+
+    static func inVain(_ type: CK_ATTRIBUTE_TYPE) -> CryptokiError {
+        CryptokiError(
+            CKR_TEMPLATE_INCONSISTENT,
+            "attribute 0x\(String(type, radix: 16)) asks for protection that there is none of here")
+    }
+
+    /// A template of a key that is made: what the key is says the mechanism, and its numbers nobody yet.
+    static func checkGenerated(
+        _ template: Template, _ objectClass: CK_OBJECT_CLASS, _ kind: KeyKind
+    ) throws(CryptokiError) {
+        for (type, value) in [(CKA_CLASS, objectClass), (CKA_KEY_TYPE, kind.keyType)] {
+            guard try template.ulong(type) ?? value == value else { throw contradiction(type) }
+        }
+        for type in PrivateNumbers.all.union([CKA_MODULUS, CKA_EC_POINT]) where template[type] != nil {
+            throw contradiction(type)
+        }
+    }
+
+    static func contradiction(_ type: CK_ATTRIBUTE_TYPE) -> CryptokiError {
+        CryptokiError(
+            CKR_TEMPLATE_INCONSISTENT, "attribute 0x\(String(type, radix: 16)) contradicts what makes the key")
     }
 
     static func requireOneValueEach(_ template: Template) throws(CryptokiError) {

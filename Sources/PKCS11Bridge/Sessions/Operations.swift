@@ -59,14 +59,18 @@ struct Input: ~Copyable {
 struct SignatureOperation: ~Copyable {
     let key: CryptokiObject
     let scheme: SignatureScheme
+    /// The login that it was begun in, and ends with.
+    let login: Int?
     var input: Input
     /// The PIN that was given for this one use of the key.
     var pin: Secret?
 
-    init(_ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey) throws(CryptokiError) {
+    init(
+        _ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey, login: Int?
+    ) throws(CryptokiError) {
         let scheme = try SignatureScheme(request, key: publicKey)
         input = try Input(scheme.digest, limit: scheme.inputLimit)
-        (self.key, self.scheme) = (key, scheme)
+        (self.key, self.scheme, self.login) = (key, scheme, login)
     }
 }
 
@@ -86,6 +90,7 @@ struct VerificationOperation: ~Copyable {
 struct CipherOperation: ~Copyable {
     let key: CryptokiObject
     let scheme: EncryptionScheme
+    let login: Int?
     var input: Input
     var pin: Secret?
     /// Whether it is decrypted in parts, which one call cannot end.
@@ -93,10 +98,12 @@ struct CipherOperation: ~Copyable {
     /// What came out, while the program finds room for it: the card is not asked twice.
     var result: Secret?
 
-    init(_ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey) throws(CryptokiError) {
+    init(
+        _ request: MechanismRequest, _ key: CryptokiObject, _ publicKey: PublicKey, login: Int?
+    ) throws(CryptokiError) {
         let scheme = try EncryptionScheme(request, key: publicKey)
         input = try Input(nil, limit: scheme.length)
-        (self.key, self.scheme) = (key, scheme)
+        (self.key, self.scheme, self.login) = (key, scheme, login)
     }
 }
 

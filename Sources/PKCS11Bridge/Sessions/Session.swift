@@ -38,8 +38,25 @@ final class Session: Sendable {
         guard let own = key.sessionKey else {
             return try slot.perform(action, with: key, of: generation, pin: pin)
         }
-        return try CryptokiError.mapping { () throws(KeychainError) in
+        return try CryptokiError.mappingUse { () throws(KeychainError) in
             try SoftwareKey(own).perform(action, use: "", authentication: AuthenticationContext(prompter: NoPrompter()))
+        }
+    }
+
+    /// - Parameter login: the one that an operation was begun in.
+    /// - Throws: `CKR_USER_NOT_LOGGED_IN` where it is over, and the key wants one; `CKR_DEVICE_REMOVED` where the token is out.
+    func requireLogin(_ login: Int?, for key: CryptokiObject) throws(CryptokiError) {
+        guard key.isPrivate, slot.login != login else { return }
+        let present = try CryptokiError.removed { () throws(CryptokiError) in try slot.generation() }
+        throw CryptokiError(present == generation ? CKR_USER_NOT_LOGGED_IN : CKR_DEVICE_REMOVED, "the login is over")
+    }
+
+    /// Ends what was begun with the user's keys, and with it the PIN that was given for one use, and what was decrypted.
+    func endPrivateOperations() {
+        state.withLock { state in
+            if state.signature?.key.isPrivate == true { state.signature = nil }
+            if state.encryption?.key.isPrivate == true { state.encryption = nil }
+            if state.decryption?.key.isPrivate == true { state.decryption = nil }
         }
     }
 

@@ -16,7 +16,7 @@ extension CardSlot {
         guard let possible = try present(&state).data.possible else { return [] }
         let maker = CardObjects(try identity(&state), hidesLogin: behaviour.asksItself)
         let attributes = Template(template.attributes.filter { $0.type != CKA_VALUE })
-        let sees = state.login.isLoggedIn
+        let sees = isLoggedIn
         let meant = possible.filter { (sees || !$0.needsPIN) && maker.object($0).matches(attributes) }
         if isNamed { try look(for: meant.filter { isThere($0, state) == nil }, &state) }
         var found = meant.filter { isThere($0, state) == true }
@@ -35,7 +35,7 @@ extension CardSlot {
         // Of another card that has come it is another object.
         guard let object = state.card?.data.possible?.first(where: { $0.id == id }), maker.object(object).name == name
         else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
-        guard !object.needsPIN || state.login.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        guard !object.needsPIN || isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         return try secret(of: object, &state)
     }
 

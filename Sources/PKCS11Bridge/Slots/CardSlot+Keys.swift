@@ -17,10 +17,10 @@ extension CardSlot {
             case .none: nil
             }
         if behaviour.asksItself {
-            try state.withLock { state throws(CryptokiError) in _ = try card(of: generation, &state) }
+            try inSession { state throws(CryptokiError) in _ = try card(of: generation, &state) }
             return try performAsking(operation)
         }
-        return try state.withLock { state throws(CryptokiError) in
+        return try inSession { state throws(CryptokiError) in
             do throws(CryptokiError) {
                 return try perform(operation, of: generation, pin: once.take(), &state)
             } catch {

@@ -13,10 +13,14 @@ final class CardSlot: Slot {
     let behaviour: Behaviour
 
     let slot: TokenSlot
+    let door = SlotDoor()
     private let filter: TokenFilter
     let state = Mutex(State())
     /// How many different cards there were.
     private let generations = Atomic(0)
+    private let logins = Atomic(0)
+    /// The login that lasts; 0 for none. It is written under the lock of the state, and read without.
+    private let currentLogin = Atomic(0)
 
     struct State: ~Copyable {
         var card: Card?
@@ -41,16 +45,9 @@ final class CardSlot: Slot {
     /// to a key that wants it before each use. It ends with the login, and with the card being taken out.
     struct Login: ~Copyable {
         var pin: Secret?
-        var isLoggedIn = false
         var isFresh = false
         /// The data objects that want the PIN.
         var data = CardData()
-
-        mutating func end() {
-            pin = nil
-            data = CardData()
-            (isLoggedIn, isFresh) = (false, false)
-        }
     }
 
     init(_ id: CK_SLOT_ID, _ slot: TokenSlot, _ filter: TokenFilter, _ behaviour: Behaviour) {
@@ -79,6 +76,13 @@ final class CardSlot: Slot {
 
     // MARK: The card
 
+    /// Runs `body` for a session, whose card was in when it was opened.
+    func inSession<Result: ~Copyable>(
+        _ body: (inout sending State) throws(CryptokiError) -> sending Result
+    ) throws(CryptokiError) -> sending Result {
+        do throws(CryptokiError) { return try state.withLock(body) } catch { throw error.inSession }
+    }
+
     var knownGeneration: Int { generations.load(ordering: .acquiring) }
 
     func generation() throws(CryptokiError) -> Int {
@@ -93,7 +97,7 @@ final class CardSlot: Slot {
     func present(_ state: inout State) throws(CryptokiError) -> Card {
         if let card = state.card, slot.holds(card.insertion) { return card }
         let previous = state.card
-        state.login.end()
+        endLogin(&state)
         let wantsIdentity = previous?.identity != nil
         var card = try CryptokiError.mapping { () throws(TokenError) in
             try slot.read { (token, transaction, insertion) throws(TokenError) in
@@ -175,21 +179,21 @@ final class CardSlot: Slot {
     /// Where the template names an id, only what has it is read.
     func objects(matching template: Template) throws(CryptokiError) -> [CryptokiObject] {
         let classes = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].filter { template.allows($0) }
-        return try state.withLock { state throws(CryptokiError) in
+        return try inSession { state throws(CryptokiError) in
             var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
             let selection = template[CKA_ID].map { Selection.id($0, classes) } ?? .all
             if !classes.isEmpty { found += try objects(selection, &state) }
-            let sees = state.login.isLoggedIn
+            let sees = isLoggedIn
             let shown = found.filter { (sees || !$0.isPrivate) && $0.matches(template) }
             return shown + (try data(matching: template, &state))
         }
     }
 
     func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject? {
-        try state.withLock { state throws(CryptokiError) in
+        try inSession { state throws(CryptokiError) in
             guard case .card(_, let object, _) = name else { return name == .profile ? CardObjects.profile : nil }
             let found = try objects(.object(object), &state).first { $0.name == name }
-            return found.flatMap { !$0.isPrivate || state.login.isLoggedIn ? $0 : nil }
+            return found.flatMap { !$0.isPrivate || isLoggedIn ? $0 : nil }
         }
     }
 
@@ -230,25 +234,35 @@ final class CardSlot: Slot {
 
     // MARK: Login
 
-    var isLoggedIn: Bool { state.withLock { $0.login.isLoggedIn } }
+    var login: Int? {
+        let number = currentLogin.load(ordering: .acquiring)
+        return number == 0 ? nil : number
+    }
+
+    private func endLogin(_ state: inout State) {
+        currentLogin.store(0, ordering: .releasing)
+        state.login = Login()
+    }
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
         var given = pin
-        try state.withLock { state throws(CryptokiError) in
+        try inSession { state throws(CryptokiError) in
             _ = try present(&state)
-            guard !state.login.isLoggedIn else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+            guard !isLoggedIn else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
             let pin = try obtain(given.take(), "log in", &state)
             try verify(pin, &state)
             state.login.pin = consume pin
-            (state.login.isLoggedIn, state.login.isFresh) = (true, true)
+            state.login.isFresh = true
+            let number = logins.add(1, ordering: .relaxed).newValue
+            currentLogin.store(number, ordering: .releasing)
         }
     }
 
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
         var given = pin
-        return try state.withLock { state throws(CryptokiError) -> Secret? in
+        return try inSession { state throws(CryptokiError) -> Secret? in
             _ = try present(&state)
-            guard state.login.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+            guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
             let pin = try obtain(given.take(), "use the key once", &state)
             try verify(pin, &state)
             return pin
@@ -257,7 +271,7 @@ final class CardSlot: Slot {
 
     func logOut() {
         state.withLock { state in
-            state.login.end()
+            endLogin(&state)
             guard let card = state.card, slot.holds(card.insertion) else { return }
             // A card that knows no way to forget the PIN is reset, where no other program would notice: it is not.
             _ = try? slot.perform(at: card.insertion) { (token, card) throws(TokenError) in try token.logOut(&card) }
@@ -291,7 +305,7 @@ final class CardSlot: Slot {
     /// login is over.
     func refused(_ error: CryptokiError, _ state: inout State) -> CryptokiError {
         guard [CKR_PIN_INCORRECT, CKR_PIN_LOCKED].contains(error.code) else { return error }
-        state.login.end()
+        endLogin(&state)
         return CryptokiError(CKR_USER_NOT_LOGGED_IN, "the PIN of the login is no longer right: \(error.reason)")
     }
 
@@ -302,7 +316,7 @@ final class CardSlot: Slot {
         // What is as long as it must be, and is not sent, has characters that it must not have.
         let isLongEnough = (6...8).contains(oldPIN.bytes.count) && (6...8).contains(newPIN.bytes.count)
         var replacement: Secret? = new
-        try state.withLock { state throws(CryptokiError) in
+        try inSession { state throws(CryptokiError) in
             state.card?.pinStatus = nil
             do throws(CryptokiError) {
                 try reading(&state) { (token, card) throws(TokenError) in
@@ -312,7 +326,7 @@ final class CardSlot: Slot {
                 guard error.code == CKR_PIN_LEN_RANGE, isLongEnough else { throw error }
                 throw CryptokiError(CKR_PIN_INVALID, error.reason)
             }
-            if state.login.isLoggedIn { state.login.pin = replacement.take() }
+            if isLoggedIn { state.login.pin = replacement.take() }
         }
     }
 
@@ -330,7 +344,7 @@ final class CardSlot: Slot {
     ) throws(CryptokiError) -> (publicKey: ObjectName, privateKey: ObjectName) { throw CardSlot.writeProtected }
 
     func secretValue(_ type: CK_ATTRIBUTE_TYPE, of object: ObjectName) throws(CryptokiError) -> Secret {
-        try state.withLock { state throws(CryptokiError) in try value(ofData: object, &state) }
+        try inSession { state throws(CryptokiError) in try value(ofData: object, &state) }
     }
 
     private static let writeProtected = CryptokiError(

@@ -9,10 +9,19 @@ final class KeychainSlot: Slot {
     let id: CK_SLOT_ID
 
     let keychain: LocalKeychain
+    let door = SlotDoor()
 
     private let behaviour: Behaviour
     let knownGeneration: Int
-    private let hasLoggedIn = Mutex(false)
+    private let logins = Mutex(Logins())
+    /// One login after the other: a password takes its time.
+    private let loggingIn = Mutex(())
+
+    private struct Logins {
+        var count = 0
+        /// The number of the last one, until it has ended.
+        var current: Int?
+    }
 
     /// - Parameter predecessor: the slot of the file that was in the same place before.
     init(
@@ -69,8 +78,13 @@ final class KeychainSlot: Slot {
 
     var version: Int64? { keychain.version }
 
+    /// For a session, whose keychain was there when it was opened.
+    private func requireFile() throws(CryptokiError) {
+        try CryptokiError.removed { () throws(CryptokiError) in try requireToken() }
+    }
+
     private func all(allowedBy template: Template) throws(CryptokiError) -> [CryptokiObject] {
-        try requireToken()
+        try requireFile()
         let hidesLogin = behaviour.asksItself
         return try CryptokiError.mapping { () throws(KeychainError) in
             var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
@@ -100,17 +114,38 @@ final class KeychainSlot: Slot {
     /// Whether there is a password at all.
     private var needsLogin: Bool { (try? keychain.hasPassword) ?? true }
 
-    var isLoggedIn: Bool { behaviour.asksItself || !needsLogin || hasLoggedIn.withLock { $0 } }
+    var login: Int? { madeLogin ?? (isOpen ? 0 : nil) }
+
+    /// Whether everything is seen without a login.
+    private var isOpen: Bool { behaviour.asksItself || !needsLogin }
+
+    /// The login that somebody made. It ends with the lock of the keychain: after a time without use, in the machine's sleep, or by
+    /// another program.
+    private var madeLogin: Int? {
+        guard let number = logins.withLock({ $0.current }) else { return nil }
+        guard keychain.isLocked else { return number }
+        logins.withLock { if $0.current == number { $0.current = nil } }
+        return nil
+    }
 
     /// Bytes that a password may have; longer ones that were set elsewhere are taken all the same.
     private static let pinLengths = 0...255
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
-        try requireToken()
-        guard !hasLoggedIn.withLock({ $0 }) else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+        try requireFile()
+        guard madeLogin == nil else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
         let password = try obtain(pin, "log in")
-        try CryptokiError.mapping { () throws(KeychainError) in try keychain.unlock(password: password) }
-        hasLoggedIn.withLock { $0 = true }
+        try loggingIn.withLock { _ throws(CryptokiError) in
+            guard madeLogin == nil else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+            try CryptokiError.mapping { () throws(KeychainError) in try keychain.unlock(password: password) }
+            // Where the login session has the key as well, it is locked for all its programs at once.
+            _ = try? keychain.unlockFromSession()
+            let isOpen = isOpen
+            logins.withLock { logins in
+                logins.count += 1
+                logins.current = isOpen ? 0 : logins.count
+            }
+        }
     }
 
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
@@ -119,12 +154,14 @@ final class KeychainSlot: Slot {
     }
 
     func logOut() {
-        hasLoggedIn.withLock { $0 = false }
-        keychain.lock()
+        loggingIn.withLock { _ in
+            logins.withLock { $0.current = nil }
+            keychain.lock()
+        }
     }
 
     func letGo() {
-        if hasLoggedIn.withLock({ $0 }) { logOut() }
+        if logins.withLock({ $0.current }) != nil { logOut() }
     }
 
     private func obtain(_ given: consuming Secret?, _ use: String) throws(CryptokiError) -> Secret {
@@ -145,9 +182,9 @@ final class KeychainSlot: Slot {
     func perform(
         _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
-        try CryptokiError.removed { () throws(CryptokiError) in try requireToken() }
+        try requireFile()
         guard case .item(_, let reference) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
-        return try CryptokiError.mapping { () throws(KeychainError) in
+        return try CryptokiError.mappingUse { () throws(KeychainError) in
             guard let key = try keychain.keys(.reference(reference)).first else { throw KeychainError(.itemNotFound) }
             return try key.perform(action, use: "use a key", authentication: authentication)
         }
@@ -219,9 +256,11 @@ final class KeychainSlot: Slot {
         let ids = Set([privateTemplate, publicTemplate].compactMap { $0[CKA_ID] }.filter { !$0.isEmpty })
         guard ids.count < 2 else { throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a pair of keys has one id") }
         if let id = ids.first { attributes[.applicationTag] = .data(id) }
-        let protection = try NewObject.protection(privateTemplate)
+        let protection = try NewObject.protection(privateTemplate, kind)
+        let uses = try NewObject.publicUses(publicTemplate)
         let pair = try CryptokiError.mapping { () throws(KeychainError) in
-            try keychain.generateKeyPair(kind, attributes, privateAttributes: protection)
+            try keychain.generateKeyPair(
+                kind, attributes, privateAttributes: protection, publicAttributes: uses)
         }
         return (.item(CKO_PUBLIC_KEY, pair.publicKey.reference), .item(CKO_PRIVATE_KEY, pair.privateKey.reference))
     }

@@ -1,4 +1,5 @@
 package import CCryptoki
+internal import Synchronization
 internal import SystemCrypto
 package import TokenKit
 
@@ -59,7 +60,11 @@ protocol Slot: AnyObject, Sendable {
 
     // MARK: Login
 
-    var isLoggedIn: Bool { get }
+    /// Who opens a session waits there for a logout that the end of the last one brings.
+    var door: SlotDoor { get }
+
+    /// The number of the login that lasts, which no other one has; nil for none. It waits for no card.
+    var login: Int? { get }
 
     /// - Parameter pin: nil where the token is to ask for it.
     func logIn(_ pin: consuming Secret?) throws(CryptokiError)
@@ -101,8 +106,19 @@ protocol Slot: AnyObject, Sendable {
     func secretValue(_ type: CK_ATTRIBUTE_TYPE, of object: ObjectName) throws(CryptokiError) -> Secret
 }
 
+/// Lets one thread through at a time.
+final class SlotDoor: Sendable {
+    private let mutex = Mutex(())
+
+    func pass<Result, Failure: Error>(_ body: () throws(Failure) -> sending Result) throws(Failure) -> sending Result {
+        try mutex.withLock { _ throws(Failure) in try body() }
+    }
+}
+
 extension Slot {
     var hasToken: Bool { occupancy.hasCard }
+
+    var isLoggedIn: Bool { login != nil }
 
     var version: Int64? { nil }
 

@@ -19,8 +19,11 @@ final class SlotEvents: Sendable {
         self.slots = slots
     }
 
+    /// - Parameter watch: reports what happens to readers until its monitor is cancelled, on the program's own thread.
     /// - Throws: `CKR_NO_EVENT`, `CKR_CRYPTOKI_NOT_INITIALIZED`.
-    func next(blocking: Bool) throws(CryptokiError) -> CK_SLOT_ID {
+    func next(
+        blocking: Bool, watch: (ReaderMonitor, (ReaderEvent) -> Void) -> Void = { $0.run($1) }
+    ) throws(CryptokiError) -> CK_SLOT_ID {
         look()
         if let slot = take() { return slot }
         guard blocking else { throw CryptokiError(CKR_NO_EVENT) }
@@ -31,9 +34,10 @@ final class SlotEvents: Sendable {
         }
         defer { state.withLock { $0.monitors.removeAll { $0 === monitor } } }
         var found: CK_SLOT_ID?
-        // The waiting is done on the program's own thread.
         if mayWait {
-            monitor.run { _ in
+            watch(monitor) { _ in
+                // What happens at once is told one by one, also after the end: the slots that are left wait for the next call.
+                guard found == nil else { return }
                 look()
                 found = take()
                 if found != nil { monitor.cancel() }

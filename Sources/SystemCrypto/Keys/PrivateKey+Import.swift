@@ -86,13 +86,15 @@ extension PrivateKey {
     /// A key whose halves come from outside and have to belong together.
     convenience init(checking handle: KeyHandle) throws(CryptoError) {
         // RSA's check takes a while, and Curve25519 keys carry no public half of their own.
-        if handle.algorithmName == "EC" {
-            let operation = try handle.makeContext("private key")
-            try unsafe OpenSSL.check("private key", failing: .invalidKey) { _ in
-                unsafe EVP_PKEY_private_check(operation.pointer) == 1 ? EVP_PKEY_pairwise_check(operation.pointer) : 0
-            }
-        }
+        if handle.algorithmName == "EC" { try handle.checkParts() }
         try self.init(handle: handle)
+    }
+
+    /// Checks that the numbers of an RSA key from outside belong together, which takes a while. Others were checked before.
+    ///
+    /// - Throws: `invalidKey`.
+    public func checkParts() throws(CryptoError) {
+        if case .rsa = kind { try handle.checkParts() }
     }
 }
 
@@ -118,6 +120,14 @@ enum PrivateKeyFormat {
 }
 
 extension KeyHandle {
+    /// Wraps `EVP_PKEY_private_check` and `EVP_PKEY_pairwise_check`.
+    fileprivate func checkParts() throws(CryptoError) {
+        let operation = try makeContext("private key")
+        try unsafe OpenSSL.check("private key", failing: .invalidKey) { _ in
+            unsafe EVP_PKEY_private_check(operation.pointer) == 1 ? EVP_PKEY_pairwise_check(operation.pointer) : 0
+        }
+    }
+
     /// Wraps `d2i_PKCS8_PRIV_KEY_INFO` and `EVP_PKCS82PKEY_ex`.
     convenience init(pkcs8 der: Span<UInt8>) throws(CryptoError) {
         try self.init(

@@ -92,6 +92,13 @@ struct Import: ParsableCommand {
         let opened = try LocalKeychain.named(keychain)
         try given.check(content)
         for kind in content.keys.map(\.kind) + content.publicKeys.map(\.kind) { try NewItem.checkUsable(kind) }
+        for key in content.keys {
+            do throws(CryptoError) { try key.checkParts() } catch {
+                throw KeychainError(
+                    .decode, "the numbers of a private key in '\(input.name)' do not belong together (\(error))",
+                    remedy: "export it anew where it comes from")
+            }
+        }
         if !content.keys.isEmpty { try opened.unlock(use: "import a key", authentication: context) }
         var outcome = ImportOutcome(opened)
         do {

@@ -82,6 +82,26 @@ import TokenKit
         #expect(throws: CryptoError(.invalidKey, "")) { try PrivateKey(encoded: secret(mixed)) }
     }
 
+    /// Such a key may well sign: OpenSSL makes up for a number that is wrong by the others.
+    @Test(arguments: 0..<8)
+    func theNumbersOfAnRSAKeyBelongTogether(index: Int) throws {
+        let key = try PrivateKey.generate(.rsa(bits: 1024))
+        try key.checkParts()
+        var outer = TLVReader(reveal(try key.externalRepresentation()))
+        var fields = TLVReader(try #require(outer.all().first).value)
+        var numbers = try fields.all().map { Array($0.value) }
+        // The version comes first.
+        numbers[1 + index][numbers[1 + index].count - 1] ^= 2
+        let wrong = TLV(0x30, numbers.flatMap { TLV(0x02, $0).encoded() }).encoded()
+        let code = errorCode { () throws(CryptoError) in try PrivateKey(encoded: secret(wrong)).checkParts() }
+        #expect(code == .invalidKey || code == .malformed)
+    }
+
+    @Test(arguments: [KeyKind.ecP256, .ed25519, .x25519])
+    func otherKeysWereCheckedWhenTheyWereRead(kind: KeyKind) throws {
+        try TestKeys.key(kind).checkParts()
+    }
+
     @Test(arguments: [KeyKind.rsa(bits: 1024), .rsa(bits: 3072)])
     func rsaKeysHaveTheBitsAskedFor(kind: KeyKind) throws {
         #expect(try PrivateKey.generate(kind).kind == kind)

@@ -1,0 +1,132 @@
+import CCryptoki
+import KeychainHost
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+
+@testable import PKCS11Bridge
+
+/// Keychains that lock while programs are logged in: after a time without use, in the machine's sleep, by another program.
+@Suite struct LockingTests: KeychainTokenTest {
+    let module: TestModule
+    let keychain: LocalKeychain
+
+    init() throws {
+        module = try TestModule()
+        keychain = try module.keychain()
+    }
+
+    private static let digest = [UInt8](repeating: 0x5A, count: 32)
+    private static let ecdsa = MechanismRequest(CKM_ECDSA)
+
+    /// Forgets the module's key, as the end of its time does.
+    private func lock(_ session: CK_SESSION_HANDLE) throws {
+        try #require(try cryptoki.session(session).slot as? KeychainSlot).keychain.lock()
+    }
+
+    private func state(_ session: CK_SESSION_HANDLE) throws -> CK_STATE { try cryptoki.sessionInfo(session).state }
+
+    @Test func theLoginEndsWhenTheKeychainLocks() throws {
+        let id = try addIdentity("anna").publicKey.keyHash
+        let session = try session()
+        let key = try module.key(session, id)
+        try lock(session)
+        #expect(try state(session) == CKS_RW_PUBLIC_SESSION)
+        #expect(returned { _ = try module.key(session, id) } == CKR_KEY_HANDLE_INVALID)
+        #expect(returned { try cryptoki.signInit(session, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
+        #expect(returned { try cryptoki.logOut(session) } == CKR_USER_NOT_LOGGED_IN)
+        try cryptoki.logIn(session, CKU_USER, pin: .of("open"))
+        #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
+        #expect(try module.sign(session, Self.ecdsa, module.key(session, id), Self.digest).count == 64)
+        try cryptoki.logOut(session)
+        #expect(try state(session) == CKS_RW_PUBLIC_SESSION)
+    }
+
+    @Test func aSignatureThatWasBegunBeforeSaysWhatItMisses() throws {
+        let id = try addIdentity("anna").publicKey.keyHash
+        let session = try session()
+        try cryptoki.signInit(session, Self.ecdsa, key: module.key(session, id))
+        try lock(session)
+        #expect(
+            returned { _ = try cryptoki.sign(session, Self.digest, .bytes(64)) } == CKR_USER_NOT_LOGGED_IN)
+    }
+
+    @Test func whatSessionsHadOfTheUserEndsWithTheLock() throws {
+        let id = try addIdentity("anna").publicKey.keyHash
+        let session = try session()
+        let key = try module.key(session, id)
+        let pair = try cryptoki.generateKeyPair(
+            session, MechanismRequest(CKM_EC_KEY_PAIR_GEN),
+            Template([(CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? [])]), Template())
+        try cryptoki.signInit(session, Self.ecdsa, key: pair.privateKey)
+        try lock(session)
+        #expect(returned { _ = try module.value(session, pair.privateKey, CKA_ID) } == CKR_OBJECT_HANDLE_INVALID)
+        try cryptoki.logIn(session, CKU_USER, pin: .of("open"))
+        #expect(returned { _ = try module.value(session, pair.privateKey, CKA_ID) } == CKR_OBJECT_HANDLE_INVALID)
+        #expect(
+            returned { _ = try cryptoki.sign(session, Self.digest, .bytes(64)) } == CKR_USER_NOT_LOGGED_IN)
+        #expect(try module.value(session, pair.publicKey, CKA_CLASS) == Encoded.ulong(CKO_PUBLIC_KEY))
+        // The keychain's own key is the same.
+        #expect(try module.sign(session, Self.ecdsa, key, Self.digest).count == 64)
+        #expect(try module.key(session, id) == key)
+    }
+
+    @Test func aWrongPasswordAfterwardsLogsNobodyIn() throws {
+        let session = try session()
+        try lock(session)
+        #expect(returned { try cryptoki.logIn(session, CKU_USER, pin: .of("wrong")) } == CKR_PIN_INCORRECT)
+        #expect(try state(session) == CKS_RW_PUBLIC_SESSION)
+    }
+
+    @Test func everySessionWithItIsAPublicOneThen() throws {
+        let (first, second) = (try session(), try module.session())
+        let reading = try cryptoki.openSession(module.slots[0], flags: CKF_SERIAL_SESSION)
+        try lock(first)
+        #expect(try [first, second, reading].map(state) == [2, 2, 0].map { CK_STATE($0) })
+        try cryptoki.logIn(second, CKU_USER, pin: .of("open"))
+        #expect(try [first, second, reading].map(state) == [3, 3, 1].map { CK_STATE($0) })
+    }
+
+    /// No use, and so no reason to stay unlocked: a program may ask for its state in a loop.
+    @Test func theTimeRunsOutThoughAProgramAsksForItsState() throws {
+        try keychain.change(KeychainSettings(lockInterval: 1))
+        let session = try session()
+        #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
+        #expect(try eventually { try state(session) == CKS_RW_PUBLIC_SESSION })
+        try cryptoki.logIn(session, CKU_USER, pin: .of("open"))
+        #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
+    }
+
+    @Test func whatAnotherProgramUnlocksForTheLoginSessionItLocksHereAsWell() throws {
+        guard (try? keychain.shareKeyWithSession(seconds: 600)) != nil else { return }
+        let session = try session()
+        #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
+        #expect(try keychain.lockSession())
+        #expect(try state(session) == CKS_RW_PUBLIC_SESSION)
+        try cryptoki.logIn(session, CKU_USER, pin: .of("open"))
+        #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
+        try keychain.lockSession()
+        #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
+    }
+
+    @Test func aProgramThatLogsOutLocksNoOtherOne() throws {
+        guard (try? keychain.shareKeyWithSession(seconds: 600)) != nil else { return }
+        let session = try session()
+        try cryptoki.logOut(session)
+        #expect(!keychain.isLocked)
+        #expect(try keychain.lockSession())
+    }
+
+    @Test func aKeychainWithoutAPasswordIsAlwaysOpen() throws {
+        try keychain.changePassword(from: .of("open"), to: .of(""), cost: ScryptCost(n: 2, r: 1, p: 1))
+        let id = try addIdentity("anna").publicKey.keyHash
+        let session = try module.session()
+        #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
+        try cryptoki.logIn(session, CKU_USER, pin: .of(""))
+        try lock(session)
+        #expect(try state(session) == CKS_RW_USER_FUNCTIONS)
+        #expect(try !module.find(session, (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY)), (CKA_ID, id)).isEmpty)
+        try cryptoki.logIn(session, CKU_USER, pin: .of(""))
+    }
+}
