@@ -46,6 +46,7 @@ struct SearchRequest: Sendable {
             }
         query.accessGroups = session.accessGroups
         query.trustAnchors = session.trustAnchors
+        query.isLocalOnly = parsed.isLocalOnly
         query.isDistinct = parsed.isDistinct
         self.query = query
         searchList = try session.searchList(for: parsed)
