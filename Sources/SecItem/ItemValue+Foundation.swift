@@ -112,6 +112,7 @@ extension ItemReference {
             switch identity.halves {
             case .items(let identity): self = .identity(identity)
             case .imported(let certificate, let key): self = .keyPair(certificate, key)
+            case .certified(let certificate, let key): self = .certified(certificate, key)
             }
         case let item as SecKeychainItem: self = .item(item.item)
         case let keychain as SecKeychain: self = .keychain(try keychain.opened())
@@ -134,6 +135,7 @@ extension ItemReference {
         case .publicKey(let key): SecKey(.publicKey(key))
         case .privateKey(let key): SecKey(.privateKey(key))
         case .keyPair(let certificate, let key): SecIdentity(.imported(certificate, key))
+        case .certified(let certificate, let key): SecIdentity(.certified(certificate, key), context)
         case .keychain, .authentication, .policy: NSNull()
         }
     }

@@ -133,7 +133,7 @@ extension ItemReference {
     var itemClass: ItemClass? {
         switch self {
         case .item(let item): item.itemClass
-        case .identity, .keyPair: .identity
+        case .identity, .keyPair, .certified: .identity
         case .certificate: .certificate
         case .publicKey, .privateKey: .key
         case .keychain, .authentication, .policy: nil

@@ -132,6 +132,11 @@ extension KeychainSession {
         case .identity(let identity):
             guard let certificate = identity.certificate.certificate else { throw KeychainError(.decode, key: "v_Ref") }
             return (certificate, try half(identity.key, for: keychain, context))
+        case .certified(let certificate, let key):
+            guard certificate.keyHash == key.publicKeyHash else {
+                throw KeychainError(.param, "the key is not the certificate's", key: "v_Ref")
+            }
+            return (certificate, try half(key, for: keychain, context))
         default: throw KeychainError(.param, "an identity is added by reference", key: "v_Ref")
         }
     }
