@@ -132,7 +132,7 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         .testTarget(
             name: "SecItemTests",
-            dependencies: ["SecItem", "SecItemExample", "SystemCrypto", "TestSupport", "tokenctl"],
+            dependencies: ["SecItem", "SecItemExample", "SystemCrypto", "TestSupport", "TokenKit", "tokenctl"],
             swiftSettings: test),
         .testTarget(
             name: "PKCS11BridgeTests",

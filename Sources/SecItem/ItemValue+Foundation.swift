@@ -13,8 +13,12 @@ extension ItemValue {
         switch value {
         case let text as String: self = .string(text)
         case let data as Data: self = .data([UInt8](data))
-        case let number as NSNumber: self = ItemValue(number)
-        case let date as Date: self = .date(Int64(date.timeIntervalSince1970.rounded(.down)))
+        case let number as NSNumber: self = try ItemValue(number, for: key)
+        case let date as Date:
+            guard let seconds = Int64(exactly: date.timeIntervalSince1970.rounded(.down)) else {
+                throw KeychainError(.param, "the date of \(key) is none", key: key)
+            }
+            self = .date(seconds)
         case is NSNull: self = .null
         case let access as SecAccessControl: self = .data(access.control.encoded())
         case let list as [Any]:
@@ -26,14 +30,33 @@ extension ItemValue {
         }
     }
 
-    private init(_ number: NSNumber) {
-        // A Boolean is a number of its own type, on Linux as on Apple's platforms.
-        let isBoolean = unsafe String(cString: number.objCType) == "c"
-        self = isBoolean ? .bool(number.boolValue) : .number(number.int64Value)
+    /// - Throws: `errSecParam` for a number that is not whole, or too large.
+    private init(_ number: NSNumber, for key: String) throws(KeychainError) {
+        let whole: Int64?
+        switch unsafe String(cString: number.objCType) {
+        case "c":
+            // A Boolean is a number of its own type, on Linux as on Apple's platforms.
+            self = .bool(number.boolValue)
+            return
+        case "d", "f": whole = Int64(exactly: number.doubleValue)
+        case "Q": whole = Int64(exactly: number.uint64Value)
+        default: whole = number.int64Value
+        }
+        guard let whole else { throw KeychainError(.param, "\(number) is no number for \(key)", key: key) }
+        self = .number(whole)
     }
 
-    /// The value as Apple's dictionaries have it.
-    var object: AnyObject { object(used: nil) }
+    /// The value of a key as Apple's dictionaries have it.
+    ///
+    /// - Parameter context: what the keys in it are used with from now on.
+    func object(for key: String, used context: LAContext? = nil) -> AnyObject {
+        if key == kSecAttrAccessControl, case .data(let bytes) = self,
+            let control = try? AccessControl(parsing: bytes)
+        {
+            return SecAccessControl(control)
+        }
+        return object(used: context)
+    }
 
     /// The value as Apple's dictionaries have it.
     ///
@@ -57,12 +80,19 @@ extension ItemValue {
 extension ItemDictionary {
     init(foundation dictionary: [String: Any]) throws(KeychainError) {
         self.init()
-        for (key, value) in dictionary { self[key] = try ItemValue(value, for: key) }
+        for (key, value) in dictionary {
+            // What may be a secret is copied to where it is overwritten.
+            if key == kSecValueData, let data = value as? Data {
+                self[key] = .secret(SharedSecret(Secret(copying: data)))
+            } else {
+                self[key] = try ItemValue(value, for: key)
+            }
+        }
     }
 
     fileprivate func foundation(used context: LAContext?) -> NSDictionary {
         NSDictionary(
-            objects: Array(values.map { $0.object(used: context) }), forKeys: keys.map { NSString(string: $0) })
+            objects: map { $1.object(for: $0, used: context) }, forKeys: keys.map { NSString(string: $0) })
     }
 }
 
@@ -82,6 +112,7 @@ extension ItemReference {
             switch identity.halves {
             case .items(let identity): self = .identity(identity)
             case .imported(let certificate, let key): self = .keyPair(certificate, key)
+            case .certified(let certificate, let key): self = .certified(certificate, key)
             }
         case let item as SecKeychainItem: self = .item(item.item)
         case let keychain as SecKeychain: self = .keychain(try keychain.opened())
@@ -104,6 +135,7 @@ extension ItemReference {
         case .publicKey(let key): SecKey(.publicKey(key))
         case .privateKey(let key): SecKey(.privateKey(key))
         case .keyPair(let certificate, let key): SecIdentity(.imported(certificate, key))
+        case .certified(let certificate, let key): SecIdentity(.certified(certificate, key), context)
         case .keychain, .authentication, .policy: NSNull()
         }
     }
@@ -112,7 +144,15 @@ extension ItemReference {
 extension Data {
     /// Bytes that the caller keeps from here on.
     init(copying secret: borrowing Secret) {
+        self.init(count: secret.count)
         let bytes = secret.bytes
-        self.init(bytes.indices.map { bytes[$0] })
+        for (index, position) in zip(bytes.indices, indices) { self[position] = bytes[index] }
+    }
+}
+
+extension Secret {
+    /// The caller's bytes, with no copy left on the way.
+    init(copying data: Data) {
+        self.init(capacity: data.count) { output in for byte in data { output.append(byte) } }
     }
 }

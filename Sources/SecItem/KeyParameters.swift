@@ -3,31 +3,39 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-/// What a dictionary tells of a key that is to be read or made.
+/// What a dictionary tells of a key that is to be read or made, all of it understood.
 struct KeyParameters {
     let bits: Int?
     private let type: KeyType
     private let keyClass: KeyClass?
     private let dictionary: CFDictionary
+    private let parts: [CFString]
 
-    init(_ dictionary: CFDictionary) throws(KeychainError) {
+    /// - Parameter parts: the keys of dictionaries that concern one half of a pair alone.
+    init(_ dictionary: CFDictionary, parts: [CFString] = []) throws(KeychainError) {
         self.dictionary = dictionary
-        guard let number = try KeyParameters.integer(dictionary[kSecAttrKeyType], kSecAttrKeyType) else {
+        self.parts = parts
+        var general = dictionary
+        for part in parts { general[part] = nil }
+        let attributes = try ItemDictionary(foundation: general).keyAttributes()
+        guard let number = attributes[.keyType]?.integer else {
             throw KeychainError(.param, "the type of the key is missing", key: kSecAttrKeyType)
         }
         type = KeyType(rawValue: number)
-        bits = try KeyParameters.integer(dictionary[kSecAttrKeySizeInBits], kSecAttrKeySizeInBits).map(
-            Int.init(clamping:))
-        keyClass = try KeyParameters.integer(dictionary[kSecAttrKeyClass], kSecAttrKeyClass)
-            .flatMap(KeyClass.init(rawValue:))
+        bits = attributes[.keySizeInBits]?.integer.map(Int.init(clamping:))
+        keyClass = attributes[.keyClass]?.integer.flatMap(KeyClass.init(rawValue:))
+        for part in parts { _ = try ItemDictionary(foundation: self.dictionary(of: part)).keyAttributes() }
     }
 
-    /// A number, or one in decimal as the constants have it.
-    private static func integer(_ value: Any?, _ key: String) throws(KeychainError) -> Int64? {
-        guard let value else { return nil }
-        if let number = value as? NSNumber { return number.int64Value }
-        if let text = value as? String, let number = Int64(text) { return number }
-        throw KeychainError(.param, "the value of \(key) is not a number", key: key)
+    /// What concerns one half, the halves' own before what both have.
+    private func dictionary(of part: CFString) throws(KeychainError) -> CFDictionary {
+        var general = dictionary
+        for part in parts { general[part] = nil }
+        guard let own = dictionary[part] else { return general }
+        guard let own = own as? [String: Any] else {
+            throw KeychainError(.param, "the value of \(part) is no dictionary", key: part)
+        }
+        return general.merging(own) { $1 }
     }
 
     /// The kind of key to be made.
@@ -47,24 +55,22 @@ struct KeyParameters {
     }
 
     /// The key of an external representation.
-    func key(of bytes: [UInt8]) throws(KeychainError) -> SecKey {
-        let family: KeyFamily
-        switch type {
-        case .rsa: family = .rsa
-        case .ecPrime: family = .ec
-        case .ed25519: family = .ed25519
-        case .x25519: family = .x25519
-        default: throw KeychainError(.param, "keys of type \(type.rawValue) are not known", key: kSecAttrKeyType)
+    func key(of data: CFData) throws(KeychainError) -> SecKey {
+        guard let family = KeyFamily(type) else {
+            throw KeychainError(.param, "keys of type \(type.rawValue) are not known", key: kSecAttrKeyType)
         }
-        return try KeychainError.mapped { () throws(CryptoError) in
-            switch keyClass {
-            case .private:
-                var bytes = bytes
-                let secret = Secret(consuming: &bytes)
-                return SecKey(.privateKey(try PrivateKey(externalRepresentation: secret, family: family)))
-            case .public: return SecKey(.publicKey(try PublicKey(externalRepresentation: bytes, family: family)))
-            default: throw CryptoError(.unsupported, "keys that are neither public nor private")
+        switch keyClass {
+        case .private:
+            let secret = Secret(copying: data)
+            return try KeychainError.mapped { () throws(CryptoError) in
+                SecKey(.privateKey(try PrivateKey(externalRepresentation: secret, family: family)))
             }
+        case .public:
+            return try KeychainError.mapped { () throws(CryptoError) in
+                SecKey(.publicKey(try PublicKey(externalRepresentation: [UInt8](data), family: family)))
+            }
+        case .symmetric, nil:
+            throw KeychainError(.param, "the key is neither public nor private", key: kSecAttrKeyClass)
         }
     }
 
@@ -73,18 +79,18 @@ struct KeyParameters {
     /// - Parameter part: the key of the dictionary that concerns this half alone.
     @discardableResult
     func keep(_ half: SecKey.Material, _ part: CFString) throws(KeychainError) -> SecKey? {
-        let shared: Set = [kSecPrivateKeyAttrs, kSecPublicKeyAttrs, kSecAttrKeyType, kSecAttrKeySizeInBits]
-        let general = dictionary.filter { !shared.contains($0.key) && $0.key != kSecAttrIsPermanent }
-        let own = dictionary[part] as? [String: Any] ?? [:]
         // Public keys are kept only where that is said of them.
+        let own = dictionary[part] as? [String: Any]
         let isPermanent =
-            (own[kSecAttrIsPermanent] ?? (part == kSecPrivateKeyAttrs ? dictionary[kSecAttrIsPermanent] : nil))
+            own?[kSecAttrIsPermanent] ?? (part == kSecPrivateKeyAttrs ? dictionary[kSecAttrIsPermanent] : nil)
         guard isPermanent as? Bool ?? false else { return nil }
-        var query = general.merging(own) { $1 }
-        query[kSecClass] = kSecClassKey
-        query[kSecValueRef] = SecKey(half)
-        query[kSecReturnRef] = true
-        return try Keychains.add(query) as? SecKey
+        var item = try dictionary(of: part)
+        // They follow from the key.
+        for key in [kSecAttrKeyType, kSecAttrKeySizeInBits, kSecAttrIsPermanent, kSecAttrKeyClass] { item[key] = nil }
+        item[kSecClass] = kSecClassKey
+        item[kSecValueRef] = SecKey(half)
+        item[kSecReturnRef] = true
+        return try Keychains.add(item) as? SecKey
     }
 }
 

@@ -44,6 +44,11 @@ enum Keychains {
         return try session().copyMatching(dictionary)?.object(used: context)
     }
 
+    static func delete(_ key: SecKey) throws(KeychainError) {
+        guard case .item(let item) = key.material else { return }
+        try session().delete(["v_PersistentRef": .data(item.reference.encoded())])
+    }
+
     private static func context(_ dictionary: CFDictionary) -> LAContext? {
         dictionary[kSecUseAuthenticationContext] as? LAContext
     }
@@ -51,13 +56,10 @@ enum Keychains {
     /// The external representation of a private key that a keychain has.
     ///
     /// - Throws: `errSecDataNotAvailable` for one that stays where it is.
-    static func data(of item: Item) throws(KeychainError) -> CFData? {
-        let query: ItemDictionary = ["v_PersistentRef": .data(item.reference.encoded()), "r_Data": .bool(true)]
+    static func data(of item: Item, _ context: LAContext?) throws(KeychainError) -> CFData? {
+        var query: ItemDictionary = ["v_PersistentRef": .data(item.reference.encoded()), "r_Data": .bool(true)]
+        if let context { query[kSecUseAuthenticationContext] = .reference(.authentication(context.authentication)) }
         guard case .secret(let shared)? = try session().copyMatching(query) else { return nil }
         return Data(copying: shared.secret)
-    }
-
-    static func attributes(of item: Item) -> CFDictionary {
-        item.attributes.reduce(into: [:]) { $0[$1.key.rawValue] = ItemValue($1.value).object }
     }
 }

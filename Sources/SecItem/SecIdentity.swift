@@ -1,3 +1,4 @@
+internal import Foundation
 internal import KeychainHost
 internal import SystemCrypto
 
@@ -6,6 +7,7 @@ public final class SecIdentity: Sendable {
     enum Halves: Sendable {
         case items(Identity)
         case imported(Certificate, PrivateKey)
+        case certified(Certificate, Item)
     }
 
     let halves: Halves
@@ -20,7 +22,7 @@ public final class SecIdentity: Sendable {
     var certificate: SecCertificate? {
         switch halves {
         case .items(let identity): SecCertificate(identity.certificate)
-        case .imported(let certificate, _): SecCertificate(certificate)
+        case .imported(let certificate, _), .certified(let certificate, _): SecCertificate(certificate)
         }
     }
 
@@ -28,6 +30,7 @@ public final class SecIdentity: Sendable {
         switch halves {
         case .items(let identity): SecKey(.item(identity.key), context)
         case .imported(_, let key): SecKey(.privateKey(key))
+        case .certified(_, let key): SecKey(.item(key), context)
         }
     }
 }
@@ -49,10 +52,37 @@ public func SecIdentityCreate(
     guard privateKey.isPrivate, privateKey.publicKey?.keyHash == certificate.certificate.keyHash else { return nil }
     switch privateKey.material {
     case .privateKey(let key): return SecIdentity(.imported(certificate.certificate, key))
-    case .item(let key):
-        guard let item = certificate.item else { return nil }
-        return SecIdentity(.items(Identity(certificate: item, key: key)), privateKey.context)
+    case .item(let key): return SecIdentity(certificate, key, privateKey.context)
     case .publicKey: return nil
+    }
+}
+
+/// The identity of a certificate and the private key that a keychain has for it.
+///
+/// - Parameter keychainOrArray: the keychains to look in, instead of all and the cards that are in.
+/// - Returns: `errSecItemNotFound` where there is none.
+@discardableResult
+public func SecIdentityCreateWithCertificate(
+    _ keychainOrArray: CFTypeRef?, _ certificateRef: SecCertificate, _ identityRef: UnsafeMutablePointer<SecIdentity?>
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        var query: [String: Any] = [
+            kSecClass: kSecClassKey, kSecAttrKeyClass: kSecAttrKeyClassPrivate, kSecReturnRef: true,
+            kSecAttrApplicationLabel: Data(certificateRef.certificate.keyHash),
+            kSecAttrSynchronizable: kSecAttrSynchronizableAny,
+        ]
+        query[kSecMatchSearchList] = keychainOrArray.map { $0 as? [Any] ?? [$0] }
+        guard case .item(let key) = (try Keychains.copyMatching(query) as? SecKey)?.material else {
+            throw KeychainError(.itemNotFound)
+        }
+        unsafe identityRef.pointee = SecIdentity(certificateRef, key)
+    }
+}
+
+extension SecIdentity {
+    fileprivate convenience init(_ certificate: SecCertificate, _ key: Item, _ context: LAContext? = nil) {
+        let halves = certificate.item.map { Halves.items(Identity(certificate: $0, key: key)) }
+        self.init(halves ?? .certified(certificate.certificate, key), context)
     }
 }
 

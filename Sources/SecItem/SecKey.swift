@@ -59,13 +59,13 @@ public final class SecKey: Sendable {
 /// The key of an external representation: RSA in PKCS#1, EC as `04‖X‖Y` or `04‖X‖Y‖K`.
 ///
 /// `attributes` has to tell ``kSecAttrKeyType`` and ``kSecAttrKeyClass``; ``kSecAttrKeySizeInBits``, if it is there, has to be
-/// the key's.
+/// the key's. What a key cannot have is an error.
 public func SecKeyCreateWithData(
     _ keyData: CFData, _ attributes: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
     unsafe giving(error) { () throws(KeychainError) in
         let parameters = try KeyParameters(attributes)
-        let key = try parameters.key(of: [UInt8](keyData))
+        let key = try parameters.key(of: keyData)
         if let bits = parameters.bits, bits != key.publicKey?.kind.bits {
             throw KeychainError(.param, "the key does not have \(bits) bits", key: kSecAttrKeySizeInBits)
         }
@@ -73,16 +73,23 @@ public func SecKeyCreateWithData(
     }
 }
 
-/// A new key pair, of which the private key is returned. What is permanent is added to the default keychain.
+/// A new key pair, of which the private key is returned. What is permanent is added to the default keychain, both halves or
+/// none.
 public func SecKeyCreateRandomKey(
     _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
     unsafe giving(error) { () throws(KeychainError) in
-        let wanted = try KeyParameters(parameters)
+        let wanted = try KeyParameters(parameters, parts: [kSecPrivateKeyAttrs, kSecPublicKeyAttrs])
         let kind = try wanted.kind()
         let key = try KeychainError.mapped { () throws(CryptoError) in try PrivateKey.generate(kind) }
-        try wanted.keep(.publicKey(key.publicKey), kSecPublicKeyAttrs)
-        return try wanted.keep(.privateKey(key), kSecPrivateKeyAttrs) ?? SecKey(.privateKey(key))
+        let kept = try wanted.keep(.privateKey(key), kSecPrivateKeyAttrs)
+        do throws(KeychainError) {
+            try wanted.keep(.publicKey(key.publicKey), kSecPublicKeyAttrs)
+        } catch {
+            if let kept { try? Keychains.delete(kept) }
+            throw error
+        }
+        return kept ?? SecKey(.privateKey(key))
     }
 }
 
@@ -103,23 +110,34 @@ public func SecKeyCopyExternalRepresentation(
             return Data(copying: encoded)
         case .item(let item):
             guard item.isPrivateKey else { return key.publicKey.map { Data($0.rawRepresentation) } }
-            return try Keychains.data(of: item)
+            return try Keychains.data(of: item, key.context)
         }
     }
 }
 
 /// The attributes of the key.
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
-    if case .item(let item) = key.material { return Keychains.attributes(of: item) }
-    guard let publicKey = key.publicKey else { return nil }
-    let attributes = InferredAttributes.key(publicKey, key.isPrivate ? .private : .public)
-    return attributes.reduce(into: [:]) { $0[$1.key.rawValue] = ItemValue($1.value).object }
+    if case .item(let item) = key.material { return dictionary(item.attributes) }
+    return key.publicKey.map { dictionary(InferredAttributes.key($0, key.isPrivate ? .private : .public)) }
+}
+
+/// Type and class are the text that their constants are, where items have numbers.
+private func dictionary(_ attributes: Attributes) -> CFDictionary {
+    attributes.reduce(into: [:]) { result, entry in
+        let (key, value) = (entry.key.rawValue, entry.value)
+        if key == kSecAttrKeyType || key == kSecAttrKeyClass, let number = value.integer {
+            result[key] = String(number)
+        } else {
+            result[key] = ItemValue(value).object(for: key)
+        }
+    }
 }
 
 /// Bytes of the modulus, or of a coordinate.
 public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.publicKey?.blockLength ?? 0 }
 
-/// Whether the key can do the operation by the algorithm. Nobody is asked for it.
+/// Whether the key can do the operation by the algorithm; a private key verifies and encrypts by its public half. Nobody is
+/// asked for it.
 public func SecKeyIsAlgorithmSupported(
     _ key: SecKey, _ operation: SecKeyOperationType, _ algorithm: SecKeyAlgorithm
 ) -> Bool {
@@ -127,7 +145,7 @@ public func SecKeyIsAlgorithmSupported(
         let operation = KeyOperation(rawValue: operation.rawValue)
     else { return false }
     switch operation {
-    case .verify, .encrypt: return !key.isPrivate && key.publicKey?.isSupported(algorithm, for: operation) ?? false
+    case .verify, .encrypt: return key.publicKey?.isSupported(algorithm, for: operation) ?? false
     case .sign, .decrypt, .keyExchange:
         return key.isPrivate && (try? key.privateKey())?.isSupported(algorithm, for: operation) ?? false
     }
@@ -166,7 +184,8 @@ public func SecKeyCreateEncryptedData(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe giving(error) { () throws(KeychainError) in
-        Data(try key.knownPublicKey().encrypt([UInt8](plaintext).span, using: try algorithm.known()))
+        let secret = Secret(copying: plaintext)
+        return Data(try key.knownPublicKey().encrypt(secret.bytes, using: try algorithm.known()))
     }
 }
 

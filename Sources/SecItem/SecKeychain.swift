@@ -63,16 +63,16 @@ public func SecKeychainUnlock(
 ) -> OSStatus {
     status { () throws(KeychainError) in
         let opened = try openedOrDefault(keychain)
-        guard usePassword else { return try opened.unlock(use: "unlock it", authentication: Keychains.authentication) }
+        guard usePassword else { return try opened.unlock(authentication: Keychains.authentication) }
         try opened.unlock(password: unsafe Secret(callers: password, length: passwordLength))
     }
 }
 
-/// Locks a keychain.
+/// Locks a keychain for every program of the login session.
 @discardableResult
 public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
     status { () throws(KeychainError) in
-        try openedOrDefault(keychain).lock()
+        try openedOrDefault(keychain).lockEverywhere()
     }
 }
 

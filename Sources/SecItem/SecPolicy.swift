@@ -17,16 +17,29 @@ public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPoli
     SecPolicy(server ? .tlsServer : .tlsClient)
 }
 
-/// A policy by its name; nil for one that is not known.
+/// A policy by its name; nil for one that is not known, and for properties that it does not have.
+///
+/// A TLS policy is a server's unless ``kSecPolicyClient`` says otherwise; its ``kSecPolicyName`` is not compared.
 public func SecPolicyCreateWithProperties(_ policyIdentifier: Any, _ properties: CFDictionary?) -> SecPolicy? {
-    guard let name = policyIdentifier as? String else { return nil }
-    let named: [String: CertificatePolicy] = [
-        kSecPolicyAppleX509Basic: .basicX509, kSecPolicyAppleSSL: .tlsServer, kSecPolicyAppleSMIME: .smime,
-        kSecPolicyAppleCodeSigning: .codeSigning,
-    ]
-    return named[name].map { SecPolicy($0) }
+    var properties = properties ?? [:]
+    switch policyIdentifier as? String {
+    case kSecPolicyAppleSSL:
+        let isClient = properties.removeValue(forKey: kSecPolicyClient) ?? false
+        let name = properties.removeValue(forKey: kSecPolicyName) ?? ""
+        guard let isClient = isClient as? Bool, let name = name as? String, properties.isEmpty else { return nil }
+        return SecPolicyCreateSSL(!isClient, name)
+    case let name?:
+        let named: [String: CertificatePolicy] = [
+            kSecPolicyAppleX509Basic: .basicX509, kSecPolicyAppleSMIME: .smime,
+            kSecPolicyAppleCodeSigning: .codeSigning,
+        ]
+        return properties.isEmpty ? named[name].map { SecPolicy($0) } : nil
+    case nil: return nil
+    }
 }
 
+public let kSecPolicyName: CFString = "SecPolicyName"
+public let kSecPolicyClient: CFString = "SecPolicyClient"
 public let kSecPolicyAppleX509Basic: CFString = "1.2.840.113635.100.1.2"
 public let kSecPolicyAppleSSL: CFString = "1.2.840.113635.100.1.3"
 public let kSecPolicyAppleSMIME: CFString = "1.2.840.113635.100.1.8"

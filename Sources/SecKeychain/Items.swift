@@ -11,10 +11,9 @@ public func modifyAttributesAndData(
         let reference = try unsafe required(itemRef).item()
         let item = try reference.item()
         var attributes: Attributes = [:]
-        if let list = unsafe attrList?.pointee, let start = unsafe list.attr {
-            for index in unsafe 0..<Int(list.count) {
-                attributes[unsafe start[index].name] = try unsafe start[index].value(in: item.itemClass)
-            }
+        let given = try unsafe entries(attrList?.pointee)
+        for index in 0..<given.count {
+            attributes[unsafe given[index].name] = try unsafe given[index].value(in: item.itemClass)
         }
         let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
         let keychain = try reference.keychain.opened()
@@ -44,13 +43,12 @@ public func copyContent(
     status { () throws(KeychainError) in
         let reference = try unsafe required(itemRef).item()
         let item = try reference.item()
+        let wanted = try unsafe entries(attrList?.pointee)
         if unsafe outData != nil {
             try unsafe copyPassword(of: item, in: try reference.keychain.opened(), length, outData)
         }
         unsafe itemClass?.pointee = item.itemClass.fourCharCode
-        if let list = unsafe attrList?.pointee, let start = unsafe list.attr {
-            for index in unsafe 0..<Int(list.count) { try unsafe start[index].fill(from: item) }
-        }
+        for index in 0..<wanted.count { try unsafe wanted[index].fill(from: item) }
     }
 }
 
@@ -122,6 +120,20 @@ public func copyKeychain(_ itemRef: OpaquePointer?, _ keychainRef: UnsafeMutable
 func required(_ reference: OpaquePointer?) throws(KeychainError) -> OpaquePointer {
     guard let reference = unsafe reference else { throw KeychainError(.param, "a reference is missing") }
     return unsafe reference
+}
+
+/// The entries of a list; none where there is no list.
+///
+/// - Throws: `errSecParam` for a count without entries.
+private func entries(
+    _ list: SecKeychainAttributeList?
+) throws(KeychainError) -> UnsafeMutableBufferPointer<SecKeychainAttribute> {
+    let entries = unsafe UnsafeMutableBufferPointer(
+        start: list?.attr, count: list?.attr == nil ? 0 : Int(list?.count ?? 0))
+    guard unsafe entries.count == list?.count ?? 0 else {
+        throw KeychainError(.param, "the list has a count and no attributes")
+    }
+    return unsafe entries
 }
 
 /// A list with an entry for each tag.

@@ -59,7 +59,7 @@ public func setDefault(_ keychain: OpaquePointer?) -> OSStatus {
 
 @c(SecKeychainLock)
 public func lock(_ keychain: OpaquePointer?) -> OSStatus {
-    status { () throws(KeychainError) in try unsafe openedOrDefault(keychain).lock() }
+    status { () throws(KeychainError) in try unsafe openedOrDefault(keychain).lockEverywhere() }
 }
 
 @c(SecKeychainLockAll)
@@ -73,7 +73,7 @@ public func unlock(
 ) -> OSStatus {
     status { () throws(KeychainError) in
         let opened = try unsafe openedOrDefault(keychain)
-        if usePassword == 0 { return try opened.unlock(use: "unlock it", authentication: Library.authentication) }
+        if usePassword == 0 { return try opened.unlock(authentication: Library.authentication) }
         try opened.unlock(password: unsafe Secret(callers: password, length: passwordLength))
     }
 }

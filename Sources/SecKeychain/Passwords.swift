@@ -116,37 +116,40 @@ private func add(
     unsafe itemRef?.pointee = .retained(ItemReference(added, in: target))
 }
 
-/// - Throws: `errSecItemNotFound`.
+/// What was given as text of no length stands for any. A keychain that fails hides no other.
+///
+/// - Throws: `errSecItemNotFound`; what the first keychain failed with where all of them did.
 private func find(
     _ itemClass: ItemClass, _ attributes: Attributes, in keychain: UnsafeRawPointer?,
     _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) throws(KeychainError) {
-    let members =
-        if let keychain = unsafe keychain {
-            [try unsafe OpaquePointer(keychain).keychain().opened()]
-        } else {
-            try Library.process.localKeychains().found
-        }
-    let query = try Query(itemClass, attributes.merging([.synchronizable: Query.anySynchronizable]) { $1 })
-    for member in members {
-        guard let item = try member.items(matching: query).items.first else { continue }
-        if unsafe passwordData != nil || passwordLength != nil {
-            try unsafe copyPassword(of: item, in: member, passwordLength, passwordData)
-        }
-        unsafe itemRef?.pointee = .retained(ItemReference(item, in: member))
-        return
+    var (locals, failures): ([LocalKeychain], [SearchList.Failure]) = ([], [])
+    if let keychain = unsafe keychain {
+        locals = [try unsafe OpaquePointer(keychain).keychain().opened()]
+    } else {
+        let present = try Library.process.present(cards: false)
+        (locals, failures) = (present.locals, present.failures)
     }
-    throw KeychainError(.itemNotFound)
+    let given = attributes.filter { $0.value.bytes?.isEmpty != true }
+    let query = try Query(itemClass, given.merging([.synchronizable: Query.anySynchronizable]) { $1 })
+    guard let item = try SearchList(locals: locals, failures: failures).items(matching: query).found.first,
+        let member = locals.first(where: { $0.isIdentified(by: item.keychain) })
+    else { throw KeychainError(.itemNotFound) }
+    if unsafe passwordData != nil || passwordLength != nil {
+        try unsafe copyPassword(of: item, in: member, passwordLength, passwordData)
+    }
+    unsafe itemRef?.pointee = .retained(ItemReference(item, in: member))
 }
 
-/// Gives out a password, as long as it is.
+/// Gives out a password, as long as it is; what its access control asks for is asked for.
 func copyPassword(
     of item: Item, in keychain: LocalKeychain, _ length: UnsafeMutablePointer<UInt32>?,
     _ data: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) throws(KeychainError) {
-    try keychain.unlock(use: "read a password", authentication: Library.authentication)
-    let password = try keychain.secret(of: item.reference) ?? Secret(capacity: 0) { _ in }
+    let read = try keychain.secret(
+        of: item.reference, use: "read a password", authentication: Library.authentication)
+    let password = read ?? Secret(capacity: 0) { _ in }
     unsafe length?.pointee = UInt32(clamping: password.count)
     if unsafe data != nil { unsafe data?.pointee = try Memory.copy(password.bytes) }
 }

@@ -55,7 +55,7 @@ import Testing
         let paths: Paths
     }
 
-    private func run(_ source: String) throws -> ProgramResult {
+    private func run(_ source: String, _ environment: [String: String]? = nil) throws -> ProgramResult {
         let file = folder.path("test.c")
         let text = """
             #include <SecKeychain.h>
@@ -73,7 +73,7 @@ import Testing
             }
             """
         try text.write(toFile: file, atomically: true, encoding: .utf8)
-        return try Program.run([compile(file, to: "test")], environment: environment)
+        return try Program.run([compile(file, to: "test")], environment: environment ?? self.environment)
     }
 
     @Test func theExampleStoresFindsChangesAndDeletesAPassword() throws {
@@ -121,6 +121,81 @@ import Testing
         #expect(result.status == 0, "\(result)")
     }
 
+    @Test func textOfNoLengthStandsForAny() throws {
+        let result = try run(
+            """
+            SecKeychainRef keychain = fresh("login");
+            assert(SecKeychainAddGenericPassword(NULL, 4, "mail", 2, "jo", 1, "p", NULL) == errSecSuccess);
+            assert(SecKeychainAddInternetPassword(NULL, 1, "h", 0, NULL, 2, "jo", 5, "/path", 443,
+                kSecProtocolTypeHTTPS, kSecAuthenticationTypeDefault, 1, "p", NULL) == errSecSuccess);
+            assert(SecKeychainFindGenericPassword(NULL, 4, "mail", 0, "", NULL, NULL, NULL) == errSecSuccess);
+            assert(SecKeychainFindGenericPassword(NULL, 0, "", 0, "", NULL, NULL, NULL) == errSecSuccess);
+            assert(SecKeychainFindInternetPassword(NULL, 0, "", 0, "", 0, "", 0, "", 0, 0, 0, NULL, NULL, NULL)
+                == errSecSuccess);
+            assert(SecKeychainFindGenericPassword(NULL, 0, "", 1, "x", NULL, NULL, NULL) == errSecItemNotFound);
+            CFRelease(keychain);
+            """)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test func aKeychainThatFailsHidesNoOther() throws {
+        let result = try run(
+            """
+            SecKeychainRef login = fresh("login"), other = fresh("other");
+            assert(SecKeychainAddGenericPassword(other, 4, "mail", 2, "jo", 1, "p", NULL) == errSecSuccess);
+            char path[4096]; uint32_t length = sizeof path;
+            assert(SecKeychainGetPath(login, &length, path) == errSecSuccess);
+            FILE *file = fopen(path, "w");
+            assert(file && fputs("no keychain at all, and long enough to be read as one", file) > 0);
+            fclose(file);
+            void *data;
+            assert(SecKeychainFindGenericPassword(NULL, 4, "mail", 0, NULL, &length, &data, NULL) == errSecSuccess);
+            assert(length == 1);
+            SecKeychainItemFreeContent(NULL, data);
+            assert(SecKeychainFindGenericPassword(NULL, 4, "none", 0, NULL, NULL, NULL, NULL) == errSecItemNotFound);
+            assert(SecKeychainDelete(other) == errSecSuccess);
+            OSStatus status = SecKeychainFindGenericPassword(NULL, 4, "mail", 0, NULL, NULL, NULL, NULL);
+            assert(status != errSecSuccess && status != errSecItemNotFound);
+            """)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test func aGuardedPasswordIsReadByWhoShowsToBeThere() throws {
+        let made = try run("CFRelease(fresh(\"login\"));")
+        #expect(made.status == 0, "\(made)")
+        // An access control of version 1, with user presence, for an unlocked session.
+        let attributes = "class=genp,svce=bank,accc=0x0100000001616b"
+        let added = try Program.run(
+            [
+                "sh", "-c",
+                "cd '\(folder.path)' && umask 077 && echo open > pin && echo s3cret > data && tokenctl item -a \(attributes) -f data --pin-source file:pin",
+            ], environment: environment.merging(["PATH": Program.products + ":/usr/bin:/bin"]) { $1 })
+        #expect(added.status == 0, "\(added)")
+        let script = """
+            #!/bin/sh
+            echo OK
+            while read -r command _; do
+                if [ "$command" = GETPIN ]; then echo "D open"; fi
+                echo OK
+                if [ "$command" = BYE ]; then exit; fi
+            done
+            """
+        let pinentry = folder.path("pinentry")
+        try script.write(toFile: pinentry, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: pinentry)
+        let result = try run(
+            """
+            uint32_t length; void *data;
+            assert(SecKeychainFindGenericPassword(NULL, 4, "bank", 0, NULL, &length, &data, NULL) == errSecSuccess);
+            assert(length >= 6 && memcmp(data, "s3cret", 6) == 0);
+            SecKeychainItemFreeContent(NULL, data);
+            assert(SecKeychainSetUserInteractionAllowed(0) == errSecSuccess);
+            assert(SecKeychainFindGenericPassword(NULL, 4, "bank", 0, NULL, &length, &data, NULL)
+                == errSecInteractionNotAllowed);
+            """, environment.merging(["PINENTRY_PROGRAM": pinentry]) { $1 })
+        #expect(result.status == 0, "\(result)")
+    }
+
     @Test func attributesAreChangedAndReadBack() throws {
         let result = try run(
             """
@@ -145,6 +220,13 @@ import Testing
             assert(*(uint32_t *)wanted[1].data == creator);
             assert(wanted[2].length == 16 && ((char *)wanted[2].data)[14] == 'Z' && ((char *)wanted[2].data)[15] == 0);
             SecKeychainItemFreeContent(&list, data);
+            SecKeychainAttributeList empty = {3, NULL};
+            assert(SecKeychainItemModifyContent(item, &empty, 3, "bad") == errSecParam);
+            assert(SecKeychainItemCopyContent(item, NULL, &empty, &length, &data) == errSecParam);
+            SecKeychainAttributeList none = {0, NULL};
+            assert(SecKeychainItemCopyContent(item, NULL, &none, &length, &data) == errSecSuccess);
+            assert(length == 3 && memcmp(data, "new", 3) == 0);
+            SecKeychainItemFreeContent(NULL, data);
             assert(SecKeychainItemDelete(item) == errSecSuccess);
             assert(SecKeychainItemDelete(item) == errSecInvalidItemRef);
             assert(SecKeychainItemCopyContent(item, NULL, NULL, NULL, NULL) == errSecInvalidItemRef);
@@ -165,6 +247,7 @@ import Testing
             Boolean allowed = 1;
             assert(SecKeychainGetUserInteractionAllowed(&allowed) == errSecSuccess && !allowed);
             assert(SecKeychainAddGenericPassword(NULL, 1, "s", 1, "a", 1, "p", NULL) == errSecInteractionNotAllowed);
+            assert(SecKeychainUnlock(NULL, 0, NULL, 0) == errSecAuthFailed);
             assert(SecKeychainUnlock(NULL, 5, "wrong", 1) == errSecAuthFailed);
             assert(SecKeychainUnlock(NULL, 4, "open", 1) == errSecSuccess);
             assert(SecKeychainAddGenericPassword(NULL, 1, "s", 1, "a", 1, "p", NULL) == errSecSuccess);

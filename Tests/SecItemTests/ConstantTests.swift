@@ -43,7 +43,16 @@ import Testing
         (kSecUseAuthenticationUIFail, "u_AuthUIF"), (kSecUseAuthenticationUISkip, "u_AuthUIS"),
         (kSecUseAuthenticationContext, "u_AuthCtx"), (kSecUseNoAuthenticationUI, "u_NoAuthUI"),
         (kSecUseOperationPrompt, "u_OpPrompt"), (kSecUseDataProtectionKeychain, "nleg"),
+        (kSecPolicyName, "SecPolicyName"), (kSecPolicyClient, "SecPolicyClient"),
+        (kSecImportExportPassphrase, "passphrase"), (kSecImportItemLabel, "label"), (kSecImportItemKeyID, "keyid"),
+        (kSecImportItemCertChain, "chain"), (kSecImportItemIdentity, "identity"),
     ]
+
+    @Test func oldNamesOfFlagsAreTheirNewOnes() {
+        #expect(SecAccessControlCreateFlags.touchIDAny == .biometryAny)
+        #expect(SecAccessControlCreateFlags.touchIDCurrentSet == .biometryCurrentSet)
+        #expect(SecAccessControlCreateFlags.watch == .companion)
+    }
 
     @Test func rule1_2_namesStandForTheirColumnsAndKeys() {
         for (constant, string) in Self.names { #expect(constant == string) }

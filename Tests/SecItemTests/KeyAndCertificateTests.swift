@@ -75,6 +75,132 @@ import Testing
         #expect(SecKeyCreateSignature(publicKey, .rsaSignatureMessagePSSSHA256, Data() as CFData, nil) == nil)
     }
 
+    @Test func aPrivateKeyDoesWhatItsPublicHalfDoes() throws {
+        let key = try Self.rsaKey()
+        let algorithm = SecKeyAlgorithm.rsaSignatureMessagePSSSHA256
+        #expect(SecKeyIsAlgorithmSupported(key, .verify, algorithm))
+        let signature = try #require(SecKeyCreateSignature(key, algorithm, Data([1]) as CFData, nil))
+        #expect(SecKeyVerifySignature(key, algorithm, Data([1]) as CFData, signature, nil))
+        #expect(SecKeyIsAlgorithmSupported(key, .encrypt, .rsaEncryptionOAEPSHA256))
+        let sealed = try #require(SecKeyCreateEncryptedData(key, .rsaEncryptionOAEPSHA256, Data([2]) as CFData, nil))
+        #expect(SecKeyCreateDecryptedData(key, .rsaEncryptionOAEPSHA256, sealed, nil) == Data([2]))
+        #expect(!SecKeyIsAlgorithmSupported(key, .encrypt, algorithm))
+    }
+
+    private func failure(of parameters: [String: Any]) -> Int? {
+        var error: Unmanaged<CFError>?
+        guard SecKeyCreateRandomKey(parameters as CFDictionary, &error) == nil else { return nil }
+        return error.map { CFErrorGetCode($0.takeRetainedValue()) }
+    }
+
+    @Test func nothingThatAKeyIsToBeIsIgnored() throws {
+        let wanted: [String: Any] = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256]
+        let refused: [([String: Any], OSStatus)] = [
+            ([kSecAttrTokenID: kSecAttrTokenIDSecureEnclave], errSecReadOnly), (["unknown": 1], errSecParam),
+            (["none": 1], errSecParam), ([kSecAttrService: "s"], errSecNoSuchAttr),
+            ([kSecAttrLabel: 5], errSecParam), ([kSecAttrKeySizeInBits: 256.5], errSecParam),
+            ([kSecAttrCanSign: "yes"], errSecParam), ([kSecMatchLimit: 1], errSecParam),
+            ([kSecClass: kSecClassCertificate], errSecParam), ([kSecValueData: Data([1])], errSecParam),
+        ]
+        for (more, code) in refused {
+            #expect(failure(of: wanted.merging(more) { $1 }) == Int(code), "\(more)")
+            for part in [kSecPrivateKeyAttrs, kSecPublicKeyAttrs] where more[kSecAttrKeySizeInBits] == nil {
+                #expect(failure(of: wanted.merging([part: more]) { $1 }) == Int(code), "\(part): \(more)")
+            }
+            var error: Unmanaged<CFError>?
+            let attributes = wanted.merging([kSecAttrKeyClass: kSecAttrKeyClassPublic]) { $1 }.merging(more) { $1 }
+            #expect(SecKeyCreateWithData(Data([4]) as CFData, attributes as CFDictionary, &error) == nil)
+            #expect(CFErrorGetCode(try #require(error).takeRetainedValue()) == Int(code), "\(more)")
+        }
+        #expect(failure(of: wanted.merging([kSecPrivateKeyAttrs: "text"]) { $1 }) == Int(errSecParam))
+        let told: [String: Any] = [
+            kSecAttrLabel: "mine", kSecAttrCanSign: true, kSecAttrIsPermanent: false, kSecClass: kSecClassKey,
+            kSecPrivateKeyAttrs: [kSecAttrApplicationTag: Data([1])] as [String: Any],
+        ]
+        #expect(failure(of: wanted.merging(told) { $1 }) == nil)
+    }
+
+    @Test func theClassOfAKeyIsGiven() throws {
+        let key = try #require(SecKeyCopyExternalRepresentation(try Self.rsaKey(), nil))
+        for keyClass in [nil, kSecAttrKeyClassSymmetric] {
+            var attributes: [String: Any] = [kSecAttrKeyType: kSecAttrKeyTypeRSA]
+            attributes[kSecAttrKeyClass] = keyClass
+            var error: Unmanaged<CFError>?
+            #expect(SecKeyCreateWithData(key, attributes as CFDictionary, &error) == nil)
+            #expect(CFErrorGetCode(try #require(error).takeRetainedValue()) == Int(errSecParam))
+        }
+    }
+
+    @Test func typeAndClassAreToldAsTheirConstants() throws {
+        let key = try Self.rsaKey()
+        for (half, keyClass) in [
+            (key, kSecAttrKeyClassPrivate), (try #require(SecKeyCopyPublicKey(key)), kSecAttrKeyClassPublic),
+        ] {
+            let told = try #require(SecKeyCopyAttributes(half))
+            #expect(told[kSecAttrKeyType] as? String == kSecAttrKeyTypeRSA)
+            #expect(told[kSecAttrKeyClass] as? String == keyClass)
+            #expect(told[kSecAttrKeySizeInBits] as? Int == 2048)
+        }
+    }
+
+    @Test func aPairIsKeptWholeOrNotAtAll() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let kept: [String: Any] = [kSecAttrIsPermanent: true, kSecAttrApplicationTag: Data([1])]
+            let wanted: [String: Any] = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecPublicKeyAttrs: kept]
+            let illegal: [[String: Any]] = [
+                kept.merging([kSecAttrTokenID: "piv:1"]) { $1 }, kept.merging(["none": 1]) { $1 },
+                // What only the keychain can tell: nobody asks for a password of the item.
+                kept.merging([
+                    kSecAttrAccessControl: try #require(
+                        SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .applicationPassword, nil))
+                ]) { $1 },
+            ]
+            let keys: [String: Any] = [kSecClass: kSecClassKey]
+            for own in illegal {
+                let pair = wanted.merging([kSecPrivateKeyAttrs: own]) { $1 }
+                #expect(SecKeyCreateRandomKey(pair as CFDictionary, nil) == nil)
+                #expect(status(of: keys) == errSecItemNotFound)
+                let turned: [String: Any] = [
+                    kSecAttrKeyType: kSecAttrKeyTypeEC, kSecPrivateKeyAttrs: kept,
+                    kSecPublicKeyAttrs: own.filter { $0.key != kSecAttrAccessControl }.merging([
+                        kSecAttrAccessGroup: kSecAttrAccessGroupToken
+                    ]) { $1 },
+                ]
+                #expect(SecKeyCreateRandomKey(turned as CFDictionary, nil) == nil)
+                #expect(status(of: keys) == errSecItemNotFound)
+            }
+            #expect(
+                SecKeyCreateRandomKey(wanted.merging([kSecPrivateKeyAttrs: kept]) { $1 } as CFDictionary, nil) != nil)
+            let all: [String: Any] = keys.merging([kSecMatchLimit: kSecMatchLimitAll, kSecReturnRef: true]) { $1 }
+            #expect((try find(all) as? [SecKey])?.count == 2)
+        }
+    }
+
+    @Test func aGuardedKeyLeavesWithItsContext() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let control = try #require(
+                SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .userPresence, nil))
+            let wanted: [String: Any] = [
+                kSecAttrKeyType: kSecAttrKeyTypeEC,
+                kSecPrivateKeyAttrs: [kSecAttrIsPermanent: true, kSecAttrAccessControl: control] as [String: Any],
+            ]
+            #expect(SecKeyCreateRandomKey(wanted as CFDictionary, nil) != nil)
+            let context = LAContext()
+            context.interactionNotAllowed = true
+            let query: [String: Any] = [
+                kSecClass: kSecClassKey, kSecReturnRef: true, kSecUseAuthenticationContext: context,
+            ]
+            let key = try find(query) as! SecKey
+            #expect(SecKeyCopyExternalRepresentation(key, nil) == nil)
+            context.setCredential(Data("open".utf8), type: .keychainPassword)
+            #expect(SecKeyCopyExternalRepresentation(key, nil)?.count == 97)
+        }
+    }
+
     @Test func bothSidesAgreeOnASecret() throws {
         let wanted: [String: Any] = [kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256]
         let ours = try #require(SecKeyCreateRandomKey(wanted as CFDictionary, nil))

@@ -101,6 +101,47 @@ import Testing
         }
     }
 
+    @Test func numbersAreWholeAndNotTooLarge() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let item: [String: Any] = [kSecClass: kSecClassInternetPassword, kSecAttrServer: "h"]
+            for port in [80.7, Double.infinity, -Double.nan, UInt64.max, Float(0.5)] as [Any] {
+                #expect(add(item.merging([kSecAttrPort: port]) { $1 }) == errSecParam, "\(port)")
+            }
+            let never = Date(timeIntervalSince1970: .infinity)
+            #expect(status(of: item.merging([kSecAttrCreationDate: never]) { $1 }) == errSecParam)
+            for limit in [1.5, UInt64.max] as [Any] {
+                #expect(status(of: item.merging([kSecMatchLimit: limit]) { $1 }) == errSecParam, "\(limit)")
+            }
+            for (port, whole) in [(80.0, 80), (UInt64(81), 81), (Float(82), 82), (UInt8(83), 83)] as [(Any, Int)] {
+                #expect(add(item.merging([kSecAttrPort: port]) { $1 }) == errSecSuccess, "\(port)")
+                #expect(status(of: item.merging([kSecAttrPort: whole]) { $1 }) == errSecSuccess)
+            }
+        }
+    }
+
+    @Test func anAccessControlComesBackAsOne() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let control = try #require(
+                SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .userPresence, nil))
+            let item: [String: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrAccount: "a"]
+            let guarded: [String: Any] = [
+                kSecAttrAccessControl: control, kSecValueData: Data([1]), kSecReturnAttributes: true,
+            ]
+            var added: CFTypeRef?
+            #expect(SecItemAdd(item.merging(guarded) { $1 } as CFDictionary, &added) == errSecSuccess)
+            let found = try find(item.merging([kSecReturnAttributes: true]) { $1 })
+            for result in [added, found] {
+                #expect((result as? [String: Any])?[kSecAttrAccessControl] is SecAccessControl)
+            }
+            // What was returned is a query for the same item.
+            #expect(status(of: try #require(found as? [String: Any])) == errSecSuccess)
+        }
+    }
+
     @Test func aLockedKeychainGivesAttributesAndNoSecrets() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()
@@ -108,6 +149,7 @@ import Testing
             let item: [String: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrService: "s"]
             #expect(add(item.merging([kSecValueData: Data("x".utf8)]) { $1 }) == errSecSuccess)
             #expect(SecKeychainLock(nil) == errSecSuccess)
+            #expect(SecKeychainUnlock(nil, 0, nil, false) == errSecAuthFailed)
             #expect(try find(item.merging([kSecReturnAttributes: true]) { $1 }) is [String: Any])
             let quiet: [String: Any] = [kSecReturnData: true, kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
             #expect(status(of: item.merging(quiet) { $1 }) == errSecInteractionNotAllowed)

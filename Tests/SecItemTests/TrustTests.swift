@@ -3,6 +3,46 @@ import SecItem
 import SystemCrypto
 import Testing
 
+@Suite struct PolicyTests {
+    @Test func aPolicyHasThePropertiesThatItKnows() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let key = try PrivateKey.generate(.ecP256)
+            for (name, purpose) in [("client", OID.clientAuthentication), ("server", .serverAuthentication)] {
+                var builder = try CertificateBuilder(
+                    commonName: name, publicKey: key.publicKey, notBefore: 1_600_000_000, notAfter: 4_000_000_000)
+                builder.extendedKeyUsage = [purpose]
+                let der = Data(try builder.selfSigned(by: key).der)
+                #expect(add([kSecClass: kSecClassCertificate, kSecValueData: der]) == errSecSuccess)
+            }
+            let cases: [([String: Any]?, String)] = [
+                (nil, "server"), ([kSecPolicyClient: false], "server"), ([kSecPolicyClient: true], "client"),
+                ([kSecPolicyClient: true, kSecPolicyName: "www.example.com"], "client"),
+            ]
+            for (properties, name) in cases {
+                let policy = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSSL, properties))
+                let found =
+                    try find([
+                        kSecClass: kSecClassCertificate, kSecMatchPolicy: policy, kSecMatchLimit: kSecMatchLimitAll,
+                        kSecReturnAttributes: true,
+                    ]) as? [[String: Any]]
+                #expect(found?.map { $0[kSecAttrLabel] as? String } == [name])
+            }
+        }
+    }
+
+    @Test func otherPropertiesMakeNoPolicy() {
+        #expect(SecPolicyCreateWithProperties(kSecPolicyAppleSSL, ["SecPolicyTeamIdentifier": "x"]) == nil)
+        #expect(SecPolicyCreateWithProperties(kSecPolicyAppleSSL, [kSecPolicyClient: "yes"]) == nil)
+        #expect(SecPolicyCreateWithProperties(kSecPolicyAppleSSL, [kSecPolicyName: 1]) == nil)
+        #expect(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, [kSecPolicyName: "jo@example.com"]) == nil)
+        #expect(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil) != nil)
+        #expect(SecPolicyCreateWithProperties("1.2.3", nil) == nil)
+        #expect(SecPolicyCreateWithProperties(1, nil) == nil)
+    }
+}
+
 @Suite struct SystemTrustTests {
     @Test func rule1_5_trustedIsWhatLeadsToARootOfTheSystem() async {
         await #expect(processExitsWith: .success) {

@@ -164,12 +164,16 @@ OSStatus SecKeychainAddGenericPassword(SecKeychainRef keychain, uint32_t service
                                        uint32_t accountNameLength, const char *accountName, uint32_t passwordLength,
                                        const void *passwordData, SecKeychainItemRef *itemRef);
 
-/* A NULL service or account matches any. The password, if it is asked for, ends with SecKeychainItemFreeContent. */
+/*
+ * A service or account that is NULL or has no length matches any. The password, if it is asked for, ends with
+ * SecKeychainItemFreeContent; what the item's access control wants is asked for. A keychain that fails hides no other: its
+ * error is returned only where all fail.
+ */
 OSStatus SecKeychainFindGenericPassword(CFTypeRef keychainOrArray, uint32_t serviceNameLength, const char *serviceName,
                                         uint32_t accountNameLength, const char *accountName, uint32_t *passwordLength,
                                         void **passwordData, SecKeychainItemRef *itemRef);
 
-/* Passwords of servers. A port of 0, and the protocol and type Any, match any; so does a NULL string. */
+/* Passwords of servers. A port of 0, and the protocol and type Any, match any; so does a string that is NULL or has no length. */
 
 OSStatus SecKeychainAddInternetPassword(SecKeychainRef keychain, uint32_t serverNameLength, const char *serverName,
                                         uint32_t securityDomainLength, const char *securityDomain,
@@ -216,12 +220,14 @@ OSStatus SecKeychainCreate(const char *pathName, uint32_t passwordLength, const 
 OSStatus SecKeychainDelete(SecKeychainRef keychainOrNull);
 OSStatus SecKeychainCopyDefault(SecKeychainRef *keychain);
 OSStatus SecKeychainSetDefault(SecKeychainRef keychain);
+/* Locks for every program of the login session. */
 OSStatus SecKeychainLock(SecKeychainRef keychain);
 OSStatus SecKeychainLockAll(void);
 
-/* Without `usePassword` the password is asked for. */
+/* Without `usePassword` the password is asked for; where nobody may be asked the code is errSecAuthFailed. */
 OSStatus SecKeychainUnlock(SecKeychainRef keychain, uint32_t passwordLength, const void *password,
                            Boolean usePassword);
+/* A keychain is unlocked while the login session has its key, whichever program unlocked it. */
 OSStatus SecKeychainGetStatus(SecKeychainRef keychain, SecKeychainStatus *status);
 
 /* The path with a final zero. errSecBufferTooSmall tells in `ioPathLength` how long it is. */

@@ -31,6 +31,8 @@ public enum ItemReference: Sendable {
     case privateKey(PrivateKey)
     /// A certificate with its private key, neither of which has to be in a keychain.
     case keyPair(Certificate, PrivateKey)
+    /// A certificate, which does not have to be in a keychain, with its private key, which one has.
+    case certified(Certificate, Item)
     case keychain(any Keychain)
     case authentication(AuthenticationContext)
     case policy(CertificatePolicy)

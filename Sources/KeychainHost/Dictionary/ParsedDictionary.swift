@@ -101,6 +101,21 @@ struct ParsedDictionary {
     }
 }
 
+extension ItemDictionary {
+    /// The attributes of a key that is to be made or read, where the dictionary says nothing else.
+    ///
+    /// - Throws: as an addition does for what cannot be honoured.
+    package func keyAttributes() throws(KeychainError) -> Attributes {
+        let parsed = try ParsedDictionary(
+            merging(["class": .string(ItemClass.key.rawValue)]) { given, _ in given }, for: .add)
+        guard parsed.itemClass == .key else { throw KeychainError(.param, "this is no key", key: "class") }
+        guard parsed.data == nil, parsed.reference == nil else {
+            throw KeychainError(.param, "there is a key already", key: parsed.data == nil ? "v_Ref" : "v_Data")
+        }
+        return try ItemClass.key.checkedForStorage(parsed.attributes, for: .add)
+    }
+}
+
 extension ParsedDictionary.Operation {
     fileprivate var place: String {
         switch self {
@@ -118,7 +133,7 @@ extension ItemReference {
     var itemClass: ItemClass? {
         switch self {
         case .item(let item): item.itemClass
-        case .identity, .keyPair: .identity
+        case .identity, .keyPair, .certified: .identity
         case .certificate: .certificate
         case .publicKey, .privateKey: .key
         case .keychain, .authentication, .policy: nil

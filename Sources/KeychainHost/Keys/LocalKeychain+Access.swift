@@ -45,7 +45,12 @@ extension LocalKeychain {
                 guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true,
                     let id = item.reference.localID
                 else { continue }
-                sealed.byItem[id] = try seal(secret, of: item, authentication).copied()
+                do throws(KeychainError) {
+                    sealed.byItem[id] = try seal(secret, of: item, authentication).copied()
+                } catch {
+                    // The change itself leaves it out, or says so.
+                    guard error.code == .decode else { throw error }
+                }
             }
         }
         return sealed

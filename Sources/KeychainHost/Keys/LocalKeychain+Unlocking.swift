@@ -1,9 +1,10 @@
 internal import TokenKit
 
-// How a keychain's key is come by: a bound card, a password that a program gave, or one that is asked for.
+// How a keychain's key is come by: a password that a program gave, a bound card, or a password that is asked for.
+// Keychain semantics 4.4.
 extension LocalKeychain {
-    /// Unlocks with what this login session keeps, else with a bound card, else with the context's password, else with
-    /// one that is asked for.
+    /// Unlocks with what this login session keeps, else with the context's password, else with a bound card, else with
+    /// a password that is asked for.
     ///
     /// - Parameter use: completes "password to …".
     public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {
@@ -24,13 +25,13 @@ extension LocalKeychain {
         use: String, afresh: Bool, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
         var failure: KeychainError?
+        let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
+        if let given { return given }
         let byCard = try attempt(&failure) { () throws(KeychainError) in
             guard !authentication.hasOneAnswer || authentication.hasCredential(.pin) else { return nil }
             return try boundKey(with: authentication.cards, use: use, afresh: afresh, authentication: authentication)
         }
         if let byCard { return byCard }
-        let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
-        if let given { return given }
         // A script gives its answers in an order: the next one is not for another question than it was written for.
         if let failure, failure.code == .authFailed, !authentication.prompter.canAskAgain { throw failure }
         var timesAsked = 0

@@ -46,6 +46,8 @@ public struct Query: Sendable, Hashable {
     var accessGroups: AccessGroups?
     /// What whoever asks trusts.
     var trustAnchors = TrustAnchors.system
+    /// Whether nothing on a token is meant, be it half of an identity.
+    var isLocalOnly = false
     /// Whether of rows that are the same but for where they are only the first is wanted.
     var isDistinct = false
     /// Normalised names of issuers whose certificates lead to a name of ``Filter/issuers(_:)``.

@@ -59,6 +59,7 @@ extension Query {
         var attributes = attributes.concerning(itemClass)
         // A query keeps no value for "any", and a new one without a value would mean 0.
         attributes[.synchronizable] = self.attributes[.synchronizable] ?? Query.anySynchronizable
+        if isLocalOnly { attributes[.tokenID] = "" }
         var half: Query
         if itemClass == .certificate, let reference {
             half = try Query(
@@ -72,6 +73,7 @@ extension Query {
         }
         half.accessGroups = accessGroups
         half.trustAnchors = trustAnchors
+        half.isLocalOnly = isLocalOnly
         half.isDistinct = isDistinct && itemClass == .certificate
         return half
     }

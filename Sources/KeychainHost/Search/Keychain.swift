@@ -88,6 +88,9 @@ public protocol Keychain: Sendable {
 }
 
 extension Keychain {
+    /// Whether somebody would be asked to unlock it: not where the login session has the key, which is taken over then.
+    var needsPassword: Bool { isLocked && (try? (self as? LocalKeychain)?.unlockFromSession()) != true }
+
     public func part(identifiedBy identifier: KeychainIdentifier) -> (any Keychain)? {
         isIdentified(by: identifier) ? self : nil
     }

@@ -18,6 +18,11 @@ extension SearchList {
             let query = try followingChains(query)
             let members = try writableMembers(query)
             var sealed = SealedSecrets()
+            if changes.secret != nil {
+                for member in members where try !member.items(matching: query).items.isEmpty {
+                    try member.unlock(use: "change a \(query.itemClass.noun)", authentication: authentication)
+                }
+            }
             for member in members {
                 let own = try member.sealedSecrets(for: changes, matching: query, authentication: authentication)
                 sealed.byItem.merge(own.byItem) { $1 }

@@ -129,9 +129,10 @@ public struct SearchList: Sendable {
 }
 
 extension Item {
-    /// What makes an item another wherever both are; what is absent counts as empty or 0.
+    /// What makes an item another wherever both are; what is absent counts as empty or 0, and text as its bytes.
     fileprivate var distinction: Attributes {
         let unique = Set(itemClass.uniqueAttributes).subtracting([.accessGroup, .synchronizable])
         return attributes.filter { unique.contains($0.key) && !$0.value.isDefault }
+            .mapValues { value in value.bytes.map { .data($0) } ?? value }
     }
 }

@@ -84,12 +84,11 @@ extension KeychainSession {
         do throws(KeychainError) {
             var items: [Item] = []
             for query in queries { items += try member.items(matching: query).items }
-            let needsSecret = request.returns.contains(.data) && items.contains(where: \.hasSecret)
             let references = Set(items.map(\.reference))
             let matches = identities?.count { references.contains($0.certificate.reference) } ?? items.count
             return Explanation.Visit(
                 keychain: member.name, outcome: .searched(matches: matches),
-                question: needsSecret && needsPassword(member) ? "password for '\(member.name)'" : nil,
+                question: question(for: items, in: member, request),
                 plan: queries.flatMap { member.plan(for: $0) })
         } catch {
             return Explanation.Visit(
@@ -98,11 +97,22 @@ extension KeychainSession {
     }
 }
 
-/// Whether somebody would be asked: not where the login session has the key.
-private func needsPassword(_ keychain: any Keychain) -> Bool {
-    guard keychain.isLocked else { return false }
-    let isUnlocked = try? (keychain as? LocalKeychain)?.unlockFromSession()
-    return isUnlocked != true
+/// What would be asked for to read what is wanted of items: a password for the keychain where that is locked or one of
+/// them is guarded, and those of the items themselves.
+private func question(for items: [Item], in keychain: any Keychain, _ request: SearchRequest) -> String? {
+    let secrets = request.returns.contains(.data) ? items.filter(\.hasSecret) : []
+    guard !secrets.isEmpty else { return nil }
+    var isGuarded = false
+    var questions: [String] = []
+    for item in secrets.prefix(request.query.limit.count ?? secrets.count) {
+        guard let control = try? item.accessControl else { continue }
+        isGuarded = isGuarded || control.wantsPasscode
+        if control.wantsApplicationPassword {
+            questions.append("application password of '\(item.label ?? item.itemClass.noun)'")
+        }
+    }
+    if isGuarded || keychain.needsPassword { questions.insert("password for '\(keychain.name)'", at: 0) }
+    return questions.isEmpty ? nil : questions.joined(separator: ", ")
 }
 
 extension Item {
@@ -111,7 +121,7 @@ extension Item {
         switch itemClass {
         case .genericPassword, .internetPassword: true
         case .certificate, .identity: false
-        case .key: !isOnToken && self[.keyClass]?.integer != KeyClass.public.rawValue
+        case .key: self[.keyClass]?.integer != KeyClass.public.rawValue && refusalToLeave == nil
         }
     }
 }

@@ -1,16 +1,59 @@
-internal import SystemCrypto
+package import SystemCrypto
 internal import TokenKit
 
 // What keys are outside of a keychain: Apple's external representation, PKCS #1 or X9.63. Keychain semantics 1.6 and 4.5.
-extension Item {
+/// What tells an item's data: one that a keychain has, or one that is to be added.
+protocol ItemContent: ~Copyable {
+    var itemClass: ItemClass { get }
+    var attributes: Attributes { get }
+    var der: [UInt8]? { get }
+}
+
+extension Item: ItemContent {}
+extension NewItem: ItemContent {}
+
+extension ItemContent where Self: ~Copyable {
+    /// `v_Data`, if that is wanted: the DER of a certificate, the external form of a key, a password; nil where there is none.
+    ///
+    /// - Parameter secret: reads the secret, only where it may leave.
+    func data(
+        _ returns: ParsedDictionary.Returns, secret: () throws(KeychainError) -> Secret?
+    ) throws(KeychainError) -> ItemValue? {
+        guard returns.contains(.data) else { return nil }
+        if itemClass == .certificate { return der.map { .data($0) } }
+        if itemClass == .key, attributes[.keyClass]?.integer == KeyClass.public.rawValue, let der {
+            return (try? PublicKey(spki: der)).map { .data($0.rawRepresentation) }
+        }
+        if let refusalToLeave {
+            guard returns.isDataAlone else { return nil }
+            throw refusalToLeave
+        }
+        guard let secret = try secret() else { return nil }
+        return .secret(SharedSecret(try externalForm(of: secret)))
+    }
+
     /// The secret as it leaves the keychain.
-    func externalForm(of secret: consuming Secret) throws(KeychainError) -> Secret {
-        guard isPrivateKey, der != nil else { return secret }
+    private func externalForm(of secret: consuming Secret) throws(KeychainError) -> Secret {
+        guard itemClass == .key, attributes[.keyClass]?.integer == KeyClass.private.rawValue, der != nil else {
+            return secret
+        }
         do throws(CryptoError) {
             return try PrivateKey(encoded: secret).externalRepresentation()
         } catch {
             throw KeychainError(error)
         }
+    }
+
+    /// Why its secret does not leave its keychain as it is; nil where it does.
+    var refusalToLeave: KeychainError? {
+        let label = attributes[.label]?.string ?? ""
+        if attributes[.isExtractable]?.isTrue == false {
+            return KeychainError(
+                .dataNotAvailable, "the \(itemClass.noun) '\(label)' cannot be read out", remedy: "use it where it is")
+        }
+        guard itemClass == .key, attributes[.isSensitive]?.isTrue == true else { return nil }
+        return KeychainError(
+            .keyIsSensitive, "the key '\(label)' leaves its keychain only encrypted", remedy: "export it")
     }
 }
 
@@ -55,7 +98,7 @@ extension NewItem {
 
 extension KeyFamily {
     /// The family of a key type; nil for one that has no external form here.
-    init?(_ type: KeyType) {
+    package init?(_ type: KeyType) {
         switch type {
         case .rsa: self = .rsa
         case .ecPrime: self = .ec

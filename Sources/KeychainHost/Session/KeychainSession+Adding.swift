@@ -11,7 +11,12 @@ extension KeychainSession {
         return keychain
     }
 
-    func add(_ parsed: ParsedDictionary, _ context: RequestContext) throws(KeychainError) -> FoundItem {
+    /// Adds an item.
+    ///
+    /// - Returns: what was added, and its data where that is wanted: nobody is asked for what he has just given.
+    func add(
+        _ parsed: ParsedDictionary, _ context: RequestContext
+    ) throws(KeychainError) -> (FoundItem, data: ItemValue?) {
         try checkEntitled()
         try checkEntitled(parsed.attributes)
         let keychain = try target(of: parsed)
@@ -21,12 +26,23 @@ extension KeychainSession {
         }
         var attributes = parsed.attributes
         attributes[.accessGroup] = attributes[.accessGroup] ?? accessGroups.standard.map { .string($0) }
-        if itemClass == .identity { return try addIdentity(parsed, attributes, to: keychain, context) }
-        if case .item(let item) = parsed.reference, item.isPrivateKey {
-            let copy = try NewItem.privateKey(privateKey(item, context), attributes)
-            return .item(try add(copy, to: keychain, context))
+        if itemClass == .identity {
+            let identity = try addIdentity(parsed, attributes, to: keychain, context)
+            return (.identity(identity), try identity.certificate.data(parsed.returns) { nil })
         }
-        return .item(try add(NewItem(parsed, itemClass, attributes), to: keychain, context))
+        if case .item(let item) = parsed.reference, item.isPrivateKey {
+            return try add(copy(of: item, context).newItem(attributes), parsed.returns, to: keychain, context)
+        }
+        return try add(NewItem(parsed, itemClass, attributes), parsed.returns, to: keychain, context)
+    }
+
+    /// What cannot be answered is refused before it is added.
+    private func add(
+        _ new: borrowing NewItem, _ returns: ParsedDictionary.Returns, to keychain: any Keychain,
+        _ context: RequestContext
+    ) throws(KeychainError) -> (FoundItem, data: ItemValue?) {
+        let data = try new.data(returns) { new.cloneOfSecret() }
+        return (.item(try add(new, to: keychain, context)), data)
     }
 
     func add(
@@ -38,87 +54,112 @@ extension KeychainSession {
         return try keychain.add(new, authentication: context.authentication)
     }
 
+    // MARK: Identities
+
     /// Adds the certificate, then the key; that one of them is there already is fine.
     ///
-    /// - Throws: `errSecDuplicateItem` if both are.
+    /// - Throws: `errSecDuplicateItem` if both are. Whatever it throws, neither was added.
     private func addIdentity(
         _ parsed: ParsedDictionary, _ attributes: Attributes, to keychain: any Keychain, _ context: RequestContext
-    ) throws(KeychainError) -> FoundItem {
+    ) throws(KeychainError) -> Identity {
         // What neither half has would be nobody's.
         _ = try ItemClass.identity.checked(attributes, for: .add)
-        let (certificate, key) = try halves(of: parsed, context)
-        let certificateItem = try NewItem.certificate(certificate, attributes.half(.certificate))
-        // What both have is the certificate's; a key shares where it belongs, not how it is called.
+        let halves = try halves(of: parsed, for: keychain, context)
+        let certificateItem = try NewItem.certificate(halves.certificate, attributes.half(.certificate))
+        let key: KeyCopy
+        switch halves.key {
+        case .there(let item):
+            return Identity(certificate: try add(certificateItem, to: keychain, context), key: item)
+        case .copied(let copy): key = copy
+        }
+        // What both have is the certificate's; a key shares where it belongs and what guards it, not how it is called.
         var keyAttributes = attributes.half(.key).filter { !ItemClass.certificate.has($0.key) }
-        for shared in [Attribute.accessGroup, .synchronizable, .accessible] {
+        for shared in [Attribute.accessGroup, .synchronizable, .accessible, .accessControl] {
             keyAttributes[shared] = attributes[shared]
         }
-        let added = try adding { () throws(KeychainError) in try add(certificateItem, to: keychain, context) }
-        guard let key else {
-            // The key stays on its card.
-            guard added != nil else { throw KeychainError(.duplicateItem) }
-            return .identity(try identity(of: certificate, in: keychain))
-        }
+        let keyItem = try key.newItem(keyAttributes)
+        var added: [Item] = []
         do throws(KeychainError) {
-            let keyItem = try NewItem.privateKey(key, keyAttributes)
-            let addedKey = try adding { () throws(KeychainError) in try add(keyItem, to: keychain, context) }
-            guard added != nil || addedKey != nil else { throw KeychainError(.duplicateItem) }
+            let certificate = try addUnlessThere(certificateItem, to: keychain, context, &added)
+            let key = try addUnlessThere(keyItem, to: keychain, context, &added)
+            guard !added.isEmpty else { throw KeychainError(.duplicateItem) }
+            return Identity(certificate: certificate, key: key)
         } catch {
-            if let added { _ = try keychain.delete(matching: Query(added.reference)) }
+            for item in added { _ = try? keychain.delete(matching: Query(item.reference)) }
             throw error
         }
-        return .identity(try identity(of: certificate, in: keychain))
     }
 
-    /// What `body` adds; nil if it is there already.
-    private func adding(_ body: () throws(KeychainError) -> Item) throws(KeychainError) -> Item? {
+    /// The item as it was added, or as it was there already.
+    private func addUnlessThere(
+        _ new: borrowing NewItem, to keychain: any Keychain, _ context: RequestContext, _ added: inout [Item]
+    ) throws(KeychainError) -> Item {
         do throws(KeychainError) {
-            return try body()
+            let item = try add(new, to: keychain, context)
+            added.append(item)
+            return item
         } catch {
-            guard error.code == .duplicateItem else { throw error }
-            return nil
+            guard error.code == .duplicateItem, let item = try new.equal(in: keychain) else { throw error }
+            return item
         }
     }
 
-    /// The certificate, and the private key unless that is on a token.
+    /// A private key that is to be stored, and what protected it where it was.
+    private struct KeyCopy {
+        let key: PrivateKey
+        var protection: KeyProtection?
+
+        func newItem(_ attributes: Attributes) throws(KeychainError) -> NewItem {
+            try .privateKey(key, try protection?.strengthened(by: attributes) ?? attributes)
+        }
+    }
+
+    private enum KeyHalf {
+        case copied(KeyCopy)
+        /// It stays where it is: on its card, or in the keychain that is added to.
+        case there(Item)
+    }
+
     private func halves(
-        of parsed: ParsedDictionary, _ context: RequestContext
-    ) throws(KeychainError) -> (Certificate, PrivateKey?) {
+        of parsed: ParsedDictionary, for keychain: any Keychain, _ context: RequestContext
+    ) throws(KeychainError) -> (certificate: Certificate, key: KeyHalf) {
         switch parsed.reference {
         case .keyPair(let certificate, let key):
             guard certificate.publicKey == key.publicKey else {
                 throw KeychainError(.param, "the key is not the certificate's", key: "v_Ref")
             }
-            return (certificate, key)
+            return (certificate, .copied(KeyCopy(key: key)))
         case .identity(let identity):
             guard let certificate = identity.certificate.certificate else { throw KeychainError(.decode, key: "v_Ref") }
-            guard !identity.key.isOnToken else { return (certificate, nil) }
-            return (certificate, try privateKey(identity.key, context))
+            return (certificate, try half(identity.key, for: keychain, context))
+        case .certified(let certificate, let key):
+            guard certificate.keyHash == key.publicKeyHash else {
+                throw KeychainError(.param, "the key is not the certificate's", key: "v_Ref")
+            }
+            return (certificate, try half(key, for: keychain, context))
         default: throw KeychainError(.param, "an identity is added by reference", key: "v_Ref")
         }
+    }
+
+    private func half(
+        _ key: Item, for keychain: any Keychain, _ context: RequestContext
+    ) throws(KeychainError) -> KeyHalf {
+        if key.isOnToken || keychain.isIdentified(by: key.keychain) { return .there(key) }
+        return .copied(try copy(of: key, context))
     }
 
     /// The private key of an item, to be stored elsewhere.
     ///
     /// - Throws: `errSecDataNotAvailable` for one that stays where it is.
-    private func privateKey(_ item: Item, _ context: RequestContext) throws(KeychainError) -> PrivateKey {
+    private func copy(of item: Item, _ context: RequestContext) throws(KeychainError) -> KeyCopy {
         guard item[.isExtractable]?.isTrue ?? true else {
             throw KeychainError(.dataNotAvailable, "the key '\(item.label ?? "")' cannot be read out")
         }
         guard let keychain = searchList.members.first(where: { $0.isIdentified(by: item.keychain) }),
             let encoded = try keychain.secret(of: item, use: context.use, authentication: context.authentication)
         else { throw KeychainError(.itemNotFound, "the key '\(item.label ?? "")' is in no keychain here") }
-        return try KeychainError.mapping { () throws(CryptoError) in try PrivateKey(encoded: encoded) }
-    }
-
-    private func identity(of certificate: Certificate, in keychain: any Keychain) throws(KeychainError) -> Identity {
-        let list = SearchList(members: [keychain] + searchList.members.filter { $0.isReadOnly })
-        var attributes = certificate.uniqueAttributes
-        attributes[.synchronizable] = Query.anySynchronizable
-        guard let identity = try list.identities(matching: Query(.identity, attributes)).found.first else {
-            throw KeychainError(.itemNotFound, "the key of the certificate is in no keychain here")
-        }
-        return identity
+        let key = try KeychainError.mapping { () throws(CryptoError) in try PrivateKey(encoded: encoded) }
+        return KeyCopy(key: key, protection: KeyProtection(of: item))
     }
 }
 
@@ -128,6 +169,18 @@ extension Attributes {
 }
 
 extension NewItem {
+    /// The item of a keychain that this one is a duplicate of.
+    fileprivate func equal(in keychain: any Keychain) throws(KeychainError) -> Item? {
+        try keychain.items(matching: Query(itemClass, itemClass.uniqueValues(of: attributes))).items.first
+    }
+
+    fileprivate func cloneOfSecret() -> Secret? {
+        switch secret {
+        case .some(let secret): secret.clone()
+        case .none: nil
+        }
+    }
+
     /// The item that a dictionary describes, by its data or by a reference.
     init(
         _ parsed: ParsedDictionary, _ itemClass: ItemClass, _ attributes: Attributes
@@ -159,10 +212,12 @@ extension NewItem {
         switch itemClass {
         case .genericPassword, .internetPassword: try self.init(itemClass, attributes, secret: parsed.secret())
         case .certificate:
-            guard case .data(let der) = parsed.data else {
+            guard let der = parsed.secret() else {
                 throw KeychainError(.param, "a certificate is its DER or a reference", key: "v_Data")
             }
-            let certificate = try KeychainError.mapping { () throws(CryptoError) in try Certificate(der: der) }
+            let certificate = try KeychainError.mapping { () throws(CryptoError) in
+                try Certificate(der: der.copied())
+            }
             self = try .certificate(certificate, attributes)
         case .key:
             self = try NewItem.key(externalForm: parsed.secret(), attributes)

@@ -9,8 +9,8 @@ extension KeychainSession {
         do throws(KeychainError) {
             count = try update(request, to: changes)
         } catch {
-            // The secret of an item is bound to its attributes, and to be sealed anew.
-            guard error.code == .interactionNotAllowed else { throw error }
+            // The secret of an item is bound to its attributes, and to be sealed anew. For a new one the keychains are open.
+            guard error.code == .interactionNotAllowed, changes.secret == nil else { throw error }
             try unlockKeychains(of: request)
             count = try update(request, to: changes)
         }

@@ -50,9 +50,9 @@ extension KeychainSession {
     public func add(_ item: ItemDictionary) throws(KeychainError) -> ItemValue? {
         let parsed = try ParsedDictionary(item, for: .add)
         let context = requestContext(parsed, for: "store \(parsed.itemClass?.noun ?? "it")")
-        let added = try add(parsed, context)
-        let answer = try describe([added], parsed.returns, context, in: [target(of: parsed)])
-        return parsed.returns.value(of: answer, isArray: false)
+        let (added, data) = try add(parsed, context)
+        let provenance = provenance(of: added, parsed.returns, in: [try target(of: parsed)])
+        return parsed.returns.value(of: [(added, data, provenance)], isArray: false)
     }
 
     /// Changes all items that a query finds, or none, as `SecItemUpdate` does.

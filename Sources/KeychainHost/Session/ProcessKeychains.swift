@@ -145,8 +145,7 @@ public final class ProcessKeychains: Sendable {
         let opened = try localKeychains()
         var failures = opened.failures
         for keychain in opened.found {
-            do throws(KeychainError) { try keychain.lockSession() } catch {
-                guard error.code != .notAvailable else { continue }
+            do throws(KeychainError) { try keychain.lockEverywhere() } catch {
                 failures.append(SearchList.Failure(keychain: keychain.path, error: error))
             }
         }

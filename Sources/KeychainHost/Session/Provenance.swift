@@ -36,7 +36,7 @@ extension KeychainSession {
         return Provenance(
             keychain: keychain.name, identifier: item.keychain, otherLocations: others.map(\.name),
             tokenID: item.reference.tokenID,
-            slot: item.reference.tokenObject, isReadOnly: keychain.isReadOnly, isLocked: keychain.isLocked,
+            slot: item.reference.tokenObject, isReadOnly: keychain.isReadOnly, isLocked: keychain.needsPassword,
             triesLeft: keychain.triesLeft())
     }
 }

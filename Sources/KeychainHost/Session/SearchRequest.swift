@@ -24,7 +24,7 @@ struct SearchRequest: Sendable {
         case nil: break
         case .item(let item): reference = item.reference
         case .identity(let identity): reference = identity.reference
-        case .certificate(let certificate), .keyPair(let certificate, _):
+        case .certificate(let certificate), .keyPair(let certificate, _), .certified(let certificate, _):
             attributes.merge(certificate.uniqueAttributes) { given, _ in given }
             filters.append(.items(ItemList(certificates: [certificate.der])))
         case .publicKey(let key):
@@ -46,6 +46,7 @@ struct SearchRequest: Sendable {
             }
         query.accessGroups = session.accessGroups
         query.trustAnchors = session.trustAnchors
+        query.isLocalOnly = parsed.isLocalOnly
         query.isDistinct = parsed.isDistinct
         self.query = query
         searchList = try session.searchList(for: parsed)

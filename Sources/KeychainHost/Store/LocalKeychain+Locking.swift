@@ -15,7 +15,7 @@ extension LocalKeychain {
     public var status: KeychainStatus {
         guard isValid else { return [] }
         let access: KeychainStatus = isReadOnly ? .readable : [.readable, .writable]
-        return isLocked ? access : access.union(.unlocked)
+        return needsPassword ? access : access.union(.unlocked)
     }
 
     /// Makes secrets readable in this process. A wrong password takes as long as the right one.
@@ -146,9 +146,20 @@ extension LocalKeychain {
     public func lockSession() throws(KeychainError) -> Bool {
         try use { opened throws(KeychainError) in
             let wasUnlocked = opened.lock()
-            let wasShared = try opened.withdrawKey()
-            if wasUnlocked || wasShared { state.record(.lock, in: opened) }
+            var wasShared = false
+            defer { if wasUnlocked || wasShared { state.record(.lock, in: opened) } }
+            wasShared = try opened.withdrawKey()
             return wasShared
+        }
+    }
+
+    /// Locks here, in the login session, and in every program that has the key from there. Where the kernel keeps no keys
+    /// there is none to take away.
+    public func lockEverywhere() throws(KeychainError) {
+        do throws(KeychainError) {
+            try lockSession()
+        } catch {
+            guard error.code == .notAvailable else { throw error }
         }
     }
 }

@@ -113,21 +113,34 @@ struct OpenKeychain: ~Copyable {
         }
     }
 
-    /// Changes every item a query finds, in the transaction that is going on.
+    /// Changes every item a query finds, in the transaction that is going on; those that were altered stay as they are.
+    ///
+    /// - Throws: `errSecDecode` where all of them were altered.
     private func change(
         _ query: Query, _ changes: borrowing ItemChanges, _ sealed: SealedSecrets
     ) throws(KeychainError) -> Int {
         let attributes = try changes.checked(for: query.itemClass)
         let columns = query.itemClass.columns
-        let found = try matchingRows(query)
-        for row in found {
-            let new = try changed(row, attributes, secret: changes.secret, sealed)
+        var count = 0
+        var damage: KeychainError?
+        for row in try matchingRows(query) {
+            let new: ItemRow
+            do throws(KeychainError) {
+                new = try changed(row, attributes, secret: changes.secret, sealed)
+            } catch {
+                // As with rows that cannot be read: it must not keep the others from being changed.
+                guard error.code == .decode else { throw error }
+                damage = damage ?? error
+                continue
+            }
             try checkPasscode(new)
             let (sql, values) = columns.update(new)
             try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
             try note(.update, new)
+            count += 1
         }
-        return found.count
+        if count == 0, let damage { throw damage }
+        return count
     }
 
     /// Deletes every item that any of the queries finds. This works while the keychain is locked.
@@ -195,6 +208,9 @@ struct OpenKeychain: ~Copyable {
         try row.checkMayBecome(attributes)
         new.attributes.merge(attributes) { $1 }
         new.attributes[.modificationDate] = .date(clock())
+        // What was altered is not made good by a new seal, whatever it is to hold.
+        var old: Secret?
+        if row.sealed == nil { try row.checkSecretless() } else { old = try open(row) }
         switch secret {
         case .some(let secret):
             if let sealed = sealed.byItem[row.id] {
@@ -203,7 +219,8 @@ struct OpenKeychain: ~Copyable {
                 try row.checkSecretMayChange()
                 try seal(secret, into: &new)
             }
-        case .none: if row.sealed != nil { try seal(try open(row), into: &new) }
+        case .none:
+            if let old = old.take() { try seal(old, into: &new) }
         }
         return new
     }

@@ -11,14 +11,10 @@ public struct AbsentTokenKeychain: CardKeychain {
         self.token = token
     }
 
-    /// The cards that are known and in none of the readers, by name.
-    public static func all(
-        of known: [KnownToken], besides present: [TokenKeychain]
-    ) throws(KeychainError) -> [AbsentTokenKeychain] {
-        var inserted: Set<TokenID> = []
-        for keychain in present {
-            if let identity = try keychain.identity() { inserted.insert(identity.id) }
-        }
+    /// The cards that are known and in none of the readers, by name. What is in a reader that fails nobody can tell, and
+    /// the search of that says so.
+    public static func all(of known: [KnownToken], besides present: [TokenKeychain]) -> [AbsentTokenKeychain] {
+        let inserted = Set(present.compactMap { (try? $0.identity())?.id })
         return known.filter { !inserted.contains($0.identity.id) }
             .sorted {
                 ($0.identity.label, $0.identity.id.description) < ($1.identity.label, $1.identity.id.description)

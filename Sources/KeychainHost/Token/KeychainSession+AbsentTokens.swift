@@ -15,7 +15,7 @@ extension KeychainSession {
                 key: "u_AbsentTokens")
         }
         return SearchList(
-            tokens: searchList.members.filter { $0 is any CardKeychain } + (try absentTokens()),
+            tokens: searchList.members.filter { $0 is any CardKeychain } + absentTokens(),
             locals: searchList.members.filter { !($0 is any CardKeychain) }, failures: searchList.failures)
     }
 
@@ -31,14 +31,13 @@ extension KeychainSession {
 
     /// A private key of a card that is known and in no reader; what uses it says which card to insert.
     public func absentKey(_ selector: KeySelector) throws(KeychainError) -> (any KeychainKey)? {
-        for token in try absentTokens() {
+        for token in absentTokens() {
             if let key = try token.keys(selector).first { return key }
         }
         return nil
     }
 
-    private func absentTokens() throws(KeychainError) -> [AbsentTokenKeychain] {
-        try AbsentTokenKeychain.all(
-            of: knownTokens(), besides: searchList.members.compactMap { $0 as? TokenKeychain })
+    private func absentTokens() -> [AbsentTokenKeychain] {
+        AbsentTokenKeychain.all(of: knownTokens(), besides: searchList.members.compactMap { $0 as? TokenKeychain })
     }
 }

@@ -78,4 +78,34 @@ import TokenKit
         try stage.local.database().execute("UPDATE genp SET labl = 'x'")
         expect(.decode) { try stage.copy(query) }
     }
+
+    @Test func aDamagedSecretDoesNotCountForTheLimit() throws {
+        let stage = try Stage(.local)
+        for name in ["a", "b", "c", "d"] { try stage.addPassword(name, ["v_Data": .data(Array(name.utf8))]) }
+        try stage.local.database().execute("UPDATE genp SET labl = 'x' WHERE acct IN ('a', 'c')")
+        let query: ItemDictionary = ["class": .string("genp"), "r_Data": .bool(true)]
+        #expect(try stage.copy(query)?.bytes == Array("b".utf8))
+        for (limit, found) in [(1 as Int64, ["b"]), (2, ["b", "d"]), (3, ["b", "d"])] {
+            let result = try stage.copy(query.merging(["m_Limit": .number(limit)]) { $1 })
+            let answers = try result?.array ?? [#require(result)]
+            #expect(answers.map(\.bytes) == found.map { Array($0.utf8) })
+        }
+        #expect(try stage.copy(query.merging(["u_AuthUI": .string("u_AuthUIS")]) { $1 })?.bytes == Array("b".utf8))
+        // Who does not want the data is told of the damaged one.
+        let attributes: ItemDictionary = ["class": .string("genp"), "r_Attributes": .bool(true)]
+        #expect(try stage.copy(attributes)?.dictionary?["acct"]?.text == "a")
+    }
+
+    @Test func noSecretBeyondTheLimitIsAskedFor() throws {
+        let stage = try Stage(.local)
+        let control = try AccessControl("ak", .userPresence).encoded()
+        for name in ["a", "b", "c"] { try stage.addPassword(name, ["accc": .data(control)]) }
+        let person = TypesInTurn("correct", "correct", "correct")
+        let query: ItemDictionary = [
+            "class": .string("genp"), "r_Data": .bool(true), "m_Limit": .number(2),
+            "u_AuthCtx": .reference(.authentication(AuthenticationContext(prompter: person))),
+        ]
+        #expect(try stage.copy(query)?.array?.count == 2)
+        #expect(person.requests.count == 2)
+    }
 }

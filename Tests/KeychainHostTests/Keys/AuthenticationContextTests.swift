@@ -23,6 +23,19 @@ import VirtualCard
         #expect(context.hasCredential(.pin))
     }
 
+    @Test func whereThePINWasPresentedNoTryIsSpentOnTheContexts() throws {
+        let card = try TestCard().make()
+        let desk = Desk(VirtualReader(card: card))
+        _ = try desk.key("9A").sign(context(pin: "123456"))
+        let wrong = context(pin: "000000")
+        _ = try desk.key("9A").sign(wrong)
+        #expect(desk.pinsSent == 1 && card.triesLeft == 3)
+        #expect(wrong.hasCredential(.pin))
+        // A key that wants it each time gets it.
+        #expect(throws: KeychainError(.authFailed)) { try desk.key("9C").sign(wrong) }
+        #expect(desk.pinsSent == 2 && card.triesLeft == 2)
+    }
+
     @Test func aRefusedPINIsSentOnceAndForgotten() throws {
         let card = try TestCard().make()
         let desk = Desk(VirtualReader(card: card))

@@ -248,6 +248,37 @@ import VirtualCard
         #expect(!reopened.isLocked)
     }
 
+    @Test func thePasswordOfTheContextComesBeforeTheCardsPIN() throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try desk.token.lock()
+        let before = desk.pinsSent
+        let person = TypesInTurn("123456", "123456")
+        let context = AuthenticationContext(prompter: person, cards: [desk.token])
+        context.setCredential(.of("correct"), .password)
+        let reopened = try local.reopened()
+        try reopened.unlock(use: "read", authentication: context)
+        try reopened.confirmPresence(use: "read", authentication: context)
+        #expect(person.requests.isEmpty && desk.pinsSent == before)
+        // One that is wrong is forgotten, and the card is next.
+        context.setCredential(.of("wrong"), .password)
+        reopened.lock()
+        try reopened.unlock(use: "read", authentication: context)
+        #expect(person.requests.map(\.purpose) == [.pin])
+        #expect(!context.hasCredential(.password))
+    }
+
+    @Test func thePINOfTheContextOpensWhatItsCardIsBoundTo() throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try desk.token.lock()
+        let context = AuthenticationContext(cards: [desk.token])
+        context.setCredential(.of("123456"), .pin)
+        let reopened = try local.reopened()
+        try reopened.unlock(use: "read", authentication: context)
+        #expect(!reopened.isLocked)
+    }
+
     @Test func aScriptWithAWrongPINIsNotAskedForThePassword() throws {
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)

@@ -241,6 +241,38 @@ import VirtualCard
         #expect(try local.passwords().count == 2)
     }
 
+    @Test func whoChangesAnItemInALockedKeychainIsAskedForEachPasswordOnce() throws {
+        _ = try addSealed()
+        let other = try TestKeychain()
+        try other.addPassword()
+        local.keychain.lock()
+        other.keychain.lock()
+        let list = [local.keychain, other.keychain].sorted { $0.identifier.rawValue < $1.identifier.rawValue }
+        for locals in [list, list.reversed()] {
+            local.keychain.lock()
+            other.keychain.lock()
+            let person = AnswersByPurpose(keychain: "correct", item: "app")
+            let session = KeychainSession(
+                searchList: SearchList(locals: locals), authentication: AuthenticationContext(prompter: person))
+            try session.update(["class": .string("genp")], to: ["v_Data": .data(Array("new".utf8))])
+            #expect(person.subjects.sorted() == ["mail", "test", "test"])
+        }
+    }
+
+    @Test func nobodyIsAskedForAChangeThatIsRefused() throws {
+        let desk = try Desk()
+        local.keychain.lock()
+        try local.add(TestCard().key(.authentication).certificate)
+        let person = TypesInTurn("correct")
+        let session = KeychainSession(
+            searchList: SearchList(tokens: [desk.token], locals: [local.keychain]),
+            authentication: AuthenticationContext(prompter: person))
+        expect(.dataNotModifiable) { try session.update(["class": .string("cert")], to: ["v_Data": .data([1])]) }
+        expect(.readOnly) { try session.update(["class": .string("cert")], to: ["labl": .string("x")]) }
+        expect(.itemNotFound) { try session.update(["class": .string("genp")], to: ["v_Data": .data([1])]) }
+        #expect(person.requests.isEmpty)
+    }
+
     @Test func anItemWithoutASecretNeedsNoPassword() throws {
         let item = try local.keychain.add(
             .genericPassword(attributes(.applicationPassword), secret: nil), authentication: .nobody)

@@ -90,6 +90,30 @@ final class AnswersByScript: Prompter {
     func confirm(_ question: String) throws(KeychainError) -> Bool { false }
 }
 
+/// A person who knows the password of every keychain, and of every item.
+final class AnswersByPurpose: Prompter {
+    private let keychain: String
+    private let item: String
+    private let asked = Mutex<[String]>([])
+
+    init(keychain: String, item: String) {
+        (self.keychain, self.item) = (keychain, item)
+    }
+
+    /// What was asked about, in its order.
+    var subjects: [String] { asked.withLock { $0 } }
+
+    var canAsk: Bool { true }
+    var canAskAgain: Bool { true }
+
+    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        asked.withLock { $0.append(request.subject) }
+        return .of(request.subject == "test" ? keychain : item)
+    }
+
+    func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+}
+
 /// A program that starts and then does not work.
 struct BreaksWhenAsked: Prompter {
     var canAsk: Bool { true }

@@ -79,6 +79,19 @@ import VirtualCard
         #expect(found.map(\.key.isOnToken) == [true])
     }
 
+    @Test func whereCardsAreLeftOutSoAreIdentitiesWithTheirKeys() throws {
+        let local = try TestKeychain()
+        let desk = try Desk(TestCard(profile: .yubiKey57, withoutCertificate: [.authentication]))
+        try local.add(TestCard().key(.authentication).certificate)
+        let session = KeychainSession(searchList: SearchList(tokens: [desk.token], locals: [local.keychain]))
+        let query: ItemDictionary = ["class": .string("idnt"), "tkid": .string(""), "r_Ref": .bool(true)]
+        #expect(try session.copyMatching(query)?.identity?.key.isOnToken == true)
+        let localOnly = query.merging(["u_LocalOnly": .bool(true)]) { $1 }
+        expect(.itemNotFound) { try session.copyMatching(localOnly) }
+        try local.add(TestCard().key(.authentication).privateKey)
+        #expect(try session.copyMatching(localOnly)?.identity?.key.isOnToken == false)
+    }
+
     @Test func aPublicKeyMakesNoIdentity() throws {
         let local = try TestKeychain()
         let key = try TestKey.named("anna")

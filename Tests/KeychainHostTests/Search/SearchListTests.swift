@@ -51,6 +51,19 @@ import VirtualCard
             try SearchList(tokens: [desk.token], locals: [local.keychain]).certificates(limit: limit).count == count)
     }
 
+    @Test func whatIsDistinctIsSoByItsBytes() throws {
+        let (first, second) = (try TestKeychain(), try TestKeychain())
+        try first.addPassword("caf\u{E9}")
+        try second.addPassword("cafe\u{301}")
+        try second.addPassword("caf\u{E9}")
+        let session = KeychainSession(searchList: SearchList(locals: [first.keychain, second.keychain]))
+        let found = try session.copyMatching([
+            "class": .string("genp"), "u_Distinct": .bool(true), "m_Limit": .string("m_LimitAll"), "r_Ref": .bool(true),
+        ])?.array
+        #expect(found?.map { $0.item?.keychain } == [first.keychain.identifier, second.keychain.identifier])
+        #expect(found?.last?.item?[.account]?.bytes == Array("cafe\u{301}".utf8))
+    }
+
     @Test func theLimitCountsWhatPassedTheFilters() throws {
         let (local, desk) = (try TestKeychain(), try Desk())
         for name in ["anna", "ben", "cleo"] { try local.add(TestKey.named(name).certificate) }

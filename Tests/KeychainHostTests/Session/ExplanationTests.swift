@@ -76,6 +76,30 @@ import TokenKit
         #expect(desk.pinsSent == 0)
     }
 
+    @Test func theQuestionsOfGuardedItemsAreTold() throws {
+        let query: ItemDictionary = ["class": .string("genp"), "svce": .string("bank"), "r_Data": .bool(true)]
+        let guards: [(AccessControl.Flags, String)] = [
+            (.userPresence, "password for 'test'"), (.applicationPassword, "application password of 'bank'"),
+            ([.userPresence, .applicationPassword], "password for 'test', application password of 'bank'"),
+        ]
+        for (flags, question) in guards {
+            let control = AttributeValue.data(try AccessControl("ak", flags).encoded())
+            try local.addPassword("g", service: "bank", secret: nil, [.label: "bank", .accessControl: control])
+            #expect(try session.explain(query).visits[2].question == question)
+            let attributes = query.merging(["r_Data": .bool(false), "r_Attributes": .bool(true)]) { $1 }
+            #expect(try session.explain(attributes).visits[2].question == nil)
+            try local.keychain.delete(matching: Query(.genericPassword, [.service: "bank"]))
+        }
+        // What is never read is not asked for.
+        let key: ItemDictionary = ["class": .string("keys"), "u_LocalOnly": .bool(true), "r_Data": .bool(true)]
+        local.keychain.lock()
+        #expect(try session.explain(key).visits[2].question == "password for 'test'")
+        try local.keychain.unlock(password: .of("correct"))
+        try local.keychain.update(matching: Query(.key), to: ItemChanges([.isExtractable: false]))
+        local.keychain.lock()
+        #expect(try session.explain(key).visits[2].question == nil)
+    }
+
     @Test func identitiesAreCountedWhereTheirCertificatesAre() throws {
         let explanation = try session.explain(Query.identities.where(.keyType, .ecPrime))
         #expect(explanation.count == 5)

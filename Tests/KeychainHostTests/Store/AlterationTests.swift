@@ -127,21 +127,63 @@ import TokenKit
         #expect(throws: KeychainError(.decode)) { try test.keychain.secretText(key.reference) }
     }
 
-    @Test func anAlteredSecretIsNotSealedAnew() throws {
+    @Test(arguments: [false, true])
+    func anAlteredSecretIsNotSealedAnew(withNewSecret: Bool) throws {
         try test.database().execute("UPDATE genp SET svce = 'bank' WHERE acct = 'target'")
+        let query = try Query(.genericPassword, [.account: "target"])
+        let changes: Attributes = [.label: "x"]
         #expect(throws: KeychainError(.decode)) {
-            try test.keychain.update(matching: Query(.genericPassword), to: ItemChanges([.label: "x"]))
+            try test.keychain.update(
+                matching: query,
+                to: withNewSecret ? ItemChanges(changes, secret: .of("anew")) : ItemChanges(changes))
         }
         #expect(try test.passwords([.label: "x"]).isEmpty)
         try expectAltered()
+        #expect(try test.keychain.delete(matching: query) == 1)
     }
 
-    @Test func anAlteredItemCanBeReplacedAndDeleted() throws {
+    @Test func anAccessControlThatWasTakenAwayIsNotForgottenWithANewSecret() throws {
+        let control = try AccessControl("ak", .userPresence).encoded()
+        let guarded = try test.addPassword("guarded", [.accessControl: .data(control)])
+        try test.database().execute("UPDATE genp SET accc = NULL WHERE acct = 'guarded'")
+        #expect(throws: KeychainError(.decode)) {
+            try test.keychain.update(matching: Query(guarded.reference), to: ItemChanges(secret: .of("anew")))
+        }
+        #expect(throws: KeychainError(.decode)) { try test.secretText(guarded) }
+    }
+
+    @Test func aKeyWithoutItsSecretIsNotChanged() throws {
+        let key = try test.add(TestKey.named("anna").privateKey)
+        try test.database().execute("UPDATE keys SET sealed = NULL")
+        #expect(throws: KeychainError(.decode)) {
+            try test.keychain.update(matching: Query(key.reference), to: ItemChanges([.label: "x"]))
+        }
+    }
+
+    @Test func anAlteredItemKeepsNoOtherFromBeingChanged() throws {
         try test.database().execute("UPDATE genp SET svce = 'bank' WHERE acct = 'target'")
-        let query = try Query(.genericPassword, [.account: "target"])
-        #expect(try test.keychain.update(matching: query, to: ItemChanges(secret: .of("anew"))) == 1)
-        #expect(try test.secretText(target) == "anew")
-        #expect(try test.keychain.delete(matching: query) == 1)
+        let everything = try Query(.genericPassword)
+        #expect(try test.keychain.update(matching: everything, to: ItemChanges([.label: "x"])) == 1)
+        #expect(try test.passwords([.label: "x"]).map { $0[.account] } == ["neighbour"])
+        #expect(try test.keychain.update(matching: everything, to: ItemChanges(secret: .of("neighbour's"))) == 1)
+        try expectAltered()
+    }
+
+    @Test func anAlteredItemUnderAnApplicationPasswordKeepsNoOtherFromBeingChanged() throws {
+        let context = AuthenticationContext()
+        context.setCredential(.of("app"), .applicationPassword)
+        let control = try AccessControl("ak", .applicationPassword).encoded()
+        for account in ["one", "two"] {
+            try test.keychain.add(
+                .genericPassword(
+                    [.account: .string(account), .service: "app", .accessControl: .data(control)], secret: .of("old")),
+                authentication: context, cost: .negligible)
+        }
+        try test.database().execute("UPDATE genp SET icmt = 'x' WHERE acct = 'one'")
+        let query = try Query(.genericPassword, [.service: "app"])
+        let count = try test.keychain.update(
+            matching: query, to: ItemChanges(secret: .of("new")), authentication: context)
+        #expect(count == 1)
     }
 
     // MARK: Rows beyond reading

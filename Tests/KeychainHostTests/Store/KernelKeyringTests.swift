@@ -68,6 +68,24 @@ import TokenKit
         #expect(try !test.keychain.lockSession())
     }
 
+    @Test func whatTheSessionHasTheKeyOfIsUnlockedAndLockedForAll() throws {
+        let test = try TestKeychain()
+        let other = try test.reopened()
+        guard isAvailable else {
+            try test.keychain.lockEverywhere()
+            #expect(test.keychain.isLocked)
+            return
+        }
+        #expect(other.status == [.readable, .writable])
+        try test.keychain.shareKeyWithSession(seconds: 60)
+        #expect(other.status == [.readable, .writable, .unlocked])
+        try test.keychain.lockEverywhere()
+        try test.keychain.lockEverywhere()
+        for keychain in [test.keychain, other, try test.reopened()] {
+            #expect(keychain.status == [.readable, .writable])
+        }
+    }
+
     @Test func aLockedKeychainHasNothingToLeave() throws {
         let test = try TestKeychain()
         test.keychain.lock()
