@@ -10,38 +10,46 @@ internal import TokenKit
 /// The module's one piece of state: what `C_Initialize` made. The one place of the target that names the drivers.
 ///
 /// It is an address and no reference, since a child by `fork` must come by it without a lock, which another thread of its parent
-/// may have held. What was made is never freed: other threads, and exit handlers, may still be in it.
+/// may have held. Calls that are in what was made hold it themselves; it is freed with the last of them, and never where a thread is
+/// only just about to.
 enum Module {
     private static let address = Atomic<UInt>(0)
 
     /// What this process initialised; nil where it did not, whatever its parent did.
-    static var current: Cryptoki? {
-        cryptoki(at: address.load(ordering: .acquiring)).flatMap { $0.processIdentifier == getpid() ? $0 : nil }
+    static var current: Cryptoki? { taken().own }
+
+    /// What there is, and where; that is a parent's where it is not this process's own.
+    private static func taken() -> (address: UInt, own: Cryptoki?) {
+        tokenkit_begin_taking()
+        defer { tokenkit_end_taking() }
+        let address = address.load(ordering: .sequentiallyConsistent)
+        guard let cryptoki = unsafe unmanaged(at: address)?.takeUnretainedValue() else { return (address, nil) }
+        return (address, cryptoki.processIdentifier == getpid() ? cryptoki : nil)
     }
 
-    private static func cryptoki(at address: UInt) -> Cryptoki? {
-        guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
-        return unsafe Unmanaged<Cryptoki>.fromOpaque(pointer).takeUnretainedValue()
+    private static func unmanaged(at address: UInt) -> Unmanaged<Cryptoki>? {
+        unsafe UnsafeRawPointer(bitPattern: address).map { unsafe Unmanaged<Cryptoki>.fromOpaque($0) }
     }
 
     /// - Throws: `CKR_CRYPTOKI_ALREADY_INITIALIZED`.
     static func initialize() throws(CryptokiError) {
-        let before = address.load(ordering: .acquiring)
-        if let other = cryptoki(at: before), other.processIdentifier == getpid() {
+        let (before, own) = taken()
+        guard own == nil else { throw CryptokiError(CKR_CRYPTOKI_ALREADY_INITIALIZED) }
+        let made = unsafe Unmanaged.passRetained(make())
+        let (isFirst, _) = address.compareExchange(
+            expected: before, desired: unsafe UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
+        guard isFirst else {
+            unsafe made.release()
             throw CryptokiError(CKR_CRYPTOKI_ALREADY_INITIALIZED)
         }
-        let made = unsafe Unmanaged.passRetained(make()).toOpaque()
-        let (isFirst, _) = address.compareExchange(
-            expected: before, desired: UInt(bitPattern: made), ordering: .acquiringAndReleasing)
-        guard isFirst else { throw CryptokiError(CKR_CRYPTOKI_ALREADY_INITIALIZED) }
     }
 
     /// - Throws: `CKR_CRYPTOKI_NOT_INITIALIZED`.
     static func finalize() throws(CryptokiError) {
-        guard let current, address.exchange(0, ordering: .acquiringAndReleasing) != 0 else {
-            throw CryptokiError(CKR_CRYPTOKI_NOT_INITIALIZED)
-        }
-        current.finalize()
+        guard current != nil, let ended = unsafe unmanaged(at: address.exchange(0, ordering: .sequentiallyConsistent))
+        else { throw CryptokiError(CKR_CRYPTOKI_NOT_INITIALIZED) }
+        unsafe ended.takeUnretainedValue().finalize()
+        if tokenkit_is_taking() == 0 { unsafe ended.release() }
     }
 
     private static func make() -> Cryptoki {

@@ -116,7 +116,7 @@ private func add(
     unsafe itemRef?.pointee = .retained(ItemReference(added, in: target))
 }
 
-/// What was given as text of no length stands for any. A keychain that fails hides no other.
+/// What was given as text of no length stands for any. Neither a keychain that fails nor a damaged password hides another.
 ///
 /// - Throws: `errSecItemNotFound`; what the first keychain failed with where all of them did.
 private func find(
@@ -132,14 +132,22 @@ private func find(
         (locals, failures) = (present.locals, present.failures)
     }
     let given = attributes.filter { $0.value.bytes?.isEmpty != true }
-    let query = try Query(itemClass, given.merging([.synchronizable: Query.anySynchronizable]) { $1 })
-    guard let item = try SearchList(locals: locals, failures: failures).items(matching: query).found.first,
-        let member = locals.first(where: { $0.isIdentified(by: item.keychain) })
-    else { throw KeychainError(.itemNotFound) }
-    if unsafe passwordData != nil || passwordLength != nil {
-        try unsafe copyPassword(of: item, in: member, passwordLength, passwordData)
+    let query = try Query(itemClass, given.merging([.synchronizable: Query.anySynchronizable]) { $1 }, limit: .all)
+    var damage: KeychainError?
+    for item in try SearchList(locals: locals, failures: failures).items(matching: query).found {
+        guard let member = locals.first(where: { $0.isIdentified(by: item.keychain) }) else { continue }
+        do throws(KeychainError) {
+            if unsafe passwordData != nil || passwordLength != nil {
+                try unsafe copyPassword(of: item, in: member, passwordLength, passwordData)
+            }
+            unsafe itemRef?.pointee = .retained(ItemReference(item, in: member))
+            return
+        } catch {
+            guard error.code == .decode else { throw error }
+            damage = damage ?? error
+        }
     }
-    unsafe itemRef?.pointee = .retained(ItemReference(item, in: member))
+    throw damage ?? KeychainError(.itemNotFound)
 }
 
 /// Gives out a password, as long as it is; what its access control asks for is asked for.

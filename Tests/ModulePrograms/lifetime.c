@@ -1,5 +1,6 @@
 /* What a program may do around the module: initialise it wrongly, twice and again; unload it; end it when all else has ended. */
 #include "module.h"
+#include <malloc.h>
 
 static const int signals[] = {SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT, SIGPIPE, SIGCHLD, SIGALRM};
 enum { signal_count = sizeof signals / sizeof *signals };
@@ -7,6 +8,20 @@ enum { signal_count = sizeof signals / sizeof *signals };
 static void own_handler(int number) { _exit(number); }
 
 static void end_it(void) { p11->C_Finalize(NULL); }
+
+static _Atomic int is_over;
+
+/* Calls that the end of the module meets go on, or find that it has ended. */
+static void *call_it(void *nothing) {
+    while (!is_over) {
+        CK_ULONG slots = 0;
+        CK_INFO info;
+        CK_RV listed = p11->C_GetSlotList(CK_TRUE, NULL, &slots), told = p11->C_GetInfo(&info);
+        HOLDS(listed == CKR_OK || listed == CKR_CRYPTOKI_NOT_INITIALIZED);
+        HOLDS(told == CKR_OK || told == CKR_CRYPTOKI_NOT_INITIALIZED);
+    }
+    return nothing;
+}
 
 static CK_RV lock(void *mutex) { return mutex == NULL ? CKR_OK : CKR_OK; }
 static CK_RV make(void **mutex) { return *mutex = NULL, CKR_OK; }
@@ -50,6 +65,25 @@ int main(int count, char **arguments) {
         next = descriptor;
         close(descriptor);
     }
+    /* Nor is memory. */
+    size_t before = 0;
+    for (int round = 0; round < 600; round++) {
+        if (round == 100) before = mallinfo2().uordblks;
+        CK_ULONG slots = 0;
+        MUST(CKR_OK, p11->C_Initialize(NULL));
+        MUST(CKR_OK, p11->C_GetSlotList(CK_TRUE, NULL, &slots));
+        MUST(CKR_OK, p11->C_Finalize(NULL));
+    }
+    HOLDS(mallinfo2().uordblks < before + 500 * 1000);
+    pthread_t threads[4];
+    for (int index = 0; index < 4; index++) pthread_create(&threads[index], NULL, call_it, NULL);
+    for (int round = 0; round < 500; round++) {
+        MUST(CKR_OK, p11->C_Initialize(NULL));
+        if (round % 3 == 0) usleep(200);
+        MUST(CKR_OK, p11->C_Finalize(NULL));
+    }
+    is_over = 1;
+    for (int index = 0; index < 4; index++) pthread_join(threads[index], NULL);
     for (int index = 0; index < signal_count; index++) {
         sigaction(signals[index], NULL, &now);
         HOLDS(now.sa_handler == own_handler);

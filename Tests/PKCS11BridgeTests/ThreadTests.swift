@@ -43,6 +43,53 @@ import VirtualCard
         #expect(lost.load(ordering: .relaxed) == 0)
     }
 
+    /// A card may take its time, or wait to be touched.
+    @Test func sessionsAreOpenedWhileTheCardIsBusy() throws {
+        let card = try Cards.plain()
+        let module = try TestModule(VirtualReader(card: card))
+        let session = try module.session()
+        let id = module.slots[0]
+        let slot = try #require(try module.cryptoki.session(session).slot as? CardSlot)
+        let opened = Mutex<CK_RV?>(nil)
+        func open() {
+            opened.withLock { $0 = nil }
+            Thread {
+                let code = returned { _ = try module.cryptoki.openSession(id, flags: CKF_SERIAL_SESSION) }
+                opened.withLock { $0 = code }
+            }.start()
+        }
+        let isOpened = slot.state.withLock { _ in
+            open()
+            return eventually { opened.withLock { $0 == CKR_OK } }
+        }
+        #expect(isOpened)
+        // Whether a card that was put in meanwhile is the same it alone can tell.
+        let isKnown = slot.state.withLock { _ in
+            module.reader.remove()
+            module.reader.insert(card)
+            open()
+            return eventually(within: 0.2) { opened.withLock { $0 != nil } }
+        }
+        #expect(!isKnown)
+        #expect(eventually { opened.withLock { $0 == CKR_OK } })
+        #expect(try module.cryptoki.sessionInfo(session).state == CKS_RW_PUBLIC_SESSION)
+    }
+
+    @Test func theStateOfASessionIsToldWhileTheCardIsBusy() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        let session = try module.session(loggedIn: true)
+        let slot = try #require(try module.cryptoki.session(session).slot as? CardSlot)
+        let told = Mutex<CK_STATE?>(nil)
+        let isTold = slot.state.withLock { _ in
+            Thread {
+                let state = (try? module.cryptoki.sessionInfo(session))?.state
+                told.withLock { $0 = state }
+            }.start()
+            return eventually { told.withLock { $0 == CKS_RW_USER_FUNCTIONS } }
+        }
+        #expect(isTold)
+    }
+
     @Test func sixteenThreadsSignFindAndLogInAndOutWhileTheCardIsPulledAHundredTimes() throws {
         let card = try Cards.plain()
         let module = try TestModule(VirtualReader(card: card))

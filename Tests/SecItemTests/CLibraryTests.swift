@@ -160,6 +160,46 @@ import Testing
         #expect(result.status == 0, "\(result)")
     }
 
+    @Test func aDamagedPasswordHidesNoOther() throws {
+        let made = try run(
+            """
+            SecKeychainRef keychain = fresh("login");
+            for (const char *name = "abc"; *name; name++)
+                assert(SecKeychainAddGenericPassword(keychain, 4, "mail", 1, name, 1, name, NULL) == errSecSuccess);
+            CFRelease(keychain);
+            """)
+        #expect(made.status == 0, "\(made)")
+        func damage(_ accounts: String) throws {
+            let result = try Program.run([
+                "sqlite3", folder.path("tokenkit/keychains/login.keychain"),
+                "UPDATE genp SET icmt = 'x' WHERE acct IN (\(accounts))",
+            ])
+            #expect(result.status == 0, "\(result)")
+        }
+        let find = """
+            SecKeychainRef keychain;
+            assert(SecKeychainOpen("login", &keychain) == errSecSuccess);
+            assert(SecKeychainUnlock(keychain, 4, "open", 1) == errSecSuccess);
+            uint32_t length; void *data;
+            """
+        try damage("'a', 'b'")
+        let found = try run(
+            find + """
+
+                assert(SecKeychainFindGenericPassword(NULL, 4, "mail", 0, NULL, &length, &data, NULL) == errSecSuccess);
+                assert(length == 1 && *(char *)data == 'c');
+                SecKeychainItemFreeContent(NULL, data);
+                """)
+        #expect(found.status == 0, "\(found)")
+        try damage("'c'")
+        let none = try run(
+            find + """
+
+                assert(SecKeychainFindGenericPassword(NULL, 4, "mail", 0, NULL, &length, &data, NULL) == errSecDecode);
+                """)
+        #expect(none.status == 0, "\(none)")
+    }
+
     @Test func aGuardedPasswordIsReadByWhoShowsToBeThere() throws {
         let made = try run("CFRelease(fresh(\"login\"));")
         #expect(made.status == 0, "\(made)")

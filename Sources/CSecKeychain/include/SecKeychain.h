@@ -166,14 +166,17 @@ OSStatus SecKeychainAddGenericPassword(SecKeychainRef keychain, uint32_t service
 
 /*
  * A service or account that is NULL or has no length matches any. The password, if it is asked for, ends with
- * SecKeychainItemFreeContent; what the item's access control wants is asked for. A keychain that fails hides no other: its
- * error is returned only where all fail.
+ * SecKeychainItemFreeContent; what the item's access control wants is asked for. Neither a keychain that fails nor a
+ * damaged password hides another: its error is returned only where there is no other.
  */
 OSStatus SecKeychainFindGenericPassword(CFTypeRef keychainOrArray, uint32_t serviceNameLength, const char *serviceName,
                                         uint32_t accountNameLength, const char *accountName, uint32_t *passwordLength,
                                         void **passwordData, SecKeychainItemRef *itemRef);
 
-/* Passwords of servers. A port of 0, and the protocol and type Any, match any; so does a string that is NULL or has no length. */
+/*
+ * Passwords of servers. A port of 0, and the protocol and type Any, match any; so does a string that is NULL or has no
+ * length.
+ */
 
 OSStatus SecKeychainAddInternetPassword(SecKeychainRef keychain, uint32_t serverNameLength, const char *serverName,
                                         uint32_t securityDomainLength, const char *securityDomain,

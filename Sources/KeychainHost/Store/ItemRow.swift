@@ -55,7 +55,7 @@ struct ItemRow {
     private var altered: KeychainError {
         KeychainError(
             .decode, "the \(itemClass.noun) has been altered since it was stored",
-            remedy: "restore the keychain from a backup")
+            remedy: "delete it and add it anew, or restore the keychain from a backup")
     }
 
     private func associatedData(_ keychain: UniqueID) -> AssociatedData {

@@ -21,6 +21,8 @@ final class CardSlot: Slot {
     private let logins = Atomic(0)
     /// The login that lasts; 0 for none. It is written under the lock of the state, and read without.
     private let currentLogin = Atomic(0)
+    /// What was in the reader with the card that is known; nil where none is.
+    private let seen = Mutex<ReaderOccupancy?>(nil)
 
     struct State: ~Copyable {
         var card: Card?
@@ -30,6 +32,7 @@ final class CardSlot: Slot {
     /// What is known of the card that is in.
     struct Card {
         let insertion: TokenSlot.Insertion
+        let occupancy: ReaderOccupancy
         var identity: TokenIdentity?
         /// Everything on it, once it has been asked for.
         var objects: [CryptokiObject]?
@@ -86,11 +89,20 @@ final class CardSlot: Slot {
     var knownGeneration: Int { generations.load(ordering: .acquiring) }
 
     func generation() throws(CryptokiError) -> Int {
-        try state.withLock { state throws(CryptokiError) in
-            // Sessions go on only with a card that is known to be the same.
-            _ = try identity(&state)
-            return knownGeneration
-        }
+        let known = try state.withLockIfAvailable { state throws(CryptokiError) in try generation(&state) }
+        if let known { return known }
+        // A card may be busy until somebody touches it: that it is still the one that it was the reader tells.
+        let now = slot.occupancy
+        if now.hasCard, seen.withLock({ $0 == now }) { return knownGeneration }
+        return try state.withLock { state throws(CryptokiError) in try generation(&state) }
+    }
+
+    private func generation(_ state: inout State) throws(CryptokiError) -> Int {
+        // Sessions go on only with a card that is known to be the same.
+        _ = try identity(&state)
+        let occupancy = state.card?.occupancy
+        seen.withLock { $0 = occupancy }
+        return knownGeneration
     }
 
     /// The card that is in; looked at anew where it is not the one that was.
@@ -99,9 +111,12 @@ final class CardSlot: Slot {
         let previous = state.card
         endLogin(&state)
         let wantsIdentity = previous?.identity != nil
+        let occupancy = slot.occupancy
         var card = try CryptokiError.mapping { () throws(TokenError) in
             try slot.read { (token, transaction, insertion) throws(TokenError) in
-                Card(insertion: insertion, identity: wantsIdentity ? try token.identity(&transaction) : nil)
+                Card(
+                    insertion: insertion, occupancy: occupancy,
+                    identity: wantsIdentity ? try token.identity(&transaction) : nil)
             }
         }
         if let identity = card.identity, identity.id == previous?.identity?.id {
