@@ -115,39 +115,78 @@ struct DoctorSystem {
     // MARK: The module
 
     func module(_ path: String) -> [Finding] {
-        guard exists(path) else {
-            return [
-                Finding(
-                    state: "missing", subject: "module", finding: "\(path) is not there", remedy: "sudo make install")
-            ]
+        guard let defect = defect(ofModule: path) else {
+            return [Finding(state: "ok", subject: "module", finding: path)]
         }
-        return [Finding(state: "ok", subject: "module", finding: path)]
+        return [
+            Finding(state: "missing", subject: "module", finding: "\(path) \(defect)", remedy: "sudo make install")
+        ]
+    }
+
+    /// What keeps a file from being loaded; nil for a library.
+    private func defect(ofModule path: String) -> String? {
+        guard exists(path) else { return "is not there" }
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return "cannot be read" }
+        defer { close(file) }
+        var start = [UInt8](repeating: 0, count: 4)
+        let count = unsafe read(file, &start, start.count)
+        return count == start.count && start == [0x7F] + Array("ELF".utf8) ? nil : "is no library"
     }
 
     func p11Kit(_ module: String) -> [Finding] {
         let folders = ["/usr/share/p11-kit/modules", "/etc/pkcs11/modules", "\(home)/.config/pkcs11/modules"]
         let files = folders.flatMap { folder in names(in: folder).map { "\(folder)/\($0)" } }
-        let own = files.filter { $0.hasSuffix(".module") }.first { text($0)?.contains(DoctorSystem.name) ?? false }
-        if let own { return [Finding(state: "ok", subject: "p11-kit", finding: own)] }
-        return [
-            Finding(
-                state: "missing", subject: "p11-kit", finding: "no file tells it of the module",
-                remedy: "echo \(ShellText.quoted("module: \(module)")) | sudo tee /etc/pkcs11/modules/tokenkit.module")
-        ]
+        let lines = files.filter { $0.hasSuffix(".module") }.compactMap { file in
+            value(of: "module", ":", in: text(file) ?? "").map { (file: file, module: $0) }
+        }
+        let own = lines.filter { $0.module.hasSuffix(DoctorSystem.name) }
+        let words = ShellText.quoted("module: \(module)")
+        guard let first = own.first else {
+            return [
+                Finding(
+                    state: "missing", subject: "p11-kit", finding: "no file tells it of the module",
+                    remedy:
+                        "sudo mkdir -p /etc/pkcs11/modules && echo \(words) | sudo tee /etc/pkcs11/modules/tokenkit.module"
+                )
+            ]
+        }
+        // One without a folder is looked for in p11-kit's own.
+        guard let found = own.first(where: { !$0.module.hasPrefix("/") || defect(ofModule: $0.module) == nil }) else {
+            return [
+                Finding(
+                    state: "missing", subject: "p11-kit",
+                    finding: "\(first.file) names \(first.module), which \(defect(ofModule: first.module) ?? "")",
+                    remedy: "echo \(words) | sudo tee \(ShellText.quoted(first.file))")
+            ]
+        }
+        return [Finding(state: "ok", subject: "p11-kit", finding: found.file)]
     }
 
     /// The agent loads modules from some folders only: ssh-agent(1), `-P`.
     func sshAgent(_ module: String) -> [Finding] {
         let path = resolvedPath(module) ?? module
         let standard = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64"]
-        guard !standard.contains(where: { path.hasPrefix($0 + "/") }) else {
-            return [Finding(state: "ok", subject: "ssh-agent", finding: "it may load the module")]
-        }
+        guard !standard.contains(where: { path.hasPrefix($0 + "/") }), !agentsPatterns.contains(where: path.isMatch)
+        else { return [Finding(state: "ok", subject: "ssh-agent", finding: "it may load the module")] }
         let finding = "it loads modules from \(standard.joined(separator: ", ")) only"
+        // The module shows some tokens alone under other names.
+        let pattern = path.hasSuffix(".so") ? path.dropLast(3) + "*.so" : path[...]
         return [
             Finding(
-                state: "note", subject: "ssh-agent", finding: finding, remedy: "ssh-agent -P \(ShellText.quoted(path))")
+                state: "note", subject: "ssh-agent", finding: finding,
+                remedy: "ssh-agent -P \(ShellText.quoted(String(pattern)))")
         ]
+    }
+
+    /// The files that this user's agents may load.
+    private var agentsPatterns: [String] {
+        processes(named: "ssh-agent").flatMap { process -> [String] in
+            let words = text("/proc/\(process)/cmdline")?.split(separator: "\0").map(String.init) ?? []
+            guard let option = words.firstIndex(where: { $0.hasPrefix("-P") }) else { return [] }
+            let list = words[option] == "-P" ? words.dropFirst(option + 1).first : String(words[option].dropFirst(2))
+            return list?.split(separator: ",").map(String.init) ?? []
+        }
     }
 
     func networkSecurityServices(_ module: String) -> [Finding] {
@@ -156,15 +195,24 @@ struct DoctorSystem {
             databases += names(in: root).map { "\(root)/\($0)" }
         }
         return databases.filter { exists("\($0)/pkcs11.txt") }.map { database in
-            let list = text("\(database)/pkcs11.txt") ?? ""
-            if list.contains(DoctorSystem.name) || list.contains("p11-kit-proxy") {
+            let list = (text("\(database)/pkcs11.txt") ?? "").split(separator: "\n\n").map(String.init)
+            let own = list.filter { value(of: "library", "=", in: $0)?.hasSuffix(DoctorSystem.name) ?? false }
+            let works = own.contains { defect(ofModule: value(of: "library", "=", in: $0) ?? "") == nil }
+            if works || list.contains(where: { $0.contains("p11-kit-proxy") }) {
                 return Finding(state: "ok", subject: "NSS", finding: database)
             }
+            let modutil = "modutil -dbdir \(ShellText.quoted("sql:\(database)"))"
+            let add = "\(modutil) -add tokenkit -libfile \(ShellText.quoted(module))"
+            guard let broken = own.first, let library = value(of: "library", "=", in: broken) else {
+                return Finding(
+                    state: "missing", subject: "NSS", finding: "the database \(database) does not know the module",
+                    remedy: add)
+            }
+            let name = ShellText.quoted(value(of: "name", "=", in: broken) ?? "tokenkit")
             return Finding(
-                state: "missing", subject: "NSS", finding: "the database \(database) does not know the module",
-                remedy:
-                    "modutil -dbdir \(ShellText.quoted("sql:\(database)")) -add tokenkit -libfile \(ShellText.quoted(module))"
-            )
+                state: "missing", subject: "NSS",
+                finding: "the database \(database) names \(library), which \(defect(ofModule: library) ?? "")",
+                remedy: "\(modutil) -delete \(name) && \(add)")
         }
     }
 
@@ -202,9 +250,21 @@ struct DoctorSystem {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
     }
 
-    /// Whether this user has a process of the name.
-    private func isRunning(_ name: String) -> Bool {
-        names(in: "/proc").contains { process in
+    /// What stands behind a name at the beginning of a line.
+    private func value(of name: String, _ separator: String, in text: String) -> String? {
+        for line in text.split(whereSeparator: \.isNewline) where line.hasPrefix(name) {
+            let rest = line.dropFirst(name.count).drop(while: \.isWhitespace)
+            guard rest.hasPrefix(separator) else { continue }
+            return String(rest.dropFirst(separator.count).trimmingPrefix(while: \.isWhitespace))
+        }
+        return nil
+    }
+
+    private func isRunning(_ name: String) -> Bool { !processes(named: name).isEmpty }
+
+    /// This user's processes of the name.
+    private func processes(named name: String) -> [String] {
+        names(in: "/proc").filter { process in
             var information = stat()
             guard process.allSatisfy(\.isNumber), unsafe stat("/proc/\(process)", &information) == 0,
                 information.st_uid == geteuid()
@@ -212,4 +272,9 @@ struct DoctorSystem {
             return text("/proc/\(process)/comm") == name + "\n"
         }
     }
+}
+
+extension String {
+    /// Whether a pattern of the shell is for this path. Wraps `fnmatch`.
+    fileprivate func isMatch(_ pattern: String) -> Bool { unsafe fnmatch(pattern, self, 0) == 0 }
 }
