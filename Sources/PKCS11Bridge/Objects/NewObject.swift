@@ -156,9 +156,7 @@ enum NewObject {
         var encoded = TLV(0x30, integers.flatMap { Encoded.integer(NewObject.positive($0)) }).encoded()
         let key = Secret(consuming: &encoded)
         do throws(CryptoError) {
-            let key = try PrivateKey(externalRepresentation: key, family: .rsa)
-            try key.checkParts()
-            return key
+            return try PrivateKey(externalRepresentation: key, family: .rsa)
         } catch {
             throw CryptokiError(error, invalid: CKR_ATTRIBUTE_VALUE_INVALID, length: CKR_ATTRIBUTE_VALUE_INVALID)
         }

@@ -26,12 +26,14 @@ extension PrivateKey {
 
     /// A key from what ``externalRepresentation()`` gives.
     ///
-    /// - Throws: `malformed` for other bytes, `invalidKey` where the point is not the scalar's.
+    /// - Throws: `malformed` for other bytes, `invalidKey` where the point is not the scalar's, or the numbers of an RSA key
+    ///   do not belong together.
     public convenience init(externalRepresentation bytes: borrowing Secret, family: KeyFamily) throws(CryptoError) {
         switch family {
         case .rsa:
             guard PrivateKeyFormat(bytes.bytes) == .pkcs1 else { throw CryptoError(.malformed, "RSA private key") }
             try self.init(encoded: bytes)
+            try checkParts()
         case .ec: try self.init(point: bytes)
         case .ed25519: try self.init(seed: bytes, kind: .ed25519)
         case .x25519: try self.init(seed: bytes, kind: .x25519)
