@@ -79,6 +79,23 @@ extension LocalKeychain {
         with tokens: @autoclosure () -> [TokenKeychain], use: String, afresh: Bool,
         authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
+        guard let (token, binding) = try boundCard(among: tokens()) else { return nil }
+        guard let key = try token.keys(.reference(binding.reference)).first else {
+            throw KeychainError(
+                .decode, "'\(binding.label)' has another key than the keychain was bound to",
+                remedy: "unlock it with its password and bind the card again")
+        }
+        if afresh { try token.verifyPIN(use: use, authentication: authentication) }
+        let current = try wrappedKey()
+        let secret = try binding.open(with: key, of: current.keychain, use: use, authentication: authentication)
+        guard current.isFor(secret) else { throw KeychainError(.decode, "the card gave back another key") }
+        return secret
+    }
+
+    /// The first bound card that is in one of the readers.
+    func boundCard(
+        among tokens: @autoclosure () -> [TokenKeychain]
+    ) throws(KeychainError) -> (token: TokenKeychain, binding: CardBinding)? {
         let bindings = try cardBindings()
         // Readers are looked into only where a card can open it.
         guard !bindings.isEmpty else { return nil }
@@ -87,16 +104,7 @@ extension LocalKeychain {
             guard let id = (try? token.identity())?.id.description,
                 let binding = bindings.first(where: { $0.tokenID == id })
             else { continue }
-            guard let key = try token.keys(.reference(binding.reference)).first else {
-                throw KeychainError(
-                    .decode, "'\(binding.label)' has another key than the keychain was bound to",
-                    remedy: "unlock it with its password and bind the card again")
-            }
-            if afresh { try token.verifyPIN(use: use, authentication: authentication) }
-            let current = try wrappedKey()
-            let secret = try binding.open(with: key, of: current.keychain, use: use, authentication: authentication)
-            guard current.isFor(secret) else { throw KeychainError(.decode, "the card gave back another key") }
-            return secret
+            return (token, binding)
         }
         return nil
     }

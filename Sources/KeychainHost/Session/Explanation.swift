@@ -88,7 +88,7 @@ extension KeychainSession {
             let matches = identities?.count { references.contains($0.certificate.reference) } ?? items.count
             return Explanation.Visit(
                 keychain: member.name, outcome: .searched(matches: matches),
-                question: question(for: items, in: member, request),
+                question: question(for: items, in: member, request, cards: authentication.cards),
                 plan: queries.flatMap { member.plan(for: $0) })
         } catch {
             return Explanation.Visit(
@@ -97,9 +97,11 @@ extension KeychainSession {
     }
 }
 
-/// What would be asked for to read what is wanted of items: a password for the keychain where that is locked or one of
-/// them is guarded, and those of the items themselves.
-private func question(for items: [Item], in keychain: any Keychain, _ request: SearchRequest) -> String? {
+/// What would be asked for to read what is wanted of items: a bound card's PIN or the password of the keychain where that
+/// is locked or one of them is guarded, and the passwords of the items themselves.
+private func question(
+    for items: [Item], in keychain: any Keychain, _ request: SearchRequest, cards: @autoclosure () -> [TokenKeychain]
+) -> String? {
     let secrets = request.returns.contains(.data) ? items.filter(\.hasSecret) : []
     guard !secrets.isEmpty else { return nil }
     var isGuarded = false
@@ -111,7 +113,10 @@ private func question(for items: [Item], in keychain: any Keychain, _ request: S
             questions.append("application password of '\(item.label ?? item.itemClass.noun)'")
         }
     }
-    if isGuarded || keychain.needsPassword { questions.insert("password for '\(keychain.name)'", at: 0) }
+    if isGuarded || keychain.needsPassword {
+        let card = try? (keychain as? LocalKeychain)?.boundCard(among: cards())
+        questions.insert(card.map { "PIN for '\($0.binding.label)'" } ?? "password for '\(keychain.name)'", at: 0)
+    }
     return questions.isEmpty ? nil : questions.joined(separator: ", ")
 }
 

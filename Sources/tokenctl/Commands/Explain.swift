@@ -37,7 +37,8 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let session = try Session(cards)
-        let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try session.session().explain($0) }
+        let keychains = session.session(authentication: session.process.authentication())
+        let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try keychains.explain($0) }
         try explanations.forEach(show)
         _ = session.reporting(SearchList.Result<Item>())
     }
