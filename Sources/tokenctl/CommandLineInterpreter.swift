@@ -8,7 +8,7 @@ internal import KeychainHost
 struct CommandLineInterpreter {
     private let options: GlobalOptions
 
-    /// - Returns: the exit status: 0, 44 where nothing was found, 1 for everything else; in the interactive mode that of
+    /// - Returns: the exit status: 0, that of the keychain's code, 1 for everything else; in the interactive mode that of
     ///   the last command.
     static func run(_ arguments: [String]) -> Int32 {
         var rest = arguments[...]
@@ -67,7 +67,7 @@ struct CommandLineInterpreter {
         switch error {
         case let error as KeychainError:
             printError(error.description)
-            return error.code == .itemNotFound ? 44 : 1
+            return status(of: error.code)
         case let error as ExitCode:
             return error.rawValue
         case let error as WriteError:
@@ -80,6 +80,13 @@ struct CommandLineInterpreter {
             }
             return showHelp(Tokenctl.fullMessage(for: error))
         }
+    }
+
+    /// The low byte of the code, as macOS's `security` has it: 44 for errSecItemNotFound. What is not trusted is an answer,
+    /// and 1.
+    private static func status(of code: ErrSec) -> Int32 {
+        let status = code.rawValue & 0xFF
+        return status == 0 || code == .notTrusted ? 1 : status
     }
 
     private static func showHelp(_ text: String) -> Int32 {
