@@ -154,12 +154,35 @@ import VirtualCard
 
     @Test(arguments: [
         ("7654321,login", ["7654321", "login"]), ("7654321, login", ["7654321", "login"]), (" login ", ["login"]),
+        ("login,", ["login"]), ("1,", []), ("keychains,", ["login"]), (",", []), (",cards", ["7654321"]),
+    ])
+    func emptyWordsOfTheVariableNameNoCard(variable: String, shown: [String]) throws {
+        let module = try TestModule(
+            VirtualReader(card: try Cards.mixed()), filter: TokenFilter(path: nil, variable: variable))
+        _ = try module.keychain()
+        let labels = try module.slots.map { try module.cryptoki.tokenInfo($0).name.label }
+        #expect(labels.contains("login") == shown.contains("login"))
+        #expect(labels.count == shown.count)
+    }
+
+    @Test func whoKnowsTheSlotOfACardThatIsNotShownDoesNotGetAtIt() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.mixed()), filter: TokenFilter(words: ["login"]))
+        let slot = try #require(module.cryptoki.slotList(withToken: false, refreshing: true).first)
+        #expect(returned { _ = try module.cryptoki.tokenInfo(slot) } == CKR_TOKEN_NOT_PRESENT)
+        #expect(
+            returned { _ = try module.cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION) } == CKR_TOKEN_NOT_PRESENT)
+        #expect(module.reader.pinsSent == 0)
+    }
+
+    @Test(arguments: [
+        ("7654321,login", ["7654321", "login"]), ("7654321, login", ["7654321", "login"]), (" login ", ["login"]),
         ("\tlogin\n,", ["login"]), ("work place, login", ["login"]), (" ", []), (",", []), (" , ", []),
     ])
     func wordsOfTheVariableMayHaveBlanksAroundThem(variable: String, shown: [String]) {
         let filter = TokenFilter(path: nil, variable: variable)
         #expect(filter.wants(card: "7654321") == shown.contains("7654321"))
         #expect(filter.wants(keychain: "login") == shown.contains("login"))
+        #expect(!filter.wants(card: "") && !filter.wants(keychain: ""))
         #expect(!filter.wants(card: "1") && !filter.wants(keychain: "other"))
         #expect(filter.wants(keychain: "work place") == variable.contains("work place"))
     }

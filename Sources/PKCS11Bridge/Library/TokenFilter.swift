@@ -4,9 +4,10 @@
 /// `libtokenkit-pkcs11-cards.so`, `…-12345678.so` (a serial number), `…-login.so` (a keychain). `TOKENKIT_PKCS11_TOKENS`
 /// says the same for a process, in one or more words with commas between.
 package struct TokenFilter: Sendable {
-    private let words: Set<String>
+    /// Nil for all.
+    private let words: Set<String>?
 
-    package init(words: Set<String> = []) {
+    package init(words: Set<String>? = nil) {
         self.words = words
     }
 
@@ -16,8 +17,7 @@ package struct TokenFilter: Sendable {
     package init(path: String?, variable: String?) {
         if let variable, !variable.isEmpty {
             // No word at all names nothing, not everything.
-            let words = variable.split(separator: ",", omittingEmptySubsequences: false).map(TokenFilter.trimmed)
-            self.init(words: Set(words))
+            self.init(words: Set(variable.split(separator: ",").map(TokenFilter.trimmed)).subtracting([""]))
             return
         }
         let file = path?.split(separator: "/").last.map(String.init) ?? ""
@@ -35,14 +35,17 @@ package struct TokenFilter: Sendable {
     private static let prefix = "libtokenkit-pkcs11-"
 
     /// Whether readers are to be looked into at all.
-    var wantsCards: Bool { words.isEmpty || !words.isSubset(of: ["keychains"]) }
+    var wantsCards: Bool { words.map { !$0.isSubset(of: ["keychains"]) } ?? true }
+
+    /// Whether a card is wanted whichever it is.
+    var wantsAllCards: Bool { words.map { $0.contains("cards") } ?? true }
 
     /// - Parameter serialNumber: as the token's information shows it.
     func wants(card serialNumber: String) -> Bool {
-        words.isEmpty || words.contains("cards") || words.contains(serialNumber)
+        wantsAllCards || words.map { $0.contains(serialNumber) } ?? true
     }
 
     func wants(keychain name: String) -> Bool {
-        words.isEmpty || words.contains("keychains") || words.contains(name)
+        words.map { $0.contains("keychains") || $0.contains(name) } ?? true
     }
 }

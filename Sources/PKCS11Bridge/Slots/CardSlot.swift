@@ -70,8 +70,8 @@ final class CardSlot: Slot {
 
     var occupancy: ReaderOccupancy {
         let occupancy = slot.occupancy
-        guard occupancy.hasCard, !filter.wants(card: "") else { return occupancy }
-        let isWanted = (try? tokenInfo()).map { filter.wants(card: $0.name.serialNumber) } ?? false
+        guard occupancy.hasCard, !filter.wantsAllCards else { return occupancy }
+        let isWanted = (try? state.withLock { state throws(CryptokiError) in try identity(&state) }) != nil
         return ReaderOccupancy(hasCard: isWanted, changeCount: occupancy.changeCount)
     }
 
@@ -138,11 +138,19 @@ final class CardSlot: Slot {
         return card
     }
 
+    /// Which card is in.
+    ///
+    /// - Throws: `CKR_TOKEN_NOT_PRESENT` for a card that this copy of the module does not show.
     func identity(_ state: inout State) throws(CryptokiError) -> TokenIdentity {
-        if let identity = try present(&state).identity { return identity }
-        let identity = try reading(&state) { (token, card) throws(TokenError) in try token.identity(&card) }
-        state.card?.identity = identity
-        return identity
+        var known = try present(&state).identity
+        if known == nil {
+            known = try reading(&state) { (token, card) throws(TokenError) in try token.identity(&card) }
+            state.card?.identity = known
+        }
+        guard let known, filter.wants(card: CryptokiTokenName(known).serialNumber) else {
+            throw CryptokiError(CKR_TOKEN_NOT_PRESENT, "the card in the reader is not shown")
+        }
+        return known
     }
 
     func reading<Result: Sendable>(
