@@ -254,4 +254,32 @@ import TokenKit
         let long = String(repeating: "x", count: 256)
         #expect(returned { try cryptoki.setPIN(session, from: .of("open"), to: .of(long)) } == CKR_PIN_LEN_RANGE)
     }
+
+    /// `pk12util` does so before it stores the certificate.
+    @Test func aKeyIsGivenTheSubjectOfTheCertificateThatComesNext() throws {
+        let session = try session()
+        let pair = try cryptoki.generateKeyPair(
+            session, MechanismRequest(CKM_EC_KEY_PAIR_GEN),
+            Template([(CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? []), (CKA_TOKEN, [1])]),
+            Template([(CKA_TOKEN, [1])]))
+        let template = Template([(CKA_LABEL, Array("mine".utf8)), (CKA_ID, [7]), (CKA_SUBJECT, [0x30, 0])])
+        try cryptoki.setAttributes(session, pair.privateKey, to: template)
+        #expect(try module.value(session, pair.privateKey, CKA_ID) == [7])
+        #expect(try module.value(session, pair.privateKey, CKA_LABEL) == Array("mine".utf8))
+    }
+
+    @Test func whatMayNotDecryptDoesNotUnwrapUnlessItIsSaid() throws {
+        let key = try PrivateKey.generate(.rsa(bits: 2048))
+        try keychain.add(.privateKey(key, [.label: "closed", .canDecrypt: false]))
+        try keychain.add(
+            .privateKey(try .generate(.rsa(bits: 2048)), [.label: "open", .canDecrypt: false, .canUnwrap: true]))
+        let session = try session()
+        for (label, unwraps) in [("closed", false), ("open", true)] {
+            let found = try module.find(
+                session, (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY)), (CKA_LABEL, Array(label.utf8)))
+            let handle = try #require(found.first)
+            #expect(try module.value(session, handle, CKA_DECRYPT) == Encoded.bool(false))
+            #expect(try module.value(session, handle, CKA_UNWRAP) == Encoded.bool(unwraps))
+        }
+    }
 }

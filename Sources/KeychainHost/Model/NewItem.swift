@@ -100,7 +100,10 @@ public struct NewItem: ~Copyable, Sendable {
                 .param, "the application label of a key is the hash of its public half",
                 key: Attribute.applicationLabel.rawValue)
         }
-        return InferredAttributes.key(key, keyClass).merging(given) { $1 }
+        var attributes = InferredAttributes.key(key, keyClass).merging(given) { $1 }
+        // What may not decrypt does not unwrap either, unless that is said.
+        if let decrypts = given[.canDecrypt] { attributes[.canUnwrap] = given[.canUnwrap] ?? decrypts }
+        return attributes
     }
 }
 

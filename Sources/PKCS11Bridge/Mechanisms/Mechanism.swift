@@ -185,8 +185,10 @@ struct KeyMechanisms: Sendable {
     /// Those of a key with an item's attributes.
     init(_ kind: KeyKind, _ attribute: (Attribute) -> AttributeValue?) {
         func can(_ use: Attribute) -> Bool { attribute(use)?.isTrue ?? true }
+        // What unwraps a secret that is told then has decrypted: an item that says nothing of it goes by the other.
+        let unwraps = attribute(.canUnwrap)?.isTrue ?? can(.canDecrypt)
         self.init(
-            kind, signs: can(.canSign), decrypts: can(.canDecrypt), unwraps: can(.canUnwrap), derives: can(.canDerive))
+            kind, signs: can(.canSign), decrypts: can(.canDecrypt), unwraps: unwraps, derives: can(.canDerive))
     }
 
     /// What a public key may be kept from, and where its item has it.

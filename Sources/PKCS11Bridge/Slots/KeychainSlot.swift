@@ -220,7 +220,14 @@ final class KeychainSlot: Slot {
     func change(_ object: ObjectName, to template: Template) throws(CryptokiError) {
         guard case .item(let objectClass, let reference) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         let hasID = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].contains(objectClass)
-        guard template.attributes.allSatisfy({ $0.type == CKA_LABEL || $0.type == CKA_ID && hasID }) else {
+        // NSS gives keys the subject of the certificate that comes next; here it follows from that.
+        let isKey = hasID && objectClass != CKO_CERTIFICATE
+        guard
+            template.attributes.allSatisfy({ attribute in
+                attribute.type == CKA_LABEL || attribute.type == CKA_ID && hasID
+                    || attribute.type == CKA_SUBJECT && isKey
+            })
+        else {
             throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "only labels and ids change")
         }
         if let id = template[CKA_ID] { try changeID(of: object, to: id) }
