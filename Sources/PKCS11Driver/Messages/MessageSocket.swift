@@ -113,9 +113,10 @@ struct MessageSocket {
             pollfd(fd: process, events: Int16(truncatingIfNeeded: POLLIN), revents: 0),
         ]
         while true {
-            let left = deadline.map { ContinuousClock.now.duration(to: $0).wholeMilliseconds } ?? -1
-            if deadline != nil, left <= 0 { throw .late }
+            // What came in time is heard, also where this process was stopped meanwhile.
+            let left = deadline.map { max(0, ContinuousClock.now.duration(to: $0).wholeMilliseconds) } ?? -1
             let count = unsafe poll(&watched, nfds_t(watched.count), left)
+            if count == 0, left == 0 { throw .late }
             // What it said before it ended is heard.
             if count > 0, watched[0].revents != 0 { return }
             guard count <= 0 else { throw .ended }

@@ -82,6 +82,7 @@ private struct WrittenURI {
         "token", "manufacturer", "serial", "model", "library-manufacturer", "library-description", "library-version",
         "slot-manufacturer", "slot-description", "slot-id", "object", "id", "type",
     ]
+    private static let ofQuery: Set = ["pin-source", "pin-value", "module-name", "module-path"]
 
     init(_ text: String) throws(PKCS11URIError) {
         guard text.prefix(7).lowercased() == "pkcs11:" else {
@@ -128,7 +129,8 @@ private struct WrittenURI {
                     "the URI cannot be read: it is not made of names and values, as in token=card;id=%01")
             }
             let text = String(decoding: name, as: UTF8.self)
-            guard values.updateValue(attribute.dropFirst(name.count + 1), forKey: text) == nil else {
+            let isPassedOver = separator == "&" && !WrittenURI.ofQuery.contains(text)
+            guard values.updateValue(attribute.dropFirst(name.count + 1), forKey: text) == nil || isPassedOver else {
                 throw PKCS11URIError(.malformed, "'\(text)' is given twice in the URI")
             }
         }

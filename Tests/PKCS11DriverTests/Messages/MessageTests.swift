@@ -120,6 +120,15 @@ import TokenKit
         withExtendedLifetime(right) {}
     }
 
+    /// As where this process was stopped, or the machine slept.
+    @Test func whatCameInTimeIsHeardLater() throws {
+        let (left, right) = try Self.pair()
+        try left.send([1, 2, 3], Secret(capacity: 0) { _ in }, by: nil)
+        #expect(try right.receive(by: .now - .seconds(60)).fields == [1, 2, 3])
+        #expect(Self.failure { () throws(MessageSocket.Failure) in _ = try right.receive(by: .now) } == .late)
+        withExtendedLifetime(left) {}
+    }
+
     @Test func whoDoesNotReadIsLate() throws {
         let (left, right) = try Self.pair()
         let much = [UInt8](repeating: 1, count: 4 << 20)

@@ -285,4 +285,10 @@ import TokenKit
             return error
         }
     }
+
+    @Test func attributesOfVendorsInTheQueryMayComeSeveralTimes() throws {
+        let uri = try PKCS11URI("pkcs11:token=a?x-one=1&x-one=2&module-name=b&x-one=%ZZ")
+        #expect(uri.description == "pkcs11:token=a?module-name=b")
+        #expect(throws: PKCS11URIError.self) { try PKCS11URI("pkcs11:token=a?module-name=b&module-name=b") }
+    }
 }
