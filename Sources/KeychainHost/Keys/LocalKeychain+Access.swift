@@ -42,10 +42,9 @@ extension LocalKeychain {
         case .none: break
         case .some(let secret):
             for item in try items(matching: query.withoutLimit).items {
-                guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true,
-                    let id = item.reference.localID
-                else { continue }
                 do throws(KeychainError) {
+                    guard try item.accessControl?.wantsApplicationPassword == true, let id = item.reference.localID
+                    else { continue }
                     sealed.byItem[id] = try seal(secret, of: item, authentication).copied()
                 } catch {
                     // The change itself leaves it out, or says so.
@@ -105,7 +104,7 @@ extension LocalKeychain {
     ) throws(KeychainError) -> Secret? {
         try unlock(use: use, authentication: authentication)
         guard let item = try items(matching: Query(reference)).items.first else { throw KeychainError(.itemNotFound) }
-        let control = try AccessControl(of: item.attributes)
+        let control = try item.accessControl
         if control?.wantsPasscode == true { try confirmPresence(use: use, authentication: authentication) }
         let stored = try self.use { opened throws(KeychainError) in
             try opened.secret(of: reference, leaving: leaving, isAuthorized: true)
@@ -180,15 +179,33 @@ extension AccessControl {
 
 extension Item {
     /// What has to be shown before its secret is used; nil for nothing beyond an unlocked keychain.
+    ///
+    /// - Throws: `errSecDecode` for one that was not stored as it is.
     public var accessControl: AccessControl? {
-        get throws(KeychainError) { try AccessControl(of: attributes) }
+        get throws(KeychainError) {
+            try AccessControl.stored(in: attributes, of: itemClass)
+        }
+    }
+}
+
+extension AccessControl {
+    /// - Throws: `errSecDecode` for one that was not stored as it is.
+    fileprivate static func stored(
+        in attributes: Attributes, of itemClass: ItemClass
+    ) throws(KeychainError) -> AccessControl? {
+        do throws(KeychainError) { return try AccessControl(of: attributes) } catch {
+            throw KeychainError(
+                .decode, "the \(itemClass.noun) has been altered since it was stored: \(error.reason)",
+                remedy: "delete it and add it anew, or restore the keychain from a backup")
+        }
     }
 }
 
 extension ItemRow {
     /// - Throws: `errSecInteractionNotAllowed` for an item that asks for something first.
     func checkFree() throws(KeychainError) {
-        guard let control = try AccessControl(of: attributes), control.wantsPasscode || control.wantsApplicationPassword
+        guard let control = try AccessControl.stored(in: attributes, of: itemClass),
+            control.wantsPasscode || control.wantsApplicationPassword
         else { return }
         throw KeychainError(
             .interactionNotAllowed, "the \(itemClass.noun) asks for a password each time it is read",

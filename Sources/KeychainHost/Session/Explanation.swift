@@ -113,7 +113,8 @@ private func question(
             questions.append("application password of '\(item.label ?? item.itemClass.noun)'")
         }
     }
-    if isGuarded || keychain.needsPassword {
+    let hasPassword = (try? (keychain as? LocalKeychain)?.hasPassword) ?? true
+    if hasPassword, isGuarded || keychain.needsPassword {
         let card = try? (keychain as? LocalKeychain)?.boundCard(among: cards())
         questions.insert(card.map { "PIN for '\($0.binding.label)'" } ?? "password for '\(keychain.name)'", at: 0)
     }

@@ -152,6 +152,16 @@ import TokenKit
         #expect(throws: KeychainError(.decode)) { try test.secretText(guarded) }
     }
 
+    @Test func anAccessControlThatIsNoneHidesNoOtherItem() throws {
+        let damaged = try test.addPassword("damaged", service: "both")
+        let sound = try test.addPassword("sound", service: "both")
+        try test.database().execute("UPDATE genp SET accc = x'00ff' WHERE acct = 'damaged'")
+        #expect(throws: KeychainError(.decode)) { try test.secretText(damaged) }
+        let query = try Query(.genericPassword, [.service: "both"], limit: .all)
+        #expect(try test.keychain.update(matching: query, to: ItemChanges(secret: .of("anew"))) == 1)
+        #expect(try test.secretText(sound) == "anew")
+    }
+
     @Test func aKeyWithoutItsSecretIsNotChanged() throws {
         let key = try test.add(TestKey.named("anna").privateKey)
         try test.database().execute("UPDATE keys SET sealed = NULL")
