@@ -157,9 +157,14 @@ private final class FilePassphrase {
         } catch {
             guard error.code == .wrongPassword else { throw error }
         }
-        let asked = SharedSecret(try passphrase.ask())
-        known = asked
-        return try decrypt(asked.secret)
+        // One that was given as an argument is no other the second time.
+        let asked = passphrase.argument == nil ? nil : known
+        let next = try asked ?? SharedSecret(passphrase.ask())
+        known = next
+        do throws(CryptoError) { return try decrypt(next.secret) } catch {
+            guard error.code == .wrongPassword else { throw error }
+            throw KeychainError(error)
+        }
     }
 }
 

@@ -38,7 +38,7 @@ struct BindKeychain: ParsableCommand {
         let name = try uri.map { try session.key(namedBy: $0).name } ?? key
         let token = try session.onlyCard()
         try opened.unlock(use: "bind it to a card", authentication: context)
-        try context.leaveFirstLine()
+        if try opened.hasPassword { try context.leaveFirstLine() }
         let binding = try opened.bind(to: token, key: name, authentication: context)
         guard !output.json else { return try Listing.showJSON(BindingRow(binding)) }
         print("'\(binding.label)' opens '\(opened.name)' from now on.")

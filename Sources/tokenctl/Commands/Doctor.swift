@@ -197,7 +197,10 @@ struct DoctorSystem {
         return databases.filter { exists("\($0)/pkcs11.txt") }.map { database in
             let list = (text("\(database)/pkcs11.txt") ?? "").split(separator: "\n\n").map(String.init)
             let own = list.filter { value(of: "library", "=", in: $0)?.hasSuffix(DoctorSystem.name) ?? false }
-            let works = own.contains { defect(ofModule: value(of: "library", "=", in: $0) ?? "") == nil }
+            // One without a folder is looked for where the system's libraries are.
+            let works = own.contains { entry in
+                value(of: "library", "=", in: entry).map { !$0.hasPrefix("/") || defect(ofModule: $0) == nil } ?? false
+            }
             if works || list.contains(where: { $0.contains("p11-kit-proxy") }) {
                 return Finding(state: "ok", subject: "NSS", finding: database)
             }
@@ -252,10 +255,12 @@ struct DoctorSystem {
 
     /// What stands behind a name at the beginning of a line.
     private func value(of name: String, _ separator: String, in text: String) -> String? {
-        for line in text.split(whereSeparator: \.isNewline) where line.hasPrefix(name) {
+        for line in text.split(whereSeparator: \.isNewline).map({ $0.drop(while: \.isWhitespace) })
+        where line.hasPrefix(name) {
             let rest = line.dropFirst(name.count).drop(while: \.isWhitespace)
             guard rest.hasPrefix(separator) else { continue }
-            return String(rest.dropFirst(separator.count).trimmingPrefix(while: \.isWhitespace))
+            let value = rest.dropFirst(separator.count).drop(while: \.isWhitespace)
+            return String(value.reversed().drop(while: \.isWhitespace).reversed())
         }
         return nil
     }
