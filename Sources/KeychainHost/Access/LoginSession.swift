@@ -21,8 +21,11 @@ enum LoginSession {
     }
 
     /// Asks logind over the bus at a path; nil where nobody answers.
-    static func isLocked(bus path: String) -> Bool? {
-        guard let socket = connect(to: path) else { return nil }
+    ///
+    /// - Parameter patience: Seconds that each part of an answer may take: whoever listens there and says nothing must not
+    ///   keep a program waiting.
+    static func isLocked(bus path: String, patience: Int = 1) -> Bool? {
+        guard let socket = connect(to: path, patience) else { return nil }
         defer { close(socket) }
         let hello = BusMessage.call(
             "Hello", of: "org.freedesktop.DBus", at: "/org/freedesktop/DBus", to: "org.freedesktop.DBus", serial: 1)
@@ -45,7 +48,7 @@ enum LoginSession {
         return nil
     }
 
-    private static func connect(to path: String) -> Int32? {
+    private static func connect(to path: String, _ patience: Int) -> Int32? {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
@@ -53,8 +56,7 @@ enum LoginSession {
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
-        // Whoever listens there and says nothing must not keep a program waiting.
-        var limit = timeval(tv_sec: 1, tv_usec: 0)
+        var limit = timeval(tv_sec: patience, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             _ = unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }

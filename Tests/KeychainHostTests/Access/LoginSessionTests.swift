@@ -73,13 +73,13 @@ private final class TestBus: Sendable {
     @Test(arguments: [(UInt8(0), false), (1, true)])
     func theAnswerOfLogindCounts(value: UInt8, isLocked: Bool) throws {
         let bus = try TestBus(answers: [Self.name, Self.signal, Self.answer(to: 2, body: Self.flag(value))])
-        #expect(LoginSession.isLocked(bus: bus.path) == isLocked)
+        #expect(LoginSession.isLocked(bus: bus.path, patience: 60) == isLocked)
     }
 
     @Test func anAnswerInPiecesIsPutTogether() throws {
         let all = Self.name + Self.answer(to: 2, body: Self.flag(1))
         let bus = try TestBus(answers: all.map { [$0] })
-        #expect(LoginSession.isLocked(bus: bus.path) == true)
+        #expect(LoginSession.isLocked(bus: bus.path, patience: 60) == true)
     }
 
     @Test func whereNobodyAnswersNobodyKnows() throws {
