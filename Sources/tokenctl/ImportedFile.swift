@@ -30,7 +30,7 @@ struct ImportedFile {
             (certificates, format) = (set, .pkcs7)
         } else if let bag = try ImportedFile.pkcs12(bytes, passphrase) {
             (certificates, keys, friendlyNames, format) = (bag.certificates, bag.keys, bag.friendlyNames, .pkcs12)
-        } else if let key = (try? PublicKey(spki: bytes)) ?? (try? PublicKey(openSSHLine: bytes)) {
+        } else if let key = ImportedFile.publicKey(bytes) {
             // The DER of a public key could also be that of an encrypted private one, which it is not.
             (publicKeys, format) = ([key], .key)
         } else {
@@ -93,7 +93,7 @@ struct ImportedFile {
         }
         switch block.label {
         case "CERTIFICATE", "X509 CERTIFICATE": certificates.append(try Certificate(der: der()))
-        case "PKCS7", "CMS":
+        case "PKCS7", "CMS", "PKCS #7 SIGNED DATA":
             certificates += try CertificateSet.parse(der())
             return true
         case "PUBLIC KEY": publicKeys.append(try PublicKey(spki: der()))
@@ -117,6 +117,11 @@ struct ImportedFile {
         } catch let error as CryptoError where error.code == .malformed || error.code == .unsupported {
             return nil
         }
+    }
+
+    private static func publicKey(_ bytes: [UInt8]) -> PublicKey? {
+        (try? PublicKey(spki: bytes)) ?? (try? PublicKey(openSSHLine: bytes))
+            ?? (try? PublicKey(externalRepresentation: bytes, family: .rsa))
     }
 
     /// - Returns: nil where the bytes are no private key.
@@ -152,16 +157,16 @@ private final class FilePassphrase {
     init(_ passphrase: Passphrase) { self.passphrase = passphrase }
 
     func open<Content>(_ decrypt: (borrowing Secret) throws(CryptoError) -> Content) throws -> Content {
-        do throws(CryptoError) {
-            if let known { return try decrypt(known.secret) }
-        } catch {
-            guard error.code == .wrongPassword else { throw error }
+        if let known {
+            do throws(CryptoError) { return try decrypt(known.secret) } catch {
+                guard error.code == .wrongPassword else { throw error }
+                // One that was given as an argument is no other the second time.
+                guard passphrase.argument == nil else { throw KeychainError(error) }
+            }
         }
-        // One that was given as an argument is no other the second time.
-        let asked = passphrase.argument == nil ? nil : known
-        let next = try asked ?? SharedSecret(passphrase.ask())
-        known = next
-        do throws(CryptoError) { return try decrypt(next.secret) } catch {
+        let asked = SharedSecret(try passphrase.ask())
+        known = asked
+        do throws(CryptoError) { return try decrypt(asked.secret) } catch {
             guard error.code == .wrongPassword else { throw error }
             throw KeychainError(error)
         }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
 internal import TokenKit
@@ -28,9 +29,6 @@ struct DumpKeychain: ParsableCommand {
         guard !interactive else {
             throw ValidationError("there is nothing to edit: every program of yours may use the items")
         }
-        guard !(raw && output.json) else {
-            throw ValidationError("JSON has nothing as it is stored: leave out -r or --json")
-        }
     }
 
     func run() throws {
@@ -43,8 +41,10 @@ struct DumpKeychain: ParsableCommand {
         var reader = ContentReader(session: session, context: context)
         if output.json {
             var secrets = JSONSecrets()
-            let shown = items.map { item in
+            let shown = try items.map { item in
                 var shown = ItemText.JSONItem(item, keychain: session.location(of: item), uris.uri(of: item))
+                if access { shown.access = DumpKeychain.access(to: item) }
+                if raw { shown.raw = Data(try stored(item, in: session)).base64EncodedString() }
                 if data, case .readable(let secret) = reader.content(of: item) { shown.reveal(secret, &secrets) }
                 return shown
             }
@@ -52,8 +52,8 @@ struct DumpKeychain: ParsableCommand {
         } else {
             for item in items {
                 try ItemText.show(item, in: session.location(of: item))
-                if access { print(DumpKeychain.access(to: item)) }
-                if raw { try showRaw(item, in: session.local(of: item)) }
+                if access { print("access: \(DumpKeychain.access(to: item))") }
+                if raw { print("raw data:\n\(QuotedText.string(try stored(item, in: session)))") }
                 if data { try show(reader.content(of: item)) }
             }
         }
@@ -87,7 +87,7 @@ struct DumpKeychain: ParsableCommand {
 
     private static func access(to item: Item) -> String {
         let who = item.isOnToken ? "whoever has the card; its keys want the PIN" : "every program of the owner"
-        return "access: \(who), as far as the keychain is unlocked"
+        return "\(who), as far as the keychain is unlocked"
     }
 
     private func show(_ content: borrowing ContentReader.Content) throws {
@@ -99,9 +99,9 @@ struct DumpKeychain: ParsableCommand {
         }
     }
 
-    private func showRaw(_ item: Item, in keychain: LocalKeychain?) throws {
-        print("raw data:")
-        print(QuotedText.string(try keychain?.sealedSecret(of: item.reference) ?? item.der ?? []))
+    /// What the keychain has of an item's data, encrypted where it is secret.
+    private func stored(_ item: Item, in session: Session) throws -> [UInt8] {
+        try session.local(of: item)?.sealedSecret(of: item.reference) ?? item.der ?? []
     }
 }
 

@@ -152,12 +152,36 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        let (item, keychain) = try item.first(in: keychains)
-        guard passwordOnly || showPassword else { return try ItemText.show(item, in: keychain.path, json: output.json) }
+        guard passwordOnly || showPassword else {
+            let (item, keychain) = try PasswordSearch(for: item, in: keychains).first()
+            return try ItemText.show(item, in: keychain.path, json: output.json)
+        }
+        let search = try PasswordSearch(for: item, in: keychains)
         let context = try authentication.context(for: keychains)
-        let secret =
-            try keychain.secret(of: item.reference, use: "read a password", authentication: context)
-            ?? Secret(copying: [UInt8]().span)
+        var damage: KeychainError?
+        // A damaged item hides no other that matches; those are only looked for where the first one is damaged.
+        for limit in [Query.Limit.one, .all] {
+            for (item, keychain) in try search.matches(limit) {
+                let secret: Secret
+                do throws(KeychainError) {
+                    secret =
+                        try keychain.secret(of: item.reference, use: "read a password", authentication: context)
+                        ?? Secret(copying: [UInt8]().span)
+                } catch {
+                    guard error.code == .decode else { throw error }
+                    damage = damage ?? error
+                    continue
+                }
+                if let damage { Warnings.show("note: one that matches as well was left out: \(damage)") }
+                return try show(item, in: keychain, secret)
+            }
+        }
+        throw damage ?? search.notFound
+    }
+
+    private func show(
+        _ item: KeychainHost.Item, in keychain: LocalKeychain, _ secret: borrowing Secret
+    ) throws {
         guard !output.json else {
             var (shown, secrets) = (ItemText.JSONItem(item, keychain: keychain.path), JSONSecrets())
             shown.reveal(secret, &secrets)
@@ -191,26 +215,40 @@ struct DeletePassword<Item: PasswordOptions>: ParsableCommand {
     }
 
     func run() throws {
-        let (item, keychain) = try item.first(in: keychains)
+        let (item, keychain) = try PasswordSearch(for: item, in: keychains).first()
         _ = try keychain.delete(matching: Query(item.reference))
         try ItemText.show(item, in: keychain.path, json: output.json)
         if !output.json { StandardError.write("password has been deleted.\n") }
     }
 }
 
-extension PasswordOptions {
-    /// The first password that has these attributes, and where it is.
-    func first(in keychains: [String]) throws -> (KeychainHost.Item, LocalKeychain) {
-        let session = try Session(keychains: keychains, cards: false)
-        let uris = try PKCS11URI.all(in: keychains)
-        let query = try Query(Self.itemClass, attributes, limit: uris.isEmpty ? .one : .all)
+/// The passwords that have what a command's options say.
+private struct PasswordSearch<Options: PasswordOptions> {
+    private let options: Options
+    private let session: Session
+    private let uris: [PKCS11URI]
+
+    /// - Parameter keychains: those to search instead of all, or URIs of them or of passwords.
+    init(for options: Options, in keychains: [String]) throws {
+        self.options = options
+        session = try Session(keychains: keychains, cards: false)
+        uris = try PKCS11URI.all(in: keychains)
+    }
+
+    func first() throws -> (Item, LocalKeychain) {
+        guard let match = try matches(.one).first else { throw notFound }
+        return match
+    }
+
+    /// Passwords with the keychains that they are in; with URIs, all of them whatever the limit is.
+    func matches(_ limit: Query.Limit) throws -> [(Item, LocalKeychain)] {
+        let query = try Query(Options.itemClass, options.attributes, limit: uris.isEmpty ? limit : .all)
         var found = session.reporting(try session.searchList.items(matching: query))
         if !uris.isEmpty { found = try ObjectURIs(session).items(found, namedBy: uris) }
-        guard let item = found.first, let keychain = session.local(of: item) else {
-            throw KeychainError(.itemNotFound, "no \(Self.itemClass.noun) matches")
-        }
-        return (item, keychain)
+        return found.compactMap { item in session.local(of: item).map { (item, $0) } }
     }
+
+    var notFound: KeychainError { KeychainError(.itemNotFound, "no \(Options.itemClass.noun) matches") }
 }
 
 /// What `security` has to restrict an item to programs.

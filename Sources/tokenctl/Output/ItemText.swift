@@ -28,6 +28,10 @@ enum ItemText {
         var password: String?
         /// The same in Base64 where it is not, and what other items are.
         var data: String?
+        /// The data as it is stored, in Base64, where that was asked for.
+        var raw: String?
+        /// Who may use the item, where that was asked for.
+        var access: String?
 
         init(_ item: Item, keychain: String, _ uri: PKCS11URI? = nil) {
             self.keychain = keychain
@@ -44,7 +48,7 @@ enum ItemText {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case keychain, itemClass = "class", attributes, reference, uri, password, data
+            case keychain, itemClass = "class", attributes, reference, uri, password, data, raw, access
         }
     }
 
