@@ -29,6 +29,9 @@ public struct NewItem: ~Copyable, Sendable {
         self.isApplicationSealed = isApplicationSealed
     }
 
+    /// Whether the keychain's key is needed to store it.
+    var isSealed: Bool { secret != nil || itemClass.seals(attributes) }
+
     private init(_ other: consuming NewItem, accessGroup: String) {
         itemClass = other.itemClass
         attributes = other.attributes.merging([.accessGroup: .string(accessGroup)]) { given, _ in given }

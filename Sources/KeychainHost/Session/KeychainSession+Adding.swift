@@ -48,7 +48,7 @@ extension KeychainSession {
     func add(
         _ new: borrowing NewItem, to keychain: any Keychain, _ context: RequestContext
     ) throws(KeychainError) -> Item {
-        if new.secret != nil, !keychain.isReadOnly {
+        if new.isSealed, !keychain.isReadOnly {
             try keychain.unlock(use: context.use, authentication: context.authentication)
         }
         return try keychain.add(new, authentication: context.authentication)

@@ -112,8 +112,21 @@ final class ItemColumns: Sendable {
             guard let value = statement[column].attributeValue(of: type) else { throw damaged(attribute.rawValue) }
             attributes[attribute] = value
         }
-        return ItemRow(
-            id: id, itemClass: itemClass, attributes: attributes, der: statement[1].blob, sealed: statement[2].blob)
+        let row = ItemRow(
+            id: id, itemClass: itemClass, attributes: attributes, der: try bytes(statement[1], of: "der"),
+            sealed: try bytes(statement[2], of: "sealed"))
+        // The end of a row that is damaged reads as if nothing had been stored there.
+        guard row.der != nil || row.sealed != nil else { throw damaged("sealed") }
+        return row
+    }
+
+    /// Nil only where nothing was stored: an item whose data cannot be read is none without data.
+    private func bytes(_ value: SQLValue, of column: String) throws(KeychainError) -> [UInt8]? {
+        switch value {
+        case .null: return nil
+        case .blob(let bytes): return bytes
+        default: throw damaged(column)
+        }
     }
 
     private static func condition(_ attribute: Attribute, _ type: AttributeType, in itemClass: ItemClass) -> String {

@@ -16,27 +16,47 @@ struct ItemRow {
             reference: PersistentReference(itemClass, .local(id)), der: der)
     }
 
-    /// Seals `secret` to this row: it opens in no other keychain, under no other id, and with no other attributes.
-    mutating func seal(_ secret: borrowing Secret, key: borrowing Secret, keychain: UniqueID) throws(KeychainError) {
-        let data = associatedData(keychain)
-        do {
-            sealed = try SealedBox.seal(secret.bytes, key: key, authenticating: data)
+    /// Seals `secret`, or that there is none, to this row: it opens in no other keychain, under no other id, and with no
+    /// other attributes.
+    mutating func seal(
+        _ secret: borrowing Secret?, key: borrowing Secret, keychain: UniqueID
+    ) throws(KeychainError) {
+        do throws(CryptoError) {
+            switch secret {
+            case .some(let secret):
+                sealed = try SealedBox.seal(secret.bytes, key: key, authenticating: associatedData(keychain))
+            case .none:
+                let nothing = Secret(capacity: 0) { _ in }
+                let data = associatedData(keychain, hasSecret: false)
+                sealed = try SealedBox.seal(nothing.bytes, key: key, authenticating: data)
+            }
         } catch {
             throw KeychainError(error)
         }
     }
 
-    /// The secret.
+    /// The secret; nil if it was stored without one.
     ///
-    /// - Throws: `errSecDecode` if the row is not the one that was written, or was written without a secret.
-    func open(key: borrowing Secret, keychain: UniqueID) throws(KeychainError) -> Secret {
-        guard let sealed else { throw altered }
-        do {
-            return try SealedBox.open(sealed, key: key, authenticating: associatedData(keychain))
-        } catch let error where error.code == .authenticationFailed {
-            throw altered
-        } catch {
-            throw KeychainError(error)
+    /// - Throws: `errSecDecode` if the row is not the one that was written.
+    func open(key: borrowing Secret, keychain: UniqueID) throws(KeychainError) -> Secret? {
+        guard let sealed else {
+            try checkUnsealed()
+            return nil
+        }
+        if let secret = try open(sealed, key, associatedData(keychain)) { return secret }
+        guard itemClass.isPassword, sealed.count == SealedBox.overhead,
+            try open(sealed, key, associatedData(keychain, hasSecret: false)) != nil
+        else { throw altered }
+        return nil
+    }
+
+    /// - Returns: nil for what was not sealed with these data.
+    private func open(
+        _ sealed: [UInt8], _ key: borrowing Secret, _ data: AssociatedData
+    ) throws(KeychainError) -> Secret? {
+        do throws(CryptoError) { return try SealedBox.open(sealed, key: key, authenticating: data) } catch {
+            guard error.code == .authenticationFailed else { throw KeychainError(error) }
+            return nil
         }
     }
 
@@ -47,9 +67,9 @@ struct ItemRow {
         return other
     }
 
-    /// - Throws: `errSecDecode` for a private or symmetric key, which is never stored without a secret.
-    func checkSecretless() throws(KeychainError) {
-        if itemClass == .key, attributes[.keyClass]?.isTrue == true { throw altered }
+    /// - Throws: `errSecDecode` for one that is never stored without a seal.
+    func checkUnsealed() throws(KeychainError) {
+        guard !itemClass.seals(attributes) else { throw altered }
     }
 
     private var altered: KeychainError {
@@ -58,13 +78,20 @@ struct ItemRow {
             remedy: "delete it and add it anew, or restore the keychain from a backup")
     }
 
-    private func associatedData(_ keychain: UniqueID) -> AssociatedData {
-        var data = AssociatedData("keychain item 1", keychain: keychain)
+    private func associatedData(_ keychain: UniqueID, hasSecret: Bool = true) -> AssociatedData {
+        var data = AssociatedData(hasSecret ? "keychain item 1" : "keychain item without data 1", keychain: keychain)
         data.append(Array(itemClass.rawValue.utf8))
         data.append(id.bytes)
         data.append(attributes)
         data.append(number: der == nil ? 0 : 1)
         data.append(der ?? [])
         return data
+    }
+}
+
+extension ItemClass {
+    /// Whether what items with these attributes hold is under seal, be it nothing: all but certificates and public keys.
+    func seals(_ attributes: Attributes) -> Bool {
+        isPassword || self == .key && attributes[.keyClass]?.isTrue == true
     }
 }

@@ -98,8 +98,7 @@ extension OpenKeychain {
         for itemClass in ItemClass.stored {
             try forEachStoredRow(of: itemClass) { row throws(KeychainError) in
                 do throws(KeychainError) {
-                    _ = row.sealed == nil ? nil : try row.open(key: key, keychain: id)
-                    if row.sealed == nil { try row.checkSecretless() }
+                    _ = try row.open(key: key, keychain: id)
                 } catch {
                     throw Self.damagedBackup(error.reason)
                 }

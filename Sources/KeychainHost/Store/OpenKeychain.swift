@@ -56,12 +56,10 @@ struct OpenKeychain: ~Copyable {
         of reference: PersistentReference, leaving: Bool = true, isAuthorized: Bool = false
     ) throws(KeychainError) -> Secret? {
         let found = try row(of: reference)
-        guard found.sealed != nil else {
-            try found.checkSecretless()
-            return nil
+        if found.sealed != nil {
+            if leaving { try found.checkExtractable() }
+            if !isAuthorized { try found.checkFree() }
         }
-        if leaving { try found.checkExtractable() }
-        if !isAuthorized { try found.checkFree() }
         return try open(found)
     }
 
@@ -84,10 +82,7 @@ struct OpenKeychain: ~Copyable {
         try new.checkSealed()
         var row = ItemRow(
             id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
-        switch new.secret {
-        case .some(let secret): try seal(secret, into: &row)
-        case .none: break
-        }
+        if new.isSealed { try seal(new.secret, into: &row) }
         let (sql, values) = new.itemClass.columns.insert(row)
         return try database.writing { () throws(KeychainError) in
             try checkPasscode(row)
@@ -209,25 +204,21 @@ struct OpenKeychain: ~Copyable {
         new.attributes.merge(attributes) { $1 }
         new.attributes[.modificationDate] = .date(clock())
         // What was altered is not made good by a new seal, whatever it is to hold.
-        var old: Secret?
-        if row.sealed == nil { try row.checkSecretless() } else { old = try open(row) }
-        switch secret {
-        case .some(let secret):
-            if let sealed = sealed.byItem[row.id] {
-                try seal(Secret(copying: sealed.span), into: &new)
-            } else {
-                try row.checkSecretMayChange()
-                try seal(secret, into: &new)
-            }
-        case .none:
-            if let old = old.take() { try seal(old, into: &new) }
+        let old = try open(row)
+        if let sealed = sealed.byItem[row.id], secret != nil {
+            try seal(Secret(copying: sealed.span), into: &new)
+        } else if secret != nil {
+            try row.checkSecretMayChange()
+            try seal(secret, into: &new)
+        } else if row.sealed != nil {
+            try seal(old, into: &new)
         }
         return new
     }
 
     // MARK: Secrets
 
-    private func seal(_ secret: borrowing Secret, into row: inout ItemRow) throws(KeychainError) {
+    private func seal(_ secret: borrowing Secret?, into row: inout ItemRow) throws(KeychainError) {
         try checkSession(row)
         switch key {
         case .some(let key): try row.seal(secret, key: key, keychain: id)
@@ -235,7 +226,11 @@ struct OpenKeychain: ~Copyable {
         }
     }
 
-    private func open(_ row: ItemRow) throws(KeychainError) -> Secret {
+    private func open(_ row: ItemRow) throws(KeychainError) -> Secret? {
+        guard row.sealed != nil else {
+            try row.checkUnsealed()
+            return nil
+        }
         try checkSession(row)
         switch key {
         case .some(let key): return try row.open(key: key, keychain: id)

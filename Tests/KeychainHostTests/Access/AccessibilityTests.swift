@@ -67,10 +67,9 @@ import TokenKit
         #expect(throws: KeychainError(.interactionNotAllowed)) { try test.secretText(item) }
     }
 
-    @Test func certificatesAndItemsWithoutASecretAreThereAllTheTime() throws {
+    @Test func certificatesAreThereAllTheTime() throws {
         session.isLocked = true
-        try test.keychain.add(NewItem(.certificate, [.label: "C"], der: [0x30, 0]))
-        let bare = try test.addPassword("bare", secret: nil)
-        #expect(try test.secretText(bare) == nil)
+        let certificate = try test.keychain.add(NewItem(.certificate, [.label: "C"], der: [0x30, 0]))
+        #expect(try test.keychain.items(matching: Query(certificate.reference)).items == [certificate])
     }
 }

@@ -91,9 +91,13 @@ import TokenKit
         #expect(try locked.count(.genericPassword) == 0)
     }
 
-    @Test func aPasswordlessItemIsAddedWhileLocked() throws {
+    /// That there is no data is under seal as well.
+    @Test func aPasswordWithoutDataIsAddedToAnUnlockedKeychain() throws {
         let new: ItemDictionary = ["class": .string("genp"), "acct": .string("new")]
-        _ = try session.add(new.merging(Self.fail) { $1 })
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try session.add(new.merging(Self.fail) { $1 }) }
+        #expect(try locked.count(.genericPassword) == 1)
+        _ = try session.add(new)
+        #expect(prompter.requests.count == 1)
         #expect(try locked.count(.genericPassword) == 2)
     }
 }

@@ -101,7 +101,7 @@ import TokenKit
         var row = ItemRow(id: UniqueID(), itemClass: .genericPassword, attributes: [:], der: nil, sealed: nil)
         let here = UniqueID()
         try row.seal(.of("s"), key: key, keychain: here)
-        let opened = try row.open(key: key, keychain: here).copiedBytes
+        let opened = try row.open(key: key, keychain: here)?.copiedBytes
         #expect(opened == Array("s".utf8))
         #expect(throws: KeychainError(.decode)) { _ = try row.open(key: key, keychain: UniqueID()) }
     }
@@ -113,6 +113,24 @@ import TokenKit
         try row.seal(.of("s"), key: key, keychain: keychain)
         let moved = ItemRow(id: row.id, itemClass: .key, attributes: row.attributes, der: nil, sealed: row.sealed)
         #expect(throws: KeychainError(.decode)) { _ = try moved.open(key: key, keychain: keychain) }
+    }
+
+    @Test func aPasswordWhoseSecretWasTakenAwayIsNoneThatHadNone() throws {
+        let bare = try test.addPassword("bare", secret: nil)
+        let empty = try test.addPassword("empty", secret: "")
+        #expect(try test.secretText(bare) == nil)
+        #expect(try test.secretText(empty) == "")
+        let database = try test.database()
+        for other in ["bare", "empty"] {
+            try database.execute(
+                "UPDATE genp SET sealed = (SELECT sealed FROM genp WHERE acct = '\(other)') WHERE acct = 'target'")
+            #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
+        }
+        try database.execute("UPDATE genp SET sealed = NULL WHERE acct = 'target'")
+        #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
+        let found = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
+        #expect(found.items.count == 3)
+        #expect(found.damaged.map(\.code) == [.decode])
     }
 
     @Test func aPrivateKeyWithoutItsSecretWasAltered() throws {

@@ -99,8 +99,9 @@ import Testing
         var failure: KeychainError?
         for number in 0..<200 where failure == nil {
             do throws(KeychainError) {
-                let comment = AttributeValue.string(String(repeating: "x", count: 4000))
-                _ = try opened.add(.genericPassword([.account: .string("\(number)"), .comment: comment], secret: nil))
+                let alias = AttributeValue.string(String(repeating: "x", count: 4000))
+                let attributes: Attributes = [.serialNumber: .data(Array("\(number)".utf8)), .alias: alias]
+                _ = try opened.add(NewItem(.certificate, attributes, der: [0x30, 0]))
             } catch {
                 failure = error
             }
@@ -116,8 +117,10 @@ import Testing
         try holder.execute("BEGIN IMMEDIATE")
         let opened = try OpenKeychain(KeychainFile(existing: test.path), clock: { 0 })
         try opened.database.execute("PRAGMA busy_timeout = 1")
-        #expect(throws: KeychainError(.notAvailable)) { _ = try opened.add(.genericPassword([:], secret: nil)) }
+        #expect(throws: KeychainError(.notAvailable)) {
+            _ = try opened.add(NewItem(.certificate, [:], der: [0x30, 0]))
+        }
         try holder.execute("ROLLBACK")
-        _ = try opened.add(.genericPassword([:], secret: nil))
+        _ = try opened.add(NewItem(.certificate, [:], der: [0x30, 0]))
     }
 }

@@ -21,21 +21,23 @@ import TokenKit
         #expect(test.keychain.isLocked)
         #expect(try test.passwords() == [password, bare])
         #expect(try test.keychain.items(matching: Query(.certificate)).items == [certificate])
-        #expect(try test.secretText(bare) == nil)
-        #expect(throws: KeychainError(.interactionNotAllowed)) { try test.secretText(password) }
+        for item in [password, bare] {
+            #expect(throws: KeychainError(.interactionNotAllowed)) { try test.secretText(item) }
+        }
     }
 
     @Test func writingASecretNeedsTheKeyAndDeletingDoesNot() throws {
         let test = try TestKeychain()
         let password = try test.addPassword()
         test.keychain.lock()
-        #expect(throws: KeychainError(.interactionNotAllowed)) { try test.addPassword("b") }
+        for secret in ["s", nil] {
+            #expect(throws: KeychainError(.interactionNotAllowed)) { try test.addPassword("b", secret: secret) }
+        }
         #expect(throws: KeychainError(.interactionNotAllowed)) {
             try test.keychain.update(matching: Query(password.reference), to: ItemChanges([.label: "x"]))
         }
         #expect(try test.passwords() == [password])
         try test.keychain.add(NewItem(.certificate, [:], der: [0x30, 0]))
-        try test.addPassword("bare", secret: nil)
         #expect(try test.keychain.delete(matching: Query(password.reference)) == 1)
     }
 

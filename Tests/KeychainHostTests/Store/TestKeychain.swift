@@ -68,7 +68,7 @@ struct TestKeychain {
 }
 
 extension LocalKeychain {
-    func secretText(_ reference: PersistentReference) throws -> String? {
+    func secretText(_ reference: PersistentReference) throws(KeychainError) -> String? {
         guard let secret = try secret(of: reference) else { return nil }
         return String(decoding: secret.copiedBytes, as: UTF8.self)
     }

@@ -7,8 +7,7 @@ import TokenKit
     private func add(
         _ keychain: LocalKeychain, _ itemClass: ItemClass, _ attributes: Attributes
     ) throws {
-        let needsDER = itemClass == .certificate
-        try keychain.add(NewItem(itemClass, attributes, der: needsDER ? [0x30, 0] : nil))
+        try keychain.add(NewItem(itemClass, attributes, der: itemClass.isPassword ? nil : [0x30, 0]))
     }
 
     static let keyBase: Attributes = [
