@@ -20,11 +20,23 @@ struct OpenKeychain: ~Copyable {
     let uptime: @Sendable () -> Uptime
     /// Whether the user's login session is locked.
     let isSessionLocked: @Sendable () -> Bool
+    let integrity = IntegrityCheck()
 
     // MARK: Searching
 
     /// The items a query finds, in the order they were added, and what could not be read among them.
     func search(_ query: Query) throws(KeychainError) -> SearchResult {
+        var result = try found(query)
+        guard result.items.count != query.limit.count else { return result }
+        switch checkIntegrity() {
+        case nil, .sound: break
+        case .repaired: result = try found(query)
+        case .damaged(let error): result.damaged.append(error)
+        }
+        return result
+    }
+
+    private func found(_ query: Query) throws(KeychainError) -> SearchResult {
         var result = SearchResult()
         try forEachRow(query) { row throws(KeychainError) in
             do throws(KeychainError) {
@@ -65,14 +77,19 @@ struct OpenKeychain: ~Copyable {
 
     /// The row of the one item that a reference names.
     func row(of reference: PersistentReference) throws(KeychainError) -> ItemRow {
+        if let found = try foundRow(of: reference) { return found }
+        if case .repaired = checkIntegrity(), let found = try foundRow(of: reference) { return found }
+        throw KeychainError(.itemNotFound)
+    }
+
+    private func foundRow(of reference: PersistentReference) throws(KeychainError) -> ItemRow? {
         var found: ItemRow?
         try forEachRow(Query(reference)) { row throws(KeychainError) in
             found = try row()
             return false
         }
         // A damaged index may lead to the row of another item.
-        guard let found, found.id == reference.localID else { throw KeychainError(.itemNotFound) }
-        return found
+        return found?.id == reference.localID ? found : nil
     }
 
     // MARK: Writing
@@ -84,6 +101,7 @@ struct OpenKeychain: ~Copyable {
             id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
         if new.isSealed { try seal(new.secret, into: &row) }
         let (sql, values) = new.itemClass.columns.insert(row)
+        try checkIndexes()
         return try database.writing { () throws(KeychainError) in
             try checkPasscode(row)
             try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
@@ -101,6 +119,7 @@ struct OpenKeychain: ~Copyable {
             try checkSelection(query)
             _ = try changes.checked(for: query.itemClass)
         }
+        try checkIndexes()
         return try database.writing { () throws(KeychainError) in
             var count = 0
             for query in queries { count += try change(query, changes, sealed) }
@@ -143,6 +162,8 @@ struct OpenKeychain: ~Copyable {
         _ queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
         for query in queries { try checkSelection(query) }
+        // What cannot be repaired may be deleted.
+        _ = checkIntegrity()
         return try database.writing { () throws(KeychainError) in
             var count = 0
             for query in queries { count += try remove(query) }

@@ -17,7 +17,9 @@ import TokenKit
             let keychain = try LocalKeychain.create(at: path, password: .of("p"), cost: .negligible)
             for number in 0..<20 {
                 try keychain.add(
-                    .genericPassword([.account: .string("\(number)")], secret: .of("secret \(number)")))
+                    .genericPassword(
+                        [.account: .string("\(number)"), .service: .string("service \(number)")],
+                        secret: .of("secret \(number)")))
             }
         }
         // The thread that forgets the key in time may be the last to let go of the file, and so to empty its log.
@@ -40,12 +42,8 @@ import TokenKit
 
     /// Opens a copy of the file that `damage` has been done to, and reads whatever can be read.
     private func readDamaged(_ name: String, _ damage: (inout [UInt8]) -> Void) throws -> Int {
-        var bytes = image
-        damage(&bytes)
         let path = folder.path(name)
-        let file = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0o600)
-        _ = write(file, bytes, bytes.count)
-        close(file)
+        try write(to: path, damage)
         var read = 0
         do throws(KeychainError) {
             let keychain = try LocalKeychain.open(path)
@@ -63,6 +61,14 @@ import TokenKit
             #expect(expected.contains(error.code), "\(error)")
         }
         return read
+    }
+
+    private func write(to path: String, _ damage: (inout [UInt8]) -> Void) throws {
+        var bytes = image
+        damage(&bytes)
+        let file = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0o600)
+        try #require(Glibc.write(file, bytes, bytes.count) == bytes.count)
+        close(file)
     }
 
     @Test func anUndamagedCopyReadsCompletely() throws {
@@ -88,6 +94,45 @@ import TokenKit
         }
     }
 
+    /// Searches, and then adds what is there, after each bit of every page of an index was flipped in turn.
+    @Test(arguments: ["genp_unique", "genp_svce", "sqlite_autoindex_genp_1"])
+    func aDamagedIndexHidesAndDoublesNothing(index: String) throws {
+        let database = try Database(path: folder.path("original"), access: .readWrite, busyTimeout: 1000)
+        let page = try #require(
+            try database.value("SELECT rootpage FROM sqlite_schema WHERE name = '\(index)'").integer)
+        let start = Int(page - 1) * 4096
+        for offset in stride(from: start, to: start + 4096, by: 5) {
+            let path = folder.path("index")
+            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+            try write(to: path) { $0[offset] ^= 1 << (offset % 8) }
+            do throws(KeychainError) {
+                let keychain = try LocalKeychain.open(path)
+                try keychain.unlock(password: .of("p"))
+                for number in [0, 7, 19] {
+                    let attributes: Attributes = [
+                        .account: .string("\(number)"), .service: .string("service \(number)"),
+                    ]
+                    let result = try keychain.items(matching: Query(.genericPassword, attributes))
+                    #expect(result.items.count == 1 || !result.damaged.isEmpty, "\(offset)")
+                    for item in result.items {
+                        #expect(try keychain.secretText(item.reference) == "secret \(number)")
+                    }
+                    #expect(throws: KeychainError.self) {
+                        try keychain.add(.genericPassword(attributes, secret: .of("another")))
+                    }
+                }
+            } catch {
+                #expect(expected.contains(error.code), "\(error)")
+            }
+            #expect(try count(in: path) == 20)
+        }
+    }
+
+    private func count(in path: String) throws -> Int64? {
+        try Database(path: path, access: .readWrite, busyTimeout: 1000)
+            .value("SELECT count(*) FROM genp NOT INDEXED").integer
+    }
+
     @Test func aTruncatedFileIsSurvived() throws {
         for count in [1, 15, 16, 99, 100, 101, 4095, 4096, 4097, image.count / 2, image.count - 4096, image.count - 1] {
             _ = try readDamaged("short") { $0.removeLast($0.count - count) }
@@ -107,7 +152,7 @@ import TokenKit
     @Test func aForeignWriteAheadLogIsSurvived() throws {
         let path = folder.path("logged-wal")
         let file = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0o600)
-        _ = write(file, [UInt8](repeating: 0x37, count: 9000), 9000)
+        _ = Glibc.write(file, [UInt8](repeating: 0x37, count: 9000), 9000)
         close(file)
         #expect(try readDamaged("logged") { _ in } == 20)
     }
