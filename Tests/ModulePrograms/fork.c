@@ -20,6 +20,15 @@ static void *busy(void *nothing) {
     return nothing;
 }
 
+/* What a child does that starts anew. */
+static void use_anew(void) {
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    CK_SESSION_HANDLE session = open_session();
+    MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
+    MUST(CKR_OK, sign(session, find(session, CKO_PRIVATE_KEY, 1)));
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+}
+
 int main(int count, char **arguments) {
     HOLDS(count == 2);
     load(arguments[1]);
@@ -38,10 +47,8 @@ int main(int count, char **arguments) {
         MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_Finalize(NULL));
         MUST(CKR_OK, p11->C_Initialize(NULL));
         MUST(CKR_SESSION_HANDLE_INVALID, sign(session, key));
-        CK_SESSION_HANDLE own = open_session();
-        MUST(CKR_OK, p11->C_Login(own, CKU_USER, pin, 6));
-        MUST(CKR_OK, sign(own, find(own, CKO_PRIVATE_KEY, 1)));
         MUST(CKR_OK, p11->C_Finalize(NULL));
+        use_anew();
         exit(0);
     }
     HOLDS(child_result(child) == 0);
@@ -53,15 +60,16 @@ int main(int count, char **arguments) {
     HOLDS(child_result(child) == 0);
     MUST(CKR_OK, sign(session, key));
 
-    /* Forking in the midst of other threads' calls: no lock of theirs is waited for. */
+    /* Forking in the midst of other threads' calls: no lock of theirs is waited for, in the module or in what it uses. */
     pthread_t threads[4];
     for (int index = 0; index < 4; index++) pthread_create(&threads[index], NULL, busy, NULL);
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 60; round++) {
         child = fork();
         if (child == 0) {
             alarm(60);
             CK_ULONG slots = 0;
             MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_GetSlotList(CK_TRUE, NULL, &slots));
+            if (round % 2 == 0) use_anew();
             _exit(0);
         }
         HOLDS(child_result(child) == 0);

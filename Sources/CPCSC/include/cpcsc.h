@@ -3,3 +3,10 @@
 #pragma once
 #include <PCSC/winscard.h>
 #include <PCSC/reader.h>
+
+/* libpcsclite has one lock for the whole process: while a context is made or released, and for a moment at the start of every
+   other call. A child that is forked meanwhile has it locked for good. These keep forks and such moments apart: a call is
+   announced before it is made, and those that make or release a context are over before a fork goes on. */
+void cpcsc_begin_call(void);
+void cpcsc_begin_context_call(void);
+void cpcsc_end_context_call(void);

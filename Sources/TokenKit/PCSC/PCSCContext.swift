@@ -16,6 +16,8 @@ final class PCSCContext: Sendable {
     init() throws(CardError) {
         var handle: SCARDCONTEXT = 0
         var code = PCSCCode.linkLost
+        cpcsc_begin_context_call()
+        defer { cpcsc_end_context_call() }
         // A service that is ending for want of clients may close the socket under a new one: then another answers.
         for _ in 0..<2 where code == .linkLost {
             code = PCSCCode(unsafe SCardEstablishContext(DWORD(SCARD_SCOPE_SYSTEM), nil, nil, &handle))
@@ -26,7 +28,10 @@ final class PCSCContext: Sendable {
 
     /// Wraps SCardReleaseContext.
     deinit {
-        if isOwn { SCardReleaseContext(handle) }
+        guard isOwn else { return }
+        cpcsc_begin_context_call()
+        defer { cpcsc_end_context_call() }
+        SCardReleaseContext(handle)
     }
 
     /// Whether this is the process that made the context.
@@ -40,6 +45,7 @@ final class PCSCContext: Sendable {
         while true {
             var names = [CChar](repeating: 0, count: capacity)
             var length = DWORD(capacity)
+            cpcsc_begin_call()
             let code = PCSCCode(unsafe SCardListReaders(handle, nil, &names, &length))
             switch code {
             case .success: return PCSCContext.strings(in: names.prefix(Int(clamping: length)))
@@ -52,7 +58,9 @@ final class PCSCContext: Sendable {
 
     /// Ends a wait that is going on in another thread. Wraps SCardCancel.
     func cancel() {
-        if isOwn { SCardCancel(handle) }
+        guard isOwn else { return }
+        cpcsc_begin_call()
+        SCardCancel(handle)
     }
 
     /// The strings of a multi-string: each ends with a zero, an empty one ends the list.

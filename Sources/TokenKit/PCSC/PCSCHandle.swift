@@ -31,6 +31,7 @@ final class PCSCHandle: Sendable {
         self.sharing = DWORD(sharing == .exclusive ? SCARD_SHARE_EXCLUSIVE : SCARD_SHARE_SHARED)
         var handle: SCARDHANDLE = 0
         var active: DWORD = 0
+        cpcsc_begin_call()
         let code = PCSCCode(
             unsafe SCardConnect(context.handle, reader, self.sharing, PCSCHandle.protocols, &handle, &active))
         guard code == .success else { throw CardError(code, .connecting, reader: reader) }
@@ -50,6 +51,7 @@ final class PCSCHandle: Sendable {
     func answerToReset() -> (code: PCSCCode, atr: ATR) {
         var atr = [UInt8](repeating: 0, count: ATR.maximumLength)
         var (nameLength, state, active, length): (DWORD, DWORD, DWORD, DWORD) = (0, 0, 0, DWORD(atr.count))
+        cpcsc_begin_call()
         let code = PCSCCode(unsafe SCardStatus(handle, nil, &nameLength, &state, &active, &atr, &length))
         return (code, ATR(Array(atr.prefix(Int(clamping: length)))))
     }
@@ -62,6 +64,7 @@ final class PCSCHandle: Sendable {
         // Longer than any attribute.
         unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(MAX_BUFFER_SIZE)) { name in
             var length = DWORD(name.count)
+            cpcsc_begin_call()
             let code = PCSCCode(
                 unsafe SCardGetAttrib(handle, PCSCHandle.friendlyName, name.baseAddress, &length))
             return code == .unsupportedFeature ? .success : code
@@ -69,14 +72,21 @@ final class PCSCHandle: Sendable {
     }
 
     /// Wraps SCardBeginTransaction.
-    func begin() -> PCSCCode { PCSCCode(SCardBeginTransaction(handle)) }
+    func begin() -> PCSCCode {
+        cpcsc_begin_call()
+        return PCSCCode(SCardBeginTransaction(handle))
+    }
 
     /// Wraps SCardEndTransaction.
-    func end() -> PCSCCode { PCSCCode(SCardEndTransaction(handle, Disposition.leave.word)) }
+    func end() -> PCSCCode {
+        cpcsc_begin_call()
+        return PCSCCode(SCardEndTransaction(handle, Disposition.leave.word))
+    }
 
     /// Takes notice of a reset. Wraps SCardReconnect.
     func reconnect() -> (code: PCSCCode, protocol: CardLink.TransmissionProtocol) {
         var active: DWORD = 0
+        cpcsc_begin_call()
         let code = PCSCCode(
             unsafe SCardReconnect(handle, sharing, PCSCHandle.protocols, Disposition.leave.word, &active))
         return (code, active == DWORD(SCARD_PROTOCOL_T0) ? .t0 : .t1)
@@ -92,6 +102,7 @@ final class PCSCHandle: Sendable {
         return unsafe withUnsafeTemporaryAllocation(
             byteCount: ResponseAPDU.maximumLength, alignment: 1
         ) { buffer in
+            cpcsc_begin_call()
             let code = unsafe command.withUnsafeBufferPointer { command in
                 PCSCCode(
                     unsafe SCardTransmit(
@@ -114,7 +125,9 @@ final class PCSCHandle: Sendable {
     /// To reset the card it waits for as long as another program holds a transaction.
     func disconnect(_ disposition: Disposition) {
         let wasOpen = isOpen.exchange(false, ordering: .acquiringAndReleasing)
-        if wasOpen, context.isOwn { SCardDisconnect(handle, disposition.word) }
+        guard wasOpen, context.isOwn else { return }
+        cpcsc_begin_call()
+        SCardDisconnect(handle, disposition.word)
     }
 
     /// `SCARD_ATTR_DEVICE_FRIENDLY_NAME`, a macro with arguments that Swift does not import.
