@@ -109,11 +109,7 @@ private struct WrittenURI {
                 .malformed,
                 "the URI has a ';' behind its '?', where attributes have '&' between them (write ';' as %3B)")
         }
-        let ofPath = Set(values.keys)
         try add(query, separator: "&")
-        if let name = values.keys.sorted().first(where: { WrittenURI.ofPath.subtracting(ofPath).contains($0) }) {
-            throw PKCS11URIError(.malformed, "'\(name)' of the URI belongs before the '?'")
-        }
     }
 
     private mutating func add(_ attributes: ArraySlice<UInt8>, separator: Unicode.Scalar) throws(PKCS11URIError) {
@@ -129,8 +125,13 @@ private struct WrittenURI {
                     "the URI cannot be read: it is not made of names and values, as in token=card;id=%01")
             }
             let text = String(decoding: name, as: UTF8.self)
-            let isPassedOver = separator == "&" && !WrittenURI.ofQuery.contains(text)
-            guard values.updateValue(attribute.dropFirst(name.count + 1), forKey: text) == nil || isPassedOver else {
+            if separator == "&", !WrittenURI.ofQuery.contains(text) {
+                guard !WrittenURI.ofPath.contains(text) else {
+                    throw PKCS11URIError(.malformed, "'\(text)' of the URI belongs before the '?'")
+                }
+                continue
+            }
+            guard values.updateValue(attribute.dropFirst(name.count + 1), forKey: text) == nil else {
                 throw PKCS11URIError(.malformed, "'\(text)' is given twice in the URI")
             }
         }

@@ -112,6 +112,8 @@ import TokenKit
 
     @Test(arguments: [
         ("pkcs11:token=a?id=%01", "'id' of the URI belongs before the '?'"),
+        ("pkcs11:token=a;object=b?object=c", "'object' of the URI belongs before the '?'"),
+        ("pkcs11:serial=1?serial=2", "'serial' of the URI belongs before the '?'"),
         ("pkcs11:?token=a", "'token' of the URI belongs before the '?'"),
         ("pkcs11:?pin-source=a&type=private", "'type' of the URI belongs before the '?'"),
         ("pkcs11:token=a?pin-source=b;id=%01", "the URI has a ';' behind its '?'"),
