@@ -345,6 +345,19 @@ import VirtualCard
         #expect(returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456")) } == CKR_DEVICE_REMOVED)
     }
 
+    @Test func aKeyOfACardThatWasTakenOutIsNoWrongHandle() throws {
+        let reader = VirtualReader(card: try Cards.plain())
+        let module = try TestModule(reader)
+        let session = try module.session(loggedIn: true)
+        let key = try #require(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY))).first)
+        let mechanism = MechanismRequest(CKM_ECDSA)
+        reader.remove()
+        #expect(returned { _ = try module.find(session) } == CKR_DEVICE_REMOVED)
+        for _ in 0..<2 {
+            #expect(returned { try module.cryptoki.signInit(session, mechanism, key: key) } == CKR_DEVICE_REMOVED)
+        }
+    }
+
     @Test func withoutAPromptALoginNeedsAPIN() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))
         let session = try module.session()

@@ -139,6 +139,28 @@ import TokenKit
         #expect(returned { _ = try create(session, CKO_PUBLIC_KEY, one) } == CKR_TEMPLATE_INCONSISTENT)
     }
 
+    @Test func aPairThatIsRefusedLeavesNoHalfBehind() throws {
+        let session = try session()
+        func publicKeys() throws -> Int {
+            try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_PUBLIC_KEY)), (CKA_TOKEN, [0])).count
+        }
+        let ofSession: Attribute = (CKA_TOKEN, [0])
+        let refused: [Attribute] = [
+            (CKA_ALLOWED_MECHANISMS, Encoded.ulongs([CKM_ECDSA])), (CKA_ALWAYS_AUTHENTICATE, [1]),
+            (CKA_COPYABLE, [1, 0, 0, 0]), (CKA_COPYABLE, []),
+        ]
+        for attribute in refused {
+            #expect(returned { _ = try generate(session, private: [ofSession, attribute]) } != CKR_OK)
+            #expect(try publicKeys() == 0)
+        }
+        try module.cryptoki.logOut(session)
+        #expect(
+            returned { _ = try generate(session, private: [ofSession, (CKA_PRIVATE, [1])]) } == CKR_USER_NOT_LOGGED_IN)
+        #expect(try publicKeys() == 0)
+        _ = try generate(session, private: [ofSession, (CKA_PRIVATE, [0])])
+        #expect(try publicKeys() == 1)
+    }
+
     // MARK: What an item has
 
     struct Unwrapping {

@@ -72,7 +72,14 @@ extension Cryptoki {
 
     /// A key as it is now. That its token is gone is said when it is used.
     func key(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {
-        let known = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID)
+        let known: HandleTable.Entry
+        do throws(CryptokiError) {
+            known = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID)
+        } catch {
+            // The login that showed the key may have ended with its card.
+            _ = try self.session(session.handle, meetingCard: true)
+            throw error
+        }
         guard known.session == nil, (try? meetChanges(in: session)) != nil else { return known.object }
         return try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID).object
     }
@@ -231,6 +238,10 @@ extension Cryptoki {
         guard try publicTemplate.bool(CKA_TOKEN) != true else {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a public key is kept with its private half")
         }
+        // What is refused is refused before one half is there.
+        _ = try isPrivate(publicTemplate, in: session)
+        _ = try isPrivate(privateTemplate, in: session)
+        _ = try NewObject.protection(privateTemplate, kind)
         let key = try CryptokiError.mapping { () throws(CryptoError) in try PrivateKey.generate(kind) }
         return (
             try addPublicKey(key.publicKey, publicTemplate, isGenerated: true, in: session),

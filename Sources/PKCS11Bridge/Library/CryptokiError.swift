@@ -105,12 +105,17 @@ extension CryptokiError {
         code == CKR_TOKEN_NOT_PRESENT ? CryptokiError(CKR_DEVICE_REMOVED, reason) : self
     }
 
-    /// Runs `body`, which uses a private key: what does not fit the key is data, and no attribute.
+    /// Runs `body`, which uses a private key: what does not fit the key is data, and no attribute; and a key that is not there
+    /// any more was deleted by somebody else.
     static func mappingUse<Result: ~Copyable>(
         _ body: () throws(KeychainError) -> Result
     ) throws(CryptokiError) -> Result {
         do throws(KeychainError) { return try body() } catch {
-            throw error.code == .param ? CryptokiError(CKR_DATA_INVALID, error.description) : CryptokiError(error)
+            switch error.code {
+            case .param: throw CryptokiError(CKR_DATA_INVALID, error.description)
+            case .itemNotFound: throw CryptokiError(CKR_KEY_HANDLE_INVALID, error.description)
+            default: throw CryptokiError(error)
+            }
         }
     }
 

@@ -26,6 +26,7 @@ enum TemplateRules {
         guard try template.bool(CKA_TRUSTED) != true else {
             throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "nobody here says what is trusted")
         }
+        _ = try template.bool(CKA_COPYABLE)
         var unknown: [(CK_ATTRIBUTE_TYPE, Bool)] = [(CKA_DESTROYABLE, false), (CKA_WRAP_WITH_TRUSTED, true)]
         if try template.bool(CKA_TOKEN) == true {
             unknown.append((CKA_MODIFIABLE, false))

@@ -51,11 +51,13 @@ final class ModuleConnection: CardConnection {
     func withTransaction<Result: ~Copyable>(
         _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        guard try look() else { throw TokenError(.card(.removed), "the token was exchanged (list it again)") }
+        guard try look() else { throw ModuleConnection.exchanged }
         var card = CardTransaction(
             on: NoChannel(), link: CardLink(atr: atr, transmissionProtocol: .t1), epoch: run)
         return try body(&card)
     }
+
+    static let exchanged = TokenError(.card(.removed), "the token was exchanged (list it again)")
 
     private func look() throws(TokenError) -> Bool {
         let now: ModuleTokenInfo

@@ -127,6 +127,7 @@ struct ModuleToken: Token {
         _ pin: borrowing PIN, _ lastTry: LastTry, _ body: (ModuleToken) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         let now = try host.token(in: info.slot, run: run)
+        guard now.isSameToken(as: info) else { throw ModuleConnection.exchanged }
         let isTyped = pinRules.isTypedOnToken
         guard isTyped ? pin.count == 0 : now.takesPIN(of: pin.count) else {
             throw TokenError(

@@ -97,12 +97,14 @@ public enum ModuleWorker {
         close(file)
     }
 
-    /// Ends the process a little after the host is gone, also where the module does not come back.
+    /// Ends the process, and what the module started, a little after the host is gone, also where the module does not come
+    /// back.
     private static func endWithHost() {
         BlockingThread.start {
             var watched = pollfd(fd: descriptor, events: clinux_hangup, revents: 0)
             while unsafe poll(&watched, 1, -1) <= 0 {}
             sleep(2)
+            if getpgrp() == getpid() { kill(0, SIGKILL) }
             _exit(0)
         }
     }
