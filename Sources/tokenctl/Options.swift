@@ -151,19 +151,6 @@ struct AuthenticationOptions: ParsableArguments {
     }
 }
 
-extension AuthenticationContext {
-    /// Asks for a password of another thing than the keychain that was unlocked before.
-    func askForAnother(_ request: PromptRequest) throws -> Secret {
-        try leaveFirstLine()
-        return try prompter.ask(request)
-    }
-
-    /// Leaves the first line of a `--pin-source` to the keychain that was unlocked before.
-    func leaveFirstLine() throws {
-        try (prompter as? SecretSource)?.leaveFirstLine()
-    }
-}
-
 /// Where a search looks.
 struct SearchOptions: ParsableArguments {
     @Argument(

@@ -49,6 +49,17 @@ public struct AuthenticationContext: Sendable {
     /// Whether a script answers, which is asked each question once.
     var hasOneAnswer: Bool { prompter.canAsk && !prompter.canAskAgain }
 
+    /// Asks for a password of another thing than the keychain that is unlocked for it, or was before.
+    public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        try leaveFirstLine()
+        return try prompter.ask(request)
+    }
+
+    /// Leaves the first line of a ``SecretSource`` to the keychain that was unlocked before.
+    public func leaveFirstLine() throws(KeychainError) {
+        try (prompter as? SecretSource)?.leaveFirstLine()
+    }
+
     /// The cards that may open a keychain which is bound to one of them, as they are now.
     var cards: [TokenKeychain] { lookForCards() }
 

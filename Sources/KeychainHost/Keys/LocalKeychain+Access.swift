@@ -102,10 +102,13 @@ extension LocalKeychain {
     private func secret(
         of reference: PersistentReference, leaving: Bool, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
-        try unlock(use: use, authentication: authentication)
         guard let item = try items(matching: Query(reference)).items.first else { throw KeychainError(.itemNotFound) }
         let control = try item.accessControl
-        if control?.wantsPasscode == true { try confirmPresence(use: use, authentication: authentication) }
+        if control?.wantsPasscode == true {
+            try confirmPresence(use: use, authentication: authentication)
+        } else {
+            try unlock(use: use, authentication: authentication)
+        }
         let stored = try self.use { opened throws(KeychainError) in
             try opened.secret(of: reference, leaving: leaving, isAuthorized: true)
         }
@@ -149,7 +152,7 @@ extension AuthenticationContext {
         case .some(let password): return password
         case .none:
             guard prompter.canAsk else { throw .cannotAsk(request) }
-            return try prompter.ask(request)
+            return try askForAnother(request)
         }
     }
 }

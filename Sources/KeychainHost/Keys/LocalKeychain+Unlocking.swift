@@ -15,9 +15,10 @@ extension LocalKeychain {
         try unlock(key: try obtainKey(use: use, afresh: false, authentication: authentication))
     }
 
-    /// Has the person show that he knows the password or the PIN, also while the keychain is unlocked.
+    /// Has the person show that he knows the password or the PIN, also while the keychain is unlocked; it is unlocked then.
     func confirmPresence(use: String, authentication: AuthenticationContext) throws(KeychainError) {
-        _ = try obtainKey(use: use, afresh: true, authentication: authentication)
+        let key = try obtainKey(use: use, afresh: true, authentication: authentication)
+        if isLocked { try unlock(key: key) }
     }
 
     /// - Parameter afresh: whether a PIN counts only if it is presented for this.

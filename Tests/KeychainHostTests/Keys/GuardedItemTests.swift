@@ -46,6 +46,17 @@ import VirtualCard
         #expect(person.requests.first?.sentence == "password for 'test' to read mail")
     }
 
+    @Test func theAnswerThatUnlocksTheKeychainShowsPresence() throws {
+        let item = try add(.userPresence)
+        local.keychain.lock()
+        let person = TypesInTurn("correct", "correct")
+        #expect(try read(item, AuthenticationContext(prompter: person)) == "s3cret")
+        #expect(person.requests.count == 1)
+        #expect(!local.keychain.isLocked)
+        #expect(try read(item, AuthenticationContext(prompter: person)) == "s3cret")
+        #expect(person.requests.count == 2)
+    }
+
     @Test func anUnlockedKeychainIsNotEnough() throws {
         let item = try add(.userPresence)
         #expect(throws: KeychainError(.interactionNotAllowed)) { try read(item, .nobody) }
