@@ -59,6 +59,21 @@ public let kSecAttrCanWrap: CFString = "wrap"
 public let kSecAttrCanUnwrap: CFString = "unwp"
 public let kSecAttrTokenID: CFString = "tkid"
 
+// Those that SecItem's own headers know, for what files of older keychains have.
+
+public let kSecAttrAlias: CFString = "alis"
+public let kSecAttrHasCustomIcon: CFString = "cusi"
+public let kSecAttrProtected: CFString = "prot"
+public let kSecAttrScriptCode: CFString = "scrp"
+public let kSecAttrStartDate: CFString = "sdat"
+public let kSecAttrEndDate: CFString = "edat"
+public let kSecAttrIsPrivate: CFString = "priv"
+public let kSecAttrIsModifiable: CFString = "modi"
+public let kSecAttrWasAlwaysSensitive: CFString = "asen"
+public let kSecAttrWasNeverExtractable: CFString = "next"
+public let kSecAttrCanSignRecover: CFString = "snrc"
+public let kSecAttrCanVerifyRecover: CFString = "vyrc"
+
 // MARK: Values of ``kSecAttrAccessible``
 
 public let kSecAttrAccessibleWhenUnlocked: CFString = "ak"

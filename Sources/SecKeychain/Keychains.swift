@@ -35,7 +35,7 @@ public func createKeychain(
 @c(SecKeychainDelete)
 public func deleteKeychain(_ keychain: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
-        try Library.process.preferences.delete(unsafe required(keychain).keychain().path)
+        try unsafe required(keychain).keychain().delete()
     }
 }
 

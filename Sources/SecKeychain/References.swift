@@ -1,17 +1,30 @@
 internal import CSecKeychain
 internal import KeychainHost
 internal import PIVDriver
+internal import Synchronization
 internal import TokenKit
 
 /// What a `SecKeychainRef` points to.
 final class KeychainReference: Sendable {
     let path: String
+    private let isDeleted = Atomic(false)
 
     init(path: String) {
         self.path = path
     }
 
-    func opened() throws(KeychainError) -> LocalKeychain { try Library.process.keychain(at: path) }
+    /// - Throws: `errSecInvalidKeychain` once it was deleted by this reference; `errSecNoSuchKeychain` where there is none.
+    func opened() throws(KeychainError) -> LocalKeychain {
+        guard !isDeleted.load(ordering: .acquiring) else {
+            throw KeychainError(.invalidKeychain, "the keychain at \(path) has been deleted")
+        }
+        return try Library.process.keychain(at: path)
+    }
+
+    func delete() throws(KeychainError) {
+        try Library.process.preferences.delete(opened().path)
+        isDeleted.store(true, ordering: .releasing)
+    }
 }
 
 /// What a `SecKeychainItemRef` points to.

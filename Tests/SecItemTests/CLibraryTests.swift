@@ -305,7 +305,12 @@ import Testing
             length = sizeof path;
             assert(SecKeychainGetPath(copy, &length, path) == errSecSuccess && strstr(path, "other.keychain"));
             assert(SecKeychainDelete(other) == errSecSuccess);
-            assert(SecKeychainGetStatus(other, &status) != errSecSuccess);
+            assert(SecKeychainGetStatus(other, &status) == errSecInvalidKeychain);
+            assert(SecKeychainLock(other) == errSecInvalidKeychain);
+            assert(SecKeychainUnlock(other, 1, "x", 1) == errSecInvalidKeychain);
+            assert(SecKeychainAddGenericPassword(other, 1, "s", 1, "a", 1, "p", NULL) == errSecInvalidKeychain);
+            assert(SecKeychainFindGenericPassword(other, 1, "s", 0, NULL, NULL, NULL, NULL) == errSecInvalidKeychain);
+            assert(SecKeychainDelete(other) == errSecInvalidKeychain);
             assert(SecKeychainFindGenericPassword(NULL, 1, "s", 0, NULL, NULL, NULL, NULL) == errSecSuccess);
             CFRelease(copy); CFRelease(other); CFRelease(keychain);
             assert(strlen(tokenkit_keychain_message(errSecItemNotFound)) > 0);

@@ -50,6 +50,9 @@ extension KeychainSession {
         let identities =
             query.itemClass == .identity
             ? (try? request.searchList.identities(matching: query.withoutLimit).found) ?? [] : nil
+        let unread = request.searchList.failures.map {
+            Explanation.Visit(keychain: $0.keychain, outcome: .failed(reason: $0.error.reason), question: nil, plan: [])
+        }
         let visits = request.searchList.members.map { visit($0, request, identities) }
         let found =
             identities.map { min($0.count, query.limit.count ?? $0.count) }
@@ -61,7 +64,7 @@ extension KeychainSession {
             filters: (folded.map { ["\($0) loosely"] } ?? []) + query.filters.map(\.key)
                 + (query.accessGroups == .all ? [] : [Attribute.accessGroup.rawValue])
                 + (query.isDistinct ? ["u_Distinct"] : []),
-            limit: query.limit.count, visits: visits, count: found)
+            limit: query.limit.count, visits: visits + unread, count: found)
     }
 
     /// - Parameter identities: what was found of that class, wherever it is; nil where another one is searched for.

@@ -40,7 +40,6 @@ struct Explain: ParsableCommand {
         let keychains = session.session(authentication: session.process.authentication())
         let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try keychains.explain($0) }
         try explanations.forEach(show)
-        _ = session.reporting(SearchList.Result<Item>())
     }
 
     private func show(_ explanation: Explanation) throws {

@@ -126,14 +126,16 @@ struct ItemCommand: ParsableCommand {
             return try Listing.showJSON(shown, with: secrets)
         }
         for dictionary in dictionaries {
-            for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) { try showLine(key, value) }
+            for (key, value) in ItemArguments.flat(dictionary).sorted(by: { $0.key < $1.key }) {
+                try showLine(key, value)
+            }
             print("====")
         }
     }
 
     /// The attributes as text; the data is called as by all other commands.
     private static func members(of dictionary: ItemDictionary, _ secrets: inout JSONSecrets) -> [String: String] {
-        var dictionary = dictionary
+        var dictionary = ItemArguments.flat(dictionary)
         let data = dictionary.removeValue(forKey: "v_Data")
         var members = dictionary.compactMapValues(ItemArguments.text)
         let itemClass = members["class"] ?? ""
@@ -195,6 +197,19 @@ enum ItemArguments {
         return attributes
     }
 
+    /// The members of dictionaries within one beside its own, as `v_Provenance.keychain`.
+    static func flat(_ dictionary: ItemDictionary) -> ItemDictionary {
+        var flat: ItemDictionary = [:]
+        for (key, value) in dictionary {
+            guard case .dictionary(let members) = value else {
+                flat[key] = value
+                continue
+            }
+            for (name, value) in members { flat["\(key).\(name)"] = value }
+        }
+        return flat
+    }
+
     /// A value as text; nil for one that has none.
     static func text(_ value: ItemValue) -> String? {
         switch value {
@@ -203,6 +218,7 @@ enum ItemArguments {
         case .number(let number): String(number)
         case .bool(let flag): flag ? "1" : "0"
         case .date(let seconds): Clock.text(seconds)
+        case .reference(.item(let item)): "0x" + Hex.encode(item.reference.encoded())
         case .array, .dictionary, .reference, .secret, .null: nil
         }
     }

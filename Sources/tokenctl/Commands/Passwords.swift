@@ -152,16 +152,16 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        guard passwordOnly || showPassword else {
-            let (item, keychain) = try PasswordSearch(for: item, in: keychains).first()
-            return try ItemText.show(item, in: keychain.path, json: output.json)
-        }
         let search = try PasswordSearch(for: item, in: keychains)
+        let first = try search.first()
+        guard passwordOnly || showPassword else {
+            return try ItemText.show(first.item, in: first.keychain.path, json: output.json)
+        }
         let context = try authentication.context(for: keychains)
         var damage: KeychainError?
         // A damaged item hides no other that matches; those are only looked for where the first one is damaged.
-        for limit in [Query.Limit.one, .all] {
-            for (item, keychain) in try search.matches(limit) {
+        for isFirst in [true, false] {
+            for (item, keychain) in isFirst ? [first] : try search.matches(.all) {
                 let secret: Secret
                 do throws(KeychainError) {
                     secret =
@@ -224,6 +224,8 @@ struct DeletePassword<Item: PasswordOptions>: ParsableCommand {
 
 /// The passwords that have what a command's options say.
 private struct PasswordSearch<Options: PasswordOptions> {
+    typealias Match = (item: Item, keychain: LocalKeychain)
+
     private let options: Options
     private let session: Session
     private let uris: [PKCS11URI]
@@ -235,13 +237,13 @@ private struct PasswordSearch<Options: PasswordOptions> {
         uris = try PKCS11URI.all(in: keychains)
     }
 
-    func first() throws -> (Item, LocalKeychain) {
+    func first() throws -> Match {
         guard let match = try matches(.one).first else { throw notFound }
         return match
     }
 
     /// Passwords with the keychains that they are in; with URIs, all of them whatever the limit is.
-    func matches(_ limit: Query.Limit) throws -> [(Item, LocalKeychain)] {
+    func matches(_ limit: Query.Limit) throws -> [Match] {
         let query = try Query(Options.itemClass, options.attributes, limit: uris.isEmpty ? limit : .all)
         var found = session.reporting(try session.searchList.items(matching: query))
         if !uris.isEmpty { found = try ObjectURIs(session).items(found, namedBy: uris) }

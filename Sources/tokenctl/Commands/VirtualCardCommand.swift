@@ -85,9 +85,11 @@ struct VirtualCardCommand: ParsableCommand {
         var removed = false
 
         @OptionGroup var socket: SocketOptions
+        @OptionGroup var output: OutputOptions
 
         func run() throws {
             let card = try VirtualCard(file: file)
+            if output.json { try Listing.show(["file": file, "socket": socket.path], [], json: true) }
             try VirtualCardServer(card: card, controlPath: socket.path, port: port).run(inserted: !removed)
         }
     }
