@@ -251,6 +251,70 @@ static void find_some(void) {
     if (byte() & 3) all->C_FindObjectsFinal(handle);
 }
 
+/* Functions of 3.0 for messages, and those that are there for the sake of older programs. */
+static void rare_call(void) {
+    CK_C_MessageInit inits[] = {
+        all->C_MessageEncryptInit, all->C_MessageDecryptInit, all->C_MessageSignInit, all->C_MessageVerifyInit};
+    CK_C_MessageFinal finals[] = {
+        all->C_MessageEncryptFinal, all->C_MessageDecryptFinal, all->C_MessageSignFinal, all->C_MessageVerifyFinal};
+    uint8_t choice = byte();
+    CK_SESSION_HANDLE handle = session();
+    struct text parameter, data, from;
+    struct room out;
+    switch (choice % 16) {
+    case 0: from = secret(), data = text(), all->C_LoginUser(handle, choice >> 6, from.bytes, from.count, data.bytes, data.count); break;
+    case 1: all->C_GetFunctionStatus(handle); break;
+    case 2: all->C_CancelFunction(handle); break;
+    case 3: all->C_GetFunctionList(maybe(sizeof(CK_FUNCTION_LIST *))); break;
+    case 4:
+        out = room();
+        if (out.count != NULL) *out.count /= sizeof(CK_INTERFACE);
+        all->C_GetInterfaceList(out.bytes, out.count);
+        break;
+    case 5: {
+        /* A name is a string, and a version two bytes. */
+        char *name = memory(9);
+        if (name != NULL) name[8] = 0;
+        CK_VERSION *version = byte() & 1 ? NULL : memory(sizeof *version);
+        all->C_GetInterface((CK_UTF8CHAR *)name, version, maybe(sizeof(CK_INTERFACE *)), choice >> 4);
+        break;
+    }
+    case 6: begin(inits[choice >> 6]); break;
+    case 7: finals[choice >> 6](handle); break;
+    case 8:
+        parameter = text(), data = text(), from = text(), out = room();
+        (choice & 0x80 ? all->C_EncryptMessage : all->C_DecryptMessage)(
+            handle, parameter.bytes, parameter.count, data.bytes, data.count, from.bytes, from.count, out.bytes, out.count);
+        break;
+    case 9:
+        parameter = text(), data = text();
+        (choice & 0x80 ? all->C_EncryptMessageBegin : all->C_DecryptMessageBegin)(
+            handle, parameter.bytes, parameter.count, data.bytes, data.count);
+        break;
+    case 10:
+        parameter = text(), data = text(), out = room();
+        (choice & 0x80 ? all->C_EncryptMessageNext : all->C_DecryptMessageNext)(
+            handle, parameter.bytes, parameter.count, data.bytes, data.count, out.bytes, out.count, choice >> 4);
+        break;
+    case 11:
+    case 12:
+        parameter = text(), data = text(), out = room();
+        (choice & 0x80 ? all->C_SignMessage : all->C_SignMessageNext)(
+            handle, parameter.bytes, parameter.count, data.bytes, data.count, out.bytes, out.count);
+        break;
+    case 13:
+    case 14:
+        parameter = text(), data = text(), from = text();
+        (choice & 0x80 ? all->C_VerifyMessage : all->C_VerifyMessageNext)(
+            handle, parameter.bytes, parameter.count, data.bytes, data.count, from.bytes, from.count);
+        break;
+    default:
+        parameter = text();
+        (choice & 0x80 ? all->C_SignMessageBegin : all->C_VerifyMessageBegin)(handle, parameter.bytes, parameter.count);
+        break;
+    }
+}
+
 static void one_call(void) {
     CK_ULONG count = 0, more = 0;
     CK_ATTRIBUTE *attributes, *others;
@@ -259,7 +323,9 @@ static void one_call(void) {
     CK_MECHANISM *how;
     struct text from, to;
     struct room out;
-    switch (byte() % 64) {
+    uint8_t choice = byte();
+    if (choice >= 240) return rare_call();
+    switch (choice % 64) {
     case 0: {
         CK_BBOOL present = byte() & 1;
         out = room();
