@@ -30,6 +30,8 @@ struct ImportedFile {
             (certificates, format) = (set, .pkcs7)
         } else if let bag = try ImportedFile.pkcs12(bytes, passphrase) {
             (certificates, keys, friendlyNames, format) = (bag.certificates, bag.keys, bag.friendlyNames, .pkcs12)
+        } else if OpenSSHPublicKeys.areIn(bytes) {
+            (publicKeys, format) = (try ImportedFile.openSSHKeys(bytes, in: input.name), .key)
         } else if let key = ImportedFile.publicKey(bytes) {
             // The DER of a public key could also be that of an encrypted private one, which it is not.
             (publicKeys, format) = ([key], .key)
@@ -120,8 +122,18 @@ struct ImportedFile {
     }
 
     private static func publicKey(_ bytes: [UInt8]) -> PublicKey? {
-        (try? PublicKey(spki: bytes)) ?? (try? PublicKey(openSSHLine: bytes))
-            ?? (try? PublicKey(externalRepresentation: bytes, family: .rsa))
+        (try? PublicKey(spki: bytes)) ?? (try? PublicKey(externalRepresentation: bytes, family: .rsa))
+    }
+
+    /// - Throws: for a line that is no key: nothing of the file is imported then.
+    private static func openSSHKeys(_ text: [UInt8], in name: String) throws(KeychainError) -> [PublicKey] {
+        do {
+            return try OpenSSHPublicKeys.parse(text)
+        } catch {
+            throw KeychainError(
+                error.code == .unsupported ? .unsupportedFormat : .decode, "'\(name)' cannot be read: \(error)",
+                remedy: "leave that out")
+        }
     }
 
     /// - Returns: nil where the bytes are no private key.
