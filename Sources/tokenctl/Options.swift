@@ -152,10 +152,9 @@ struct AuthenticationOptions: ParsableArguments {
 }
 
 extension AuthenticationContext {
-    /// Asks for a password of another thing than the keychain that was unlocked before.
+    /// Asks for a password of another thing than the keychain, be that unlocked before or after.
     func askForAnother(_ request: PromptRequest) throws -> Secret {
-        try leaveFirstLine()
-        return try prompter.ask(request)
+        try (prompter as? SecretSource)?.askForAnother(request) ?? prompter.ask(request)
     }
 
     /// Leaves the first line of a `--pin-source` to the keychain that was unlocked before.
