@@ -2,7 +2,7 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-/// What a file holds that can be imported.
+/// What is imported of a file.
 struct ImportedFile {
     /// What the file turned out to be.
     enum Format {
@@ -12,53 +12,38 @@ struct ImportedFile {
     private(set) var certificates: [Certificate] = []
     private(set) var keys: [PrivateKey] = []
     private(set) var publicKeys: [PublicKey] = []
-    private(set) var format: Format
     /// What PEM calls the parts that are nothing to import.
     private(set) var others: [String] = []
     private var friendlyNames: [[UInt8]: String] = [:]
 
-    init(_ input: Input, _ passphrase: Passphrase) throws {
+    private let name: String
+    private let kind: Import.Kind
+    private let expected: Import.Format?
+    private let passphrase: FilePassphrase
+
+    /// Reads what is wanted of a file; nothing else is opened.
+    ///
+    /// - Parameters:
+    ///   - kind: what is wanted. Of PKCS#12 all is, as by macOS's `security`.
+    ///   - format: what the file must be; anything if nil.
+    /// - Throws: for a part that is not what it says: nothing of the file is imported then.
+    init(_ input: Input, _ kind: Import.Kind, _ format: Import.Format?, _ passphrase: FilePassphrase) throws {
+        guard kind != .session else {
+            throw KeychainError(.unsupportedFormat, "symmetric keys are not imported from files")
+        }
+        (name, self.kind, expected) = (input.name, kind, format)
+        self.passphrase = passphrase
         var bytes = try input.whole()
-        let passphrase = FilePassphrase(passphrase)
         if PEM.isPEM(bytes.span) {
-            format = .pem
-            let text = Secret(consuming: &bytes)
-            try addBlocks(of: text, passphrase)
-        } else if let certificate = try? Certificate(der: bytes) {
-            (certificates, format) = ([certificate], .x509)
-        } else if let set = try? CertificateSet.parse(bytes), !set.isEmpty {
-            (certificates, format) = (set, .pkcs7)
-        } else if let bag = try ImportedFile.pkcs12(bytes, passphrase) {
-            (certificates, keys, friendlyNames, format) = (bag.certificates, bag.keys, bag.friendlyNames, .pkcs12)
-        } else if let key = ImportedFile.publicKey(bytes) {
-            // The DER of a public key could also be that of an encrypted private one, which it is not.
-            (publicKeys, format) = ([key], .key)
+            try addParts(of: Secret(consuming: &bytes))
         } else {
-            format = .key
-            let secret = Secret(consuming: &bytes)
-            if let key = try ImportedFile.privateKey(secret, passphrase) { keys = [key] }
+            do { try addWhole(&bytes) } catch let error as CryptoError { throw failure(error, "'\(name)'") }
         }
-        guard !isEmpty else {
-            throw KeychainError(
-                .unknownFormat, "'\(input.name)' is none of the formats that can be imported",
-                remedy: "use PEM, DER, PKCS#7, PKCS#8 or PKCS#12")
-        }
-    }
-
-    var isEmpty: Bool { certificates.isEmpty && keys.isEmpty && publicKeys.isEmpty }
-
-    /// Leaves out what is of another kind, but for PKCS#12, which macOS's `security` imports as a whole.
-    mutating func keep(_ kind: Import.Kind) throws {
-        switch kind {
-        case .session: throw KeychainError(.unsupportedFormat, "symmetric keys are not imported from files")
-        case _ where format == .pkcs12, .agg: break
-        case .cert: (keys, publicKeys) = ([], [])
-        case .priv: (certificates, publicKeys) = ([], [])
-        case .pub: (certificates, keys) = ([], [])
-        }
-        guard !isEmpty else {
+        guard certificates.isEmpty && keys.isEmpty && publicKeys.isEmpty else { return }
+        guard kind == .agg else {
             throw KeychainError(.unknownFormat, "the file holds nothing of type '\(kind.rawValue)'")
         }
+        throw unknownFormat
     }
 
     /// What to call a key: as its file does, or as its certificate.
@@ -67,120 +52,255 @@ struct ImportedFile {
         return friendlyNames[hash] ?? certificates.first { $0.keyHash == hash }?.commonName
     }
 
-    /// - Throws: for a block that is not what it says: nothing of the file is imported then.
-    private mutating func addBlocks(of text: borrowing Secret, _ passphrase: FilePassphrase) throws {
+    private mutating func add(_ key: PrivateKey) throws(CryptoError) {
+        try key.checkParts()
+        keys.append(key)
+    }
+
+    private mutating func add(_ bag: PKCS12) {
+        certificates += bag.certificates
+        keys += bag.keys
+        friendlyNames.merge(bag.friendlyNames) { first, _ in first }
+    }
+
+    // MARK: What is wanted
+
+    private func wants(_ other: Import.Kind) -> Bool { kind == .agg || kind == other }
+
+    /// Whether what is in a file of that format is wanted.
+    ///
+    /// - Throws: where the file is said to be of another.
+    private func wants(_ other: Import.Kind, of format: Format) throws(KeychainError) -> Bool {
+        try check(format)
+        return wants(other)
+    }
+
+    private func check(_ format: Format) throws(KeychainError) {
+        guard let expected, !expected.accepts(format) else { return }
+        throw KeychainError(.unknownFormat, "'\(name)' is not of the format \(expected.rawValue)")
+    }
+
+    // MARK: What is encrypted
+
+    /// What is read of a file or a part of it; a passphrase is asked for only of what is encrypted.
+    ///
+    /// - Returns: nil for what is not wanted.
+    private func open<Content>(
+        _ part: Int? = nil, where isWanted: () throws -> Bool = { true },
+        _ read: () throws(CryptoError) -> Content,
+        _ decrypt: (borrowing Secret) throws(CryptoError) -> Content
+    ) throws -> Content? {
+        var content: Content?
+        do throws(CryptoError) { content = try read() } catch {
+            guard [.passwordRequired, .wrongPassword].contains(error.code) else { throw error }
+        }
+        guard try isWanted() else { return nil }
+        return try content ?? passphrase.open(part, decrypt)
+    }
+
+    // MARK: What cannot be read
+
+    private var unknownFormat: KeychainError {
+        KeychainError(
+            .unknownFormat, "'\(name)' is none of the formats that can be imported",
+            remedy: "use PEM, DER, PKCS#7, PKCS#8 or PKCS#12")
+    }
+
+    private func failure(_ error: CryptoError, _ place: String) -> KeychainError {
+        switch error.code {
+        case .malformed, .invalidLength:
+            KeychainError(.decode, "\(place) cannot be read: \(error)", remedy: "leave it out")
+        case .unsupported:
+            KeychainError(
+                .unsupportedFormat, "\(place) cannot be read: \(error)",
+                remedy: "leave it out, or export it anew in another form")
+        case .invalidKey:
+            KeychainError(
+                .decode, "the numbers of a private key in '\(name)' do not belong together (\(error))",
+                remedy: "export it anew where it comes from")
+        default: KeychainError(error)
+        }
+    }
+}
+
+// MARK: - PEM
+
+extension ImportedFile {
+    /// What a part of PEM is, by its label.
+    private enum Part {
+        case certificate, certificates, publicKey, rsaPublicKey, privateKey, pkcs12
+
+        init?(_ block: borrowing PEMBlock) {
+            switch block.label {
+            case "CERTIFICATE", "X509 CERTIFICATE": self = .certificate
+            case "PKCS7", "CMS", "PKCS #7 SIGNED DATA": self = .certificates
+            case "PUBLIC KEY": self = .publicKey
+            case "RSA PUBLIC KEY": self = .rsaPublicKey
+            case "PKCS12": self = .pkcs12
+            case _ where block.isPrivateKey: self = .privateKey
+            default: return nil
+            }
+        }
+
+        /// What it holds; nil for what is imported as a whole.
+        var kind: Import.Kind? {
+            switch self {
+            case .certificate, .certificates: .cert
+            case .publicKey, .rsaPublicKey: .pub
+            case .privateKey: .priv
+            case .pkcs12: nil
+            }
+        }
+    }
+
+    private mutating func addParts(of text: borrowing Secret) throws {
+        // Before anything is asked it is known what there is.
+        let parts = try parts(of: text)
+        let isOnly = { (part: Part) in !parts.isEmpty && parts.allSatisfy { $0 == part } }
+        try check(isOnly(.certificates) ? .pkcs7 : isOnly(.pkcs12) ? .pkcs12 : .pem)
         let reader = try PEMReader(text.bytes)
         var number = 0
-        var isSet = true
         while let block = try reader.next() {
             number += 1
             do {
-                isSet = try add(block, passphrase) && isSet
-            } catch let error as CryptoError where error.code == .malformed {
-                throw KeychainError(
-                    .decode, "part \(number) of the file, \(Listing.printable(block.label)), cannot be read: \(error)",
-                    remedy: "leave it out")
+                try add(block, parts.count > 1 ? number : nil)
+            } catch let error as CryptoError {
+                throw failure(error, "part \(number) of the file, \(Listing.printable(block.label)),")
             }
         }
-        if isSet { format = .pkcs7 }
     }
 
-    /// - Returns: whether it was a set of certificates.
-    private mutating func add(_ block: borrowing PEMBlock, _ passphrase: FilePassphrase) throws -> Bool {
+    /// What the parts are; nil for those that are nothing to import.
+    private func parts(of text: borrowing Secret) throws -> [Part?] {
+        var parts: [Part?] = []
+        do throws(CryptoError) {
+            let reader = try PEMReader(text.bytes)
+            while let block = try reader.next() { parts.append(Part(block)) }
+        } catch {
+            throw KeychainError(
+                .decode, "part \(parts.count + 1) of '\(name)' cannot be read: \(error)",
+                remedy: "it may have been cut; copy the file anew")
+        }
+        return parts
+    }
+
+    /// - Parameter number: which part it is, where there are several.
+    private mutating func add(_ block: borrowing PEMBlock, _ number: Int?) throws {
         func der() -> [UInt8] {
             let bytes = block.der.bytes
             return bytes.indices.map { bytes[$0] }
         }
-        switch block.label {
-        case "CERTIFICATE", "X509 CERTIFICATE": certificates.append(try Certificate(der: der()))
-        case "PKCS7", "CMS", "PKCS #7 SIGNED DATA":
-            certificates += try CertificateSet.parse(der())
-            return true
-        case "PUBLIC KEY": publicKeys.append(try PublicKey(spki: der()))
-        case "RSA PUBLIC KEY": publicKeys.append(try PublicKey(externalRepresentation: der(), family: .rsa))
-        case _ where block.isPrivateKey:
-            keys.append(
-                try ImportedFile.opening({ () throws(CryptoError) in try PrivateKey(block) }, passphrase) {
-                    (password) throws(CryptoError) in try PrivateKey(block, password: password)
-                })
-        default: others.append(block.label)
+        guard let part = Part(block) else { return others.append(block.label) }
+        guard part.kind.map(wants) ?? true else { return }
+        switch part {
+        case .certificate: certificates.append(try Certificate(der: der()))
+        case .certificates: certificates += try CertificateSet.parse(der())
+        case .publicKey: publicKeys.append(try PublicKey(spki: der()))
+        case .rsaPublicKey: publicKeys.append(try PublicKey(externalRepresentation: der(), family: .rsa))
+        case .privateKey:
+            let key = try open(number, { () throws(CryptoError) in try PrivateKey(block) }) {
+                (password) throws(CryptoError) in try PrivateKey(block, password: password)
+            }
+            if let key { try add(key) }
+        case .pkcs12:
+            let der = der()
+            let bag = try open(number, { () throws(CryptoError) in try PKCS12.parse(der) }) {
+                (password) throws(CryptoError) in try PKCS12.parse(der, password: password)
+            }
+            if let bag { add(bag) }
         }
-        return false
+    }
+}
+
+// MARK: - Everything else
+
+extension ImportedFile {
+    private mutating func addWhole(_ bytes: inout [UInt8]) throws {
+        if let certificate = try? Certificate(der: bytes) {
+            if try wants(.cert, of: .x509) { certificates = [certificate] }
+        } else if let set = try? CertificateSet.parse(bytes), !set.isEmpty {
+            if try wants(.cert, of: .pkcs7) { certificates = set }
+        } else if let bag = try pkcs12(bytes) {
+            add(bag)
+        } else if OpenSSHPublicKeys.areIn(bytes) {
+            if try wants(.pub, of: .key) { publicKeys = try OpenSSHPublicKeys.parse(bytes) }
+        } else if let key = ImportedFile.publicKey(bytes) {
+            // The DER of a public key could also be that of an encrypted private one, which it is not.
+            if try wants(.pub, of: .key) { publicKeys = [key] }
+        } else if let key = try privateKey(Secret(consuming: &bytes)) {
+            try add(key)
+        }
     }
 
     /// - Returns: nil where the bytes are no PKCS#12 at all.
-    private static func pkcs12(_ der: [UInt8], _ passphrase: FilePassphrase) throws -> PKCS12? {
-        do {
-            return try opening({ () throws(CryptoError) in try PKCS12.parse(der) }, passphrase) {
-                (password) throws(CryptoError) in try PKCS12.parse(der, password: password)
-            }
-        } catch let error as CryptoError where error.code == .malformed || error.code == .unsupported {
-            return nil
+    private func pkcs12(_ der: [UInt8]) throws -> PKCS12? {
+        func isWanted() throws -> Bool {
+            try check(.pkcs12)
+            return true
         }
-    }
-
-    private static func publicKey(_ bytes: [UInt8]) -> PublicKey? {
-        (try? PublicKey(spki: bytes)) ?? (try? PublicKey(openSSHLine: bytes))
-            ?? (try? PublicKey(externalRepresentation: bytes, family: .rsa))
-    }
-
-    /// - Returns: nil where the bytes are no private key.
-    private static func privateKey(_ bytes: borrowing Secret, _ passphrase: FilePassphrase) throws -> PrivateKey? {
         do {
-            return try opening({ () throws(CryptoError) in try PrivateKey(encoded: bytes) }, passphrase) {
-                (password) throws(CryptoError) in try PrivateKey(encoded: bytes, password: password)
+            return try open(where: isWanted, { () throws(CryptoError) in try PKCS12.parse(der) }) {
+                (password) throws(CryptoError) in try PKCS12.parse(der, password: password)
             }
         } catch let error as CryptoError where error.code == .malformed {
             return nil
         }
     }
 
-    /// Asks for the passphrase only of what is encrypted.
-    private static func opening<Content>(
-        _ read: () throws(CryptoError) -> Content, _ passphrase: FilePassphrase,
-        _ decrypt: (borrowing Secret) throws(CryptoError) -> Content
-    ) throws -> Content {
-        do throws(CryptoError) {
-            return try read()
-        } catch {
-            guard [.passwordRequired, .wrongPassword].contains(error.code) else { throw error }
+    private static func publicKey(_ der: [UInt8]) -> PublicKey? {
+        (try? PublicKey(spki: der)) ?? (try? PublicKey(externalRepresentation: der, family: .rsa))
+    }
+
+    /// - Returns: nil for one that is not wanted.
+    /// - Throws: for bytes that are no private key either.
+    private func privateKey(_ bytes: borrowing Secret) throws -> PrivateKey? {
+        do {
+            return try open(
+                where: { try wants(.priv, of: .key) },
+                { () throws(CryptoError) in try PrivateKey(encoded: bytes) },
+                { (password) throws(CryptoError) in try PrivateKey(encoded: bytes, password: password) })
+        } catch let error as CryptoError where error.code == .malformed {
+            throw unknownFormat
         }
-        return try passphrase.open(decrypt)
     }
 }
 
-/// What opens the encrypted parts of a file. It is asked for once, and again for what it does not open.
-private final class FilePassphrase {
-    private let passphrase: Passphrase
-    private var known: SharedSecret?
+/// What opens the encrypted parts of a file. It is asked for once, and again for what nothing opens that was given before.
+final class FilePassphrase {
+    private let argument: String?
+    private let name: String
+    private let context: AuthenticationContext
+    private var known: [SharedSecret] = []
 
-    init(_ passphrase: Passphrase) { self.passphrase = passphrase }
+    /// - Parameters:
+    ///   - argument: the passphrase, where it is one.
+    ///   - name: what the file is called.
+    init(_ argument: String?, of name: String, _ context: AuthenticationContext) {
+        (self.argument, self.name) = (argument, name)
+        self.context = context
+    }
 
-    func open<Content>(_ decrypt: (borrowing Secret) throws(CryptoError) -> Content) throws -> Content {
-        if let known {
-            do throws(CryptoError) { return try decrypt(known.secret) } catch {
+    /// - Parameter part: which part of the file it is, where there are several.
+    func open<Content>(
+        _ part: Int?, _ decrypt: (borrowing Secret) throws(CryptoError) -> Content
+    ) throws -> Content {
+        var refusal: CryptoError?
+        for password in known {
+            do throws(CryptoError) { return try decrypt(password.secret) } catch {
                 guard error.code == .wrongPassword else { throw error }
-                // One that was given as an argument is no other the second time.
-                guard passphrase.argument == nil else { throw KeychainError(error) }
+                refusal = error
             }
         }
-        let asked = SharedSecret(try passphrase.ask())
-        known = asked
-        do throws(CryptoError) { return try decrypt(asked.secret) } catch {
-            guard error.code == .wrongPassword else { throw error }
-            throw KeychainError(error)
-        }
+        // One that was given as an argument is no other the second time.
+        if argument != nil, let refusal { throw refusal }
+        let password = SharedSecret(try ask(part))
+        known.append(password)
+        return try decrypt(password.secret)
     }
-}
 
-/// A passphrase: given as an argument, or asked for.
-struct Passphrase {
-    let argument: String?
-    let request: PromptRequest
-    let context: AuthenticationContext
-
-    func ask() throws -> Secret {
+    private func ask(_ part: Int?) throws -> Secret {
         if let argument { return SecretArgument.secret(argument) }
-        return try context.prompter.ask(request)
+        let use = part.map { "open part \($0) of it" } ?? "open it"
+        return try context.askForAnother(PromptRequest(.password, subject: name, use: use))
     }
 }

@@ -117,4 +117,27 @@ import TokenKit
             #expect(status(of: [kSecClass: kSecClassIdentity]) == errSecSuccess)
         }
     }
+
+    /// OpenSSL takes such a key, and makes up for the number that is wrong by the others.
+    @Test func aFileWhoseKeyHasANumberOfAnotherIsRefused() throws {
+        let key = try PrivateKey.generate(.rsa(bits: 2048))
+        let encoded = try key.externalRepresentation()
+        let bytes = encoded.bytes
+        var outer = TLVReader(bytes.indices.map { bytes[$0] })
+        var fields = TLVReader(try #require(outer.all().first).value)
+        var numbers = try fields.all().map { Array($0.value) }
+        // d mod (p − 1), behind the version, n, e, d, p and q.
+        numbers[6][numbers[6].count - 1] ^= 2
+        var mixed = TLV(0x30, numbers.flatMap { TLV(0x02, $0).encoded() }).encoded()
+        let certificate = try CertificateBuilder(
+            commonName: "Jo", publicKey: key.publicKey, notBefore: 1_600_000_000, notAfter: 4_000_000_000
+        ).selfSigned(by: key)
+        var password = Array("secret".utf8)
+        let file = try PKCS12.create(
+            [PKCS12.Identity(PrivateKey(encoded: Secret(consuming: &mixed)), certificate)],
+            password: Secret(consuming: &password), iterations: 1000)
+        var items: CFArray?
+        #expect(SecPKCS12Import(Data(file), [kSecImportExportPassphrase: "secret"], &items) == errSecDecode)
+        #expect(items == nil)
+    }
 }

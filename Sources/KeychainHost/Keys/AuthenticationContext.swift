@@ -49,10 +49,10 @@ public struct AuthenticationContext: Sendable {
     /// Whether a script answers, which is asked each question once.
     var hasOneAnswer: Bool { prompter.canAsk && !prompter.canAskAgain }
 
-    /// Asks for a password of another thing than the keychain that is unlocked for it, or was before.
+    /// Asks for a password of another thing than the keychain, be that unlocked before or after.
     public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        try leaveFirstLine()
-        return try prompter.ask(request)
+        guard let source = prompter as? SecretSource else { return try prompter.ask(request) }
+        return try source.askForAnother(request)
     }
 
     /// Leaves the first line of a ``SecretSource`` to the keychain that was unlocked before.

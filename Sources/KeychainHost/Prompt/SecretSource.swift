@@ -19,8 +19,14 @@ public final class SecretSource: Prompter {
 
     private let origin: Origin
 
-    /// The lines that have been given out. Held while one is read, so that two questions never share a line.
-    private let linesRead = Mutex(0)
+    private struct Lines {
+        var count = 0
+        /// The first, as long as it is kept for the keychain.
+        var first: SharedSecret?
+    }
+
+    /// The lines that have been read. Held while one is, so that two questions never share a line.
+    private let lines = Mutex(Lines())
 
     /// - Parameter text: `fd:N`, `file:PATH` or `env:NAME`.
     /// - Throws: `errSecParam` for another form, a file that cannot be read, or one that others may read.
@@ -52,26 +58,47 @@ public final class SecretSource: Prompter {
     public var canAsk: Bool { true }
     public var canAskAgain: Bool { false }
 
-    /// The next line.
+    /// The next line, or the first where it was kept.
     ///
     /// - Throws: `errSecInteractionNotAllowed` when there is none, `errSecParam` for one that is too long.
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        let answer = try linesRead.withLock { (count) throws(KeychainError) -> Secret? in
-            defer { count += 1 }
-            switch origin {
-            case .descriptor(let descriptor), .file(let descriptor): return try SecretSource.line(from: descriptor)
-            case .environment(let name): return try SecretSource.line(count, ofVariable: name)
-            }
+        try lines.withLock { (lines) throws(KeychainError) in
+            guard let first = lines.first else { return try next(&lines, for: request) }
+            lines.first = nil
+            return first.secret.clone()
         }
-        guard let answer else { throw .cannotAsk(request, because: "its source has no more lines") }
-        return answer
     }
 
-    /// Leaves the first line to the keychain, or the card, that turned out to need none: what the others are for is not to
-    /// depend on whether it was unlocked.
+    /// The next line but the first, which is kept for the keychain, should that be asked for later: what the others are for
+    /// is not to depend on whether it is unlocked.
+    ///
+    /// - Throws: as ``ask(_:)``.
+    public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        try lines.withLock { (lines) throws(KeychainError) in
+            if lines.count == 0 { lines.first = SharedSecret(try next(&lines, for: SecretSource.ofKeychain)) }
+            return try next(&lines, for: request)
+        }
+    }
+
+    /// Leaves the first line to the keychain, or the card, that turned out to need none.
     public func leaveFirstLine() throws(KeychainError) {
-        guard linesRead.withLock({ $0 == 0 }) else { return }
-        _ = try ask(PromptRequest(.password, subject: "the keychain"))
+        try lines.withLock { (lines) throws(KeychainError) in
+            if lines.count == 0 { _ = try next(&lines, for: SecretSource.ofKeychain) }
+        }
+    }
+
+    private static let ofKeychain = PromptRequest(.password, subject: "the keychain")
+
+    private func next(_ lines: inout Lines, for request: PromptRequest) throws(KeychainError) -> Secret {
+        let number = lines.count
+        lines.count += 1
+        let answer =
+            switch origin {
+            case .descriptor(let descriptor), .file(let descriptor): try SecretSource.line(from: descriptor)
+            case .environment(let name): try SecretSource.line(number, ofVariable: name)
+            }
+        guard let answer else { throw .cannotAsk(request, because: "its source has no more lines") }
+        return answer
     }
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool { false }

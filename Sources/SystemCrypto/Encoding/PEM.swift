@@ -82,15 +82,33 @@ public struct PEMBlock: ~Copyable {
     /// Whether a private key is in the block, in whatever format.
     public var isPrivateKey: Bool { label.hasSuffix("PRIVATE KEY") }
 
-    /// What the block encodes, without the encryption of RFC 1421. Wraps `PEM_do_header`.
+    /// Checks that the encryption of RFC 1421 is one that a password opens, before anybody is asked for it.
     ///
-    /// - Throws: `wrongPassword`, `unsupported` for a cipher that OpenSSL does not have.
-    func decrypted(password: borrowing Secret) throws(CryptoError) -> Secret {
+    /// - Throws: `unsupported` for a cipher that OpenSSL does not have, `malformed` for a header that names none.
+    func checkEncryption() throws(CryptoError) { _ = try unsafe cipher() }
+
+    /// Wraps `PEM_get_EVP_CIPHER_INFO`.
+    private func cipher() throws(CryptoError) -> EVP_CIPHER_INFO {
         var cipher = unsafe EVP_CIPHER_INFO()
         var header = Array(header.utf8CString)
-        try unsafe OpenSSL.check("encrypted PEM", failing: .unsupported) { _ in
-            unsafe PEM_get_EVP_CIPHER_INFO(&header, &cipher)
+        var isUnknown = false
+        do {
+            try unsafe OpenSSL.check("encrypted PEM", failing: .malformed) { _ in
+                let status = unsafe PEM_get_EVP_CIPHER_INFO(&header, &cipher)
+                isUnknown = ERR_peek_last_error() & 0xFFF == UInt(PEM_R_UNSUPPORTED_ENCRYPTION)
+                return status
+            }
+        } catch {
+            throw isUnknown ? CryptoError(.unsupported, error.operation, reason: error.reason) : error
         }
+        return unsafe cipher
+    }
+
+    /// What the block encodes, without the encryption of RFC 1421. Wraps `PEM_do_header`.
+    ///
+    /// - Throws: `wrongPassword`, and as ``checkEncryption()``.
+    func decrypted(password: borrowing Secret) throws(CryptoError) -> Secret {
+        var cipher = try unsafe cipher()
         let text = password.bytes
         guard text.count < PEM_BUFSIZE, text.indices.allSatisfy({ text[$0] != 0 }) else {
             throw CryptoError(.wrongPassword, "encrypted PEM")

@@ -1,13 +1,59 @@
 internal import COpenSSL
 internal import TokenKit
 
-extension PublicKey {
-    /// A key from its line in a `.pub` file or in `authorized_keys` without options: the kind, the key in Base64, a comment.
+/// Public keys as OpenSSH writes them, a line each: a `.pub` file, or `authorized_keys`, sshd(8).
+public enum OpenSSHPublicKeys {
+    /// Whether a text has such a line, be it in order or not: a kind, and the beginning of Base64 that any kind has.
+    public static func areIn(_ text: [UInt8]) -> Bool {
+        lines(of: text).contains { kindIndex(in: words(of: $0)) != nil }
+    }
+
+    /// The keys of all lines. Blank ones, and those that begin with `#`, are passed over.
     ///
-    /// - Throws: `malformed` for anything else, `unsupported` for kinds of keys that are not known here.
-    public init(openSSHLine line: [UInt8]) throws(CryptoError) {
-        let words = line.split(whereSeparator: { [0x20, 0x09, 0x0A, 0x0D].contains($0) })
-        guard words.count >= 2, line.count <= PublicKey.maximumLineLength else { throw PublicKey.malformedLine }
+    /// - Throws: `malformed` for a line that is something else; `unsupported` for kinds of keys that are not known here, and
+    ///   for options before a kind, which nothing here would observe. The error names the line.
+    public static func parse(_ text: [UInt8]) throws(CryptoError) -> [PublicKey] {
+        var keys: [PublicKey] = []
+        for (index, line) in lines(of: text).enumerated() {
+            let words = words(of: line)
+            guard let first = words.first, first.first != UInt8(ascii: "#") else { continue }
+            do throws(CryptoError) {
+                guard line.count <= maximumLineLength else { throw PublicKey.malformedLine }
+                if let index = kindIndex(in: words), index > 0 {
+                    throw CryptoError(.unsupported, "options before an OpenSSH public key")
+                }
+                keys.append(try PublicKey(openSSHWords: words))
+            } catch {
+                throw CryptoError(error.code, "line \(index + 1), \(error.operation)", reason: error.reason)
+            }
+        }
+        return keys
+    }
+
+    private static let maximumLineLength = 1 << 16
+
+    private static func lines(of text: [UInt8]) -> [ArraySlice<UInt8>] {
+        text.split(separator: 0x0A, omittingEmptySubsequences: false)
+    }
+
+    private static func words(of line: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+        line.split { [0x20, 0x09, 0x0D].contains($0) }
+    }
+
+    /// Where the kind is. What follows begins with a length below 2²⁴, and so do its digits with three of zero.
+    private static func kindIndex(in words: [ArraySlice<UInt8>]) -> Int? {
+        words.indices.dropLast().first { index in
+            kinds.contains { words[index].starts(with: $0.utf8) } && words[index + 1].starts(with: "AAA".utf8)
+        }
+    }
+
+    private static let kinds = ["ssh-", "ecdsa-sha2-", "sk-"]
+}
+
+extension PublicKey {
+    /// - Parameter words: the kind, the key in Base64, and those of a comment.
+    fileprivate init(openSSHWords words: [ArraySlice<UInt8>]) throws(CryptoError) {
+        guard words.count >= 2 else { throw PublicKey.malformedLine }
         let blob = try PublicKey.decodedBase64(words[1])
         var rest = blob.span
         let kind = OpenSSHPrivateKey.text(try rest.readSSHString())
@@ -33,8 +79,7 @@ extension PublicKey {
         }
     }
 
-    private static let maximumLineLength = 1 << 16
-    private static let malformedLine = CryptoError(.malformed, "OpenSSH public key")
+    fileprivate static let malformedLine = CryptoError(.malformed, "OpenSSH public key")
 
     private static func bytes(_ span: Span<UInt8>) -> [UInt8] { span.indices.map { span[$0] } }
 

@@ -58,7 +58,9 @@ extension PrivateKey {
 
     private convenience init(encrypted block: borrowing PEMBlock, password: borrowing Secret?) throws(CryptoError) {
         switch password {
-        case .none: throw CryptoError(.passwordRequired, "private key")
+        case .none:
+            try block.checkEncryption()
+            throw CryptoError(.passwordRequired, "private key")
         case .some(let password):
             let der = try block.decrypted(password: password)
             // One wrong password in 256 leaves a padding that looks right.

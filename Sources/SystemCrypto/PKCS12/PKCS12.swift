@@ -22,7 +22,7 @@ public struct PKCS12: Sendable {
     /// Files of old programs (RC2, single DES) need OpenSSL's legacy provider. It is loaded for the first file.
     ///
     /// - Throws: `malformed` for anything else, or bytes after it; `wrongPassword`; `unsupported` for a file that is
-    ///   encrypted for a public key.
+    ///   encrypted for a public key; `invalidKey` where the numbers of a key do not belong together.
     public static func parse(_ der: [UInt8], password: borrowing Secret) throws(CryptoError) -> PKCS12 {
         try parse(der, password.clone())
     }

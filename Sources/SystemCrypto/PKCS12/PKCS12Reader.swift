@@ -108,7 +108,8 @@ struct PKCS12Reader: ~Copyable {
         try unsafe append(PrivateKey(checking: KeyHandle(info)), of: bag)
     }
 
-    private mutating func append(_ key: PrivateKey, of bag: OpaquePointer) {
+    private mutating func append(_ key: PrivateKey, of bag: OpaquePointer) throws(CryptoError) {
+        try key.checkParts()
         keys.append(key)
         let hash = key.publicKey.keyHash
         unsafe names.ofKeys[hash] = names.ofKeys[hash] ?? PKCS12Reader.name(of: bag)

@@ -77,18 +77,22 @@ struct Export: ParsableCommand {
     func run() throws {
         let session = try Session(cards, keychains: keychain.map { [$0] } ?? [])
         switch kind ?? standardKind {
-        case .certs: try write(exportedCertificates(session))
-        case .pubKeys: try write(publicKeys(keys(session)))
+        case .certs: try write(exported(required(certificates(session), "certificate", session)))
+        case .pubKeys: try write(publicKeys(required(keys(session), "key", session)))
         case .privKeys:
-            let keys = try keys(session).filter(\.isPrivateKey)
-            guard !keys.isEmpty else { throw KeychainError(.itemNotFound, "no key matches") }
+            let keys = try required(keys(session).filter(\.isPrivateKey), "key", session)
             try writePrivate(privateKeys(canLeaveSome(keys) ? leaving(keys) : keys, session))
         case .allKeys:
-            let keys = try keys(session)
+            let keys = try required(keys(session), "key", session)
             let own = keys.filter(\.isPrivateKey)
             try writePrivate(publicKeys(keys) + privateKeys(isNamed ? own : leaving(own), session))
         case .identities: try writePrivate(identities(session))
-        case .all: try writePrivate(everything(session))
+        case .all:
+            let (certificates, keys) = try (certificates(session), keys(session))
+            if keys.isEmpty { _ = try required(certificates, "certificate or key", session) }
+            let text = Array(certificates.map(\.pem).joined().utf8)
+            try writePrivate(
+                text + publicKeys(keys) + privateKeys(leaving(keys.filter(\.isPrivateKey)), session))
         }
     }
 
@@ -119,8 +123,7 @@ struct Export: ParsableCommand {
 
     // MARK: Certificates and public keys
 
-    private func exportedCertificates(_ session: Session) throws -> [UInt8] {
-        let found = try certificates(session)
+    private func exported(_ found: [Certificate]) throws -> [UInt8] {
         switch format {
         case .pkcs7: return armor(CertificateSet.encode(found), "PKCS7")
         case .x509 where !armored:
@@ -136,9 +139,13 @@ struct Export: ParsableCommand {
         let items = session.reporting(
             try session.searchList.items(matching: Query.all(.certificate, commonName: name)))
         let named = try ObjectURIs(session).items(items, namedBy: uris.map(\.forCertificates))
-        let found = named.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
-        try session.require(!found.isEmpty, namedBy: uris, as: "certificate")
-        guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
+        return named.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
+    }
+
+    /// - Throws: `errSecItemNotFound` where there is nothing.
+    private func required<Found>(_ found: [Found], _ noun: String, _ session: Session) throws -> [Found] {
+        try session.require(!found.isEmpty, namedBy: uris, as: noun)
+        guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no \(noun) matches") }
         return found
     }
 
@@ -176,9 +183,7 @@ struct Export: ParsableCommand {
     private func identities(_ session: Session) throws -> [UInt8] {
         let all = session.reporting(
             try session.searchList.identities(matching: Query.all(.identity, commonName: name)))
-        let named = try ObjectURIs(session).identities(all, namedBy: uris)
-        try session.require(!named.isEmpty, namedBy: uris, as: "identity")
-        guard !named.isEmpty else { throw KeychainError(.itemNotFound, "no identity matches") }
+        let named = try required(ObjectURIs(session).identities(all, namedBy: uris), "identity", session)
         let context = try authentication.context(session.process, for: keychain, cards.reader)
         let identities = try (canLeaveSome(named.map(\.key)) ? leaving(named) : named).map { identity in
             try PKCS12.Identity(
@@ -210,13 +215,6 @@ struct Export: ParsableCommand {
         }
     }
 
-    /// Certificates, and the private keys that are given out.
-    private func everything(_ session: Session) throws -> [UInt8] {
-        let certificates = Array(try certificates(session).map(\.pem).joined().utf8)
-        let keys = ((try? keys(session)) ?? []).filter(\.isPrivateKey)
-        return try certificates + privateKeys(leaving(keys), session)
-    }
-
     private func armor(_ der: [UInt8], _ label: String) -> [UInt8] {
         armored ? Array(PEM.encode(der, label: label).utf8) : der
     }
@@ -230,14 +228,20 @@ struct Export: ParsableCommand {
     private func keys(_ session: Session) throws -> [Item] {
         let all = session.reporting(try session.searchList.items(matching: Query(.key, limit: .all)))
         let items = try ObjectURIs(session).items(all, namedBy: uris)
-        try session.require(!items.isEmpty, namedBy: uris, as: "key")
-        let found = items.filter { item in
-            name.map { item.label?.lowercased().contains($0.lowercased()) ?? false } ?? true
-        }
-        guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no key matches") }
+        let found = asymmetric(
+            items.filter { item in name.map { item.label?.lowercased().contains($0.lowercased()) ?? false } ?? true })
         let halves = Set(found.filter(\.isPrivateKey).map(\.publicKeyHash))
         let keys = found.filter { $0.isPrivateKey || !halves.contains($0.publicKeyHash) }
         return try isNamed ? keys : usable(keys)
+    }
+
+    /// Without symmetric ones, for which no format has a place.
+    private func asymmetric(_ keys: [Item]) -> [Item] {
+        keys.filter { key in
+            guard key[.keyClass]?.integer == KeyClass.symmetric.rawValue else { return true }
+            Warnings.show("note: the key '\(key.objectName)' is left out: it is symmetric")
+            return false
+        }
     }
 
     /// Without those that nobody asked for by name and that the format has no place for.

@@ -9,7 +9,7 @@ struct Import: ParsableCommand {
         abstract: "Import certificates and keys into a local keychain.",
         discussion: """
             Takes certificates in PEM, DER or PKCS#7, private keys in PKCS#8, PKCS#1, SEC 1 or OpenSSH's format, public keys, \
-            and PKCS#12; of PEM all that is in the file, or nothing. What is in the keychain already is left as it is, and \
+            authorized_keys, and PKCS#12; all that is in the file, or nothing. What is in the keychain already is left as it is, and \
             said to be there.
             """)
 
@@ -26,7 +26,7 @@ struct Import: ParsableCommand {
             switch self {
             case .pkcs7: found == .pkcs7
             case .pkcs12: found == .pkcs12
-            case .pemseq: found == .pem || found == .pkcs7
+            case .pemseq: [.pem, .pkcs7, .pkcs12].contains(found)
             case .x509: found == .x509 || found == .pem
             case .openssl, .pkcs8, .openssh2: found == .pem || found == .key
             }
@@ -79,26 +79,14 @@ struct Import: ParsableCommand {
         let given = try GivenAttributes(attributes)
         let context = try authentication.context(for: keychain)
         let input = try Input(file)
-        let request = PromptRequest(.password, subject: input.name, use: "open it")
-        var content = try ImportedFile(
-            input, Passphrase(argument: passphrase, request: request, context: context))
-        if let format, !format.accepts(content.format) {
-            throw KeychainError(.unknownFormat, "'\(input.name)' is not of the format \(format.rawValue)")
-        }
-        if let kind { try content.keep(kind) }
+        let opened = try LocalKeychain.named(keychain)
+        let content = try ImportedFile(
+            input, kind ?? .agg, format, FilePassphrase(passphrase, of: input.name, context))
         for other in Set(content.others).sorted() {
             Warnings.show("note: '\(input.name)' has a part that is nothing to import: \(Listing.printable(other))")
         }
-        let opened = try LocalKeychain.named(keychain)
         try given.check(content)
         for kind in content.keys.map(\.kind) + content.publicKeys.map(\.kind) { try NewItem.checkUsable(kind) }
-        for key in content.keys {
-            do throws(CryptoError) { try key.checkParts() } catch {
-                throw KeychainError(
-                    .decode, "the numbers of a private key in '\(input.name)' do not belong together (\(error))",
-                    remedy: "export it anew where it comes from")
-            }
-        }
         if !content.keys.isEmpty { try opened.unlock(use: "import a key", authentication: context) }
         var outcome = ImportOutcome(opened)
         do {

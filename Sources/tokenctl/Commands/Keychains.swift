@@ -210,3 +210,15 @@ struct SetKeychainPassword: ParsableCommand {
         print("The password of '\(opened.name)' has been changed.")
     }
 }
+
+/// A passphrase: given as an argument, or asked for.
+private struct Passphrase {
+    let argument: String?
+    let request: PromptRequest
+    let context: AuthenticationContext
+
+    func ask() throws -> Secret {
+        if let argument { return SecretArgument.secret(argument) }
+        return try context.prompter.ask(request)
+    }
+}

@@ -38,6 +38,9 @@ enum StandardInput {
                 while output.freeCapacity > 0 {
                     guard let byte = nextByte(isAtEnd: &isAtEnd) else {
                         isWhole = true
+                        let count = output.count
+                        // As on Windows, and as a --pin-source has it.
+                        if !isAtEnd, count > 0, output.span[count - 1] == UInt8(ascii: "\r") { _ = output.removeLast() }
                         return
                     }
                     output.append(byte)

@@ -45,6 +45,25 @@ import TokenKit
         #expect(try answers(source, 1) == ["more"])
     }
 
+    /// A file's passphrase comes before it is known whether the keychain has to be unlocked at all.
+    @Test func theFirstLineIsKeptForAKeychainThatAsksLater() throws {
+        let source = try SecretSource("file:\(file("password\nsecret\nother\nmore\n"))")
+        func another() throws -> String {
+            String(decoding: try source.askForAnother(request).copiedBytes, as: UTF8.self)
+        }
+        #expect(try another() == "secret")
+        #expect(try another() == "other")
+        #expect(try answers(source, 2) == ["password", "more"])
+        #expect(throws: KeychainError(.interactionNotAllowed)) { try another() }
+    }
+
+    @Test func aLineThatTheKeychainTookIsNotKept() throws {
+        let source = try SecretSource("file:\(file("password\nsecret\nmore\n"))")
+        #expect(try answers(source, 1) == ["password"])
+        #expect(try String(decoding: source.askForAnother(request).copiedBytes, as: UTF8.self) == "secret")
+        #expect(try answers(source, 1) == ["more"])
+    }
+
     @Test(arguments: [("password\n", 1), ("", 0)]) func whereThereIsOnlyTheKeychainsLineNothingIsStored(
         text: String, lines: Int
     ) throws {
@@ -54,6 +73,7 @@ import TokenKit
         } else {
             try source.leaveFirstLine()
         }
+        #expect(throws: KeychainError(.interactionNotAllowed)) { _ = try source.askForAnother(request).count }
         #expect(throws: KeychainError(.interactionNotAllowed)) { _ = try source.ask(request).count }
     }
 

@@ -37,15 +37,18 @@ import TokenKit
         }
     }
 
-    @Test(arguments: ["AES-128-CBC,ZZ", "AES-128-CBC,00", "FROB,0011223344556677", "AES-128-CBC", ""])
-    func aHeaderThatSaysNothingUsableIsAnError(parameters: String) throws {
+    /// It is said before anybody is asked for a password.
+    @Test(arguments: [
+        ("DEK-Info: AES-128-CBC,ZZ", CryptoError.Code.malformed), ("DEK-Info: AES-128-CBC,00", .malformed),
+        ("DEK-Info: AES-128-CBC", .unsupported), ("DEK-Info: ", .unsupported), ("Garbage: yes", .malformed),
+        ("DEK-Info: FROB,0011223344556677", .unsupported),
+    ])
+    func aHeaderThatSaysNothingUsableIsAnError(header: String, code: CryptoError.Code) throws {
         let lines = String(decoding: try encrypted("-aes128"), as: UTF8.self).split(
             separator: "\n", omittingEmptySubsequences: false)
-        let file = lines.map { $0.hasPrefix("DEK-Info") ? "DEK-Info: \(parameters)" : String($0) }.joined(
-            separator: "\n")
-        #expect(throws: CryptoError.self) {
-            try PrivateKey(encoded: secret(Array(file.utf8)), password: secret("right"))
-        }
+        let file = utf8(lines.map { $0.hasPrefix("DEK-Info") ? header : String($0) }.joined(separator: "\n"))
+        #expect(throws: CryptoError(code, "")) { try PrivateKey(encoded: secret(file)) }
+        #expect(throws: CryptoError(code, "")) { try PrivateKey(encoded: secret(file), password: secret("right")) }
     }
 
     @Test func theReaderTellsWhatIsEncrypted() throws {

@@ -1,4 +1,5 @@
 import Testing
+import TokenKit
 
 @testable import SystemCrypto
 
@@ -98,6 +99,22 @@ import Testing
         let sdsi = Self.bag(3, DER.sequence([DER.objectIdentifier("1.2.840.113549.1.9.22.2"), text]))
         let read = try PKCS12.parse(Self.file(safes: [Self.safe([secret, sdsi])]))
         #expect(read.keys.isEmpty && read.certificates.isEmpty)
+    }
+
+    /// As OpenSSL takes them: it makes up for a number that is wrong by the others.
+    @Test(arguments: 0..<8)
+    func theNumbersOfAnRSAKeyBelongTogether(index: Int) throws {
+        var outer = TLVReader(reveal(try TestKeys.rsa().externalRepresentation()))
+        var fields = TLVReader(try #require(outer.all().first).value)
+        var numbers = try fields.all().map { Array($0.value) }
+        // The version comes first.
+        numbers[1 + index][numbers[1 + index].count - 1] ^= 2
+        let wrong = DER.sequence(numbers.map { DER.element(DER.Tag.integer, $0) })
+        let algorithm = DER.sequence([DER.objectIdentifier("1.2.840.113549.1.1.1"), [0x05, 0x00]])
+        let info = DER.sequence([DER.integer([0]), algorithm, DER.octetString(wrong)])
+        let file = Self.file(safes: [Self.safe([Self.bag(1, info)])])
+        let code = errorCode { () throws(CryptoError) in _ = try PKCS12.parse(file) }
+        #expect(code == .invalidKey || code == .malformed)
     }
 
     @Test func emptyFilesAreEmpty() throws {
