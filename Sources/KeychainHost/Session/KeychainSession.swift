@@ -55,15 +55,17 @@ extension KeychainSession {
         return parsed.returns.value(of: [(added, data, provenance)], isArray: false)
     }
 
-    /// Changes all items that a query finds, or none, as `SecItemUpdate` does.
+    /// Changes all items that a query finds, or none, as `SecItemUpdate` does; those that were altered stay as they are.
     ///
+    /// - Returns: how many were changed.
     /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDuplicateItem` if an item would become the same as another,
     ///   `errSecReadOnly` if one of them is on a token.
-    public func update(_ query: ItemDictionary, to changes: ItemDictionary) throws(KeychainError) {
+    @discardableResult
+    public func update(_ query: ItemDictionary, to changes: ItemDictionary) throws(KeychainError) -> Int {
         let parsed = try ParsedDictionary(query, for: .update)
         let changed = try ParsedDictionary(changes, for: .change)
         let request = try SearchRequest(parsed, in: self)
-        try update(matching: request, to: ItemChanges(changed.attributes, secret: changed.secret()))
+        return try update(matching: request, to: ItemChanges(changed.attributes, secret: changed.secret()))
     }
 
     /// Deletes all items that a query finds, or none, as `SecItemDelete` does.

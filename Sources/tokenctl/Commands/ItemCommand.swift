@@ -72,8 +72,13 @@ struct ItemCommand: ParsableCommand {
             var changes = try ItemArguments.dictionary([changes])
             changes["v_Data"] = try secret()
             let query = try ItemQueries(pairs).dictionary(in: session)
-            let references = try isJSON ? values(of: query, "r_PersistentRef", keychains) : []
-            try keychains.update(query, to: changes)
+            let references = try values(of: query, "r_PersistentRef", keychains)
+            let count = try keychains.update(query, to: changes)
+            if count < references.count {
+                Warnings.show(
+                    "note: \(references.count - count) of \(references.count) items that match are as they were: they have been altered since they were stored"
+                )
+            }
             try report(references.flatMap { try found(["v_PersistentRef": $0], keychains) })
         } else if delete {
             let query = try ItemQueries(pairs).dictionary(in: session)
