@@ -60,7 +60,7 @@ extension CardBinding {
 
     /// The keychain's key, by the card's.
     ///
-    /// - Throws: `errSecDecode` where what is stored was altered, or is not for this key.
+    /// - Throws: `errSecDataNotAvailable` where what is stored was altered, or is not for this key.
     func open(
         with key: any KeychainKey, of keychain: UniqueID, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
@@ -75,7 +75,7 @@ extension CardBinding {
         } catch {
             guard error.code == .authenticationFailed else { throw KeychainError(error) }
             throw KeychainError(
-                .decode, "the key on '\(label)' does not open the keychain",
+                .dataNotAvailable, "the key on '\(label)' does not open the keychain",
                 remedy: "unlock it with its password and bind the card again")
         }
     }

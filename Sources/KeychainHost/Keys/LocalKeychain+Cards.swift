@@ -40,7 +40,7 @@ extension LocalKeychain {
             label: identity.label)
         let opened = try binding.open(
             with: key, of: current.keychain, use: "bind '\(self.name)' to it", authentication: authentication)
-        guard current.isFor(opened) else { throw KeychainError(.decode, "the card gave back another key") }
+        guard current.isFor(opened) else { throw KeychainError(.dataNotAvailable, "the card gave back another key") }
         try change { opened throws(KeychainError) in
             try CardBindingTable.put(binding, in: opened.database)
         }
@@ -62,7 +62,7 @@ extension LocalKeychain {
     ///
     /// - Parameter use: completes "PIN to …".
     /// - Returns: false where none of them is in; the PIN was not asked for then.
-    /// - Throws: `errSecDecode` where the card has another key by now, and what using its key throws.
+    /// - Throws: `errSecDataNotAvailable` where the card has another key by now, and what using its key throws.
     public func unlock(
         with tokens: [TokenKeychain], use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Bool {
@@ -82,13 +82,13 @@ extension LocalKeychain {
         guard let (token, binding) = try boundCard(among: tokens()) else { return nil }
         guard let key = try token.keys(.reference(binding.reference)).first else {
             throw KeychainError(
-                .decode, "'\(binding.label)' has another key than the keychain was bound to",
+                .dataNotAvailable, "'\(binding.label)' has another key than the keychain was bound to",
                 remedy: "unlock it with its password and bind the card again")
         }
         if afresh { try token.verifyPIN(use: use, authentication: authentication) }
         let current = try wrappedKey()
         let secret = try binding.open(with: key, of: current.keychain, use: use, authentication: authentication)
-        guard current.isFor(secret) else { throw KeychainError(.decode, "the card gave back another key") }
+        guard current.isFor(secret) else { throw KeychainError(.dataNotAvailable, "the card gave back another key") }
         return secret
     }
 

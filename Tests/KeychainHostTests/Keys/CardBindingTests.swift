@@ -97,7 +97,7 @@ import VirtualCard
         // The same card by its GUID, with a new key.
         let new = try desk(.p384, name: "new")
         let reopened = try local.reopened()
-        let error = #expect(throws: KeychainError(.decode)) {
+        let error = #expect(throws: KeychainError(.dataNotAvailable)) {
             try reopened.unlock(with: [new.token], use: "read", authentication: .owner)
         }
         #expect(error?.remedy?.contains("bind the card again") == true)
@@ -107,7 +107,7 @@ import VirtualCard
         let isOpen = try reopened.unlock(with: [new.token], use: "read", authentication: .owner)
         #expect(isOpen)
         let another = try local.reopened()
-        #expect(throws: KeychainError(.decode)) {
+        #expect(throws: KeychainError(.dataNotAvailable)) {
             try another.unlock(with: [old.token], use: "read", authentication: .owner)
         }
     }
@@ -194,7 +194,7 @@ import VirtualCard
         let theirs = try #require(try other.keychain.cardBindings().first)
         try CardBindingTable.put(theirs, in: try local.database())
         let reopened = try local.reopened()
-        #expect(throws: KeychainError(.decode)) {
+        #expect(throws: KeychainError(.dataNotAvailable)) {
             try reopened.unlock(with: [desk.token], use: "read", authentication: .owner)
         }
     }
