@@ -2,6 +2,50 @@ public import CSecKeychain
 internal import KeychainHost
 internal import TokenKit
 
+@c(SecKeychainItemCreateFromContent)
+public func createFromContent(
+    _ itemClass: SecItemClass, _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UInt32,
+    _ data: UnsafeRawPointer?, _ keychainRef: OpaquePointer?, _ initialAccess: UnsafeRawPointer?,
+    _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        guard let itemClass = ItemClass.allCases.first(where: { $0.isPassword && $0.fourCharCode == itemClass }) else {
+            throw KeychainError(.noSuchClass, "only passwords are made of attributes and data")
+        }
+        var attributes = try unsafe attributes(in: attrList?.pointee, of: itemClass)
+        attributes[.label] = attributes[.label] ?? attributes[.service] ?? attributes[.server]
+        let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
+        try unsafe add(.password(itemClass, attributes, secret: password), to: keychainRef, itemRef)
+    }
+}
+
+@c(SecKeychainItemCreateCopy)
+public func createCopy(
+    _ itemRef: OpaquePointer?, _ destKeychainRef: OpaquePointer?, _ initialAccess: UnsafeRawPointer?,
+    _ itemCopy: UnsafeMutablePointer<OpaquePointer?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let reference = try unsafe required(itemRef).item()
+        let item = try reference.item()
+        let password = try reference.keychain.opened().secret(
+            of: item.reference, use: "copy a password", authentication: Library.authentication)
+        let attributes = item.attributes.filter { ![.creationDate, .modificationDate].contains($0.key) }
+        try unsafe add(.password(item.itemClass, attributes, secret: password), to: destKeychainRef, itemCopy)
+    }
+}
+
+extension NewItem {
+    fileprivate static func password(
+        _ itemClass: ItemClass, _ attributes: Attributes, secret: consuming Secret?
+    ) throws(KeychainError) -> NewItem {
+        switch itemClass {
+        case .genericPassword: try genericPassword(attributes, secret: secret)
+        case .internetPassword: try internetPassword(attributes, secret: secret)
+        default: throw KeychainError(.noSuchClass, "only passwords are items of this library")
+        }
+    }
+}
+
 @c(SecKeychainItemModifyAttributesAndData)
 public func modifyAttributesAndData(
     _ itemRef: OpaquePointer?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
@@ -10,11 +54,7 @@ public func modifyAttributesAndData(
     status { () throws(KeychainError) in
         let reference = try unsafe required(itemRef).item()
         let item = try reference.item()
-        var attributes: Attributes = [:]
-        let given = try unsafe entries(attrList?.pointee)
-        for index in 0..<given.count {
-            attributes[unsafe given[index].name] = try unsafe given[index].value(in: item.itemClass)
-        }
+        let attributes = try unsafe attributes(in: attrList?.pointee, of: item.itemClass)
         let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
         let keychain = try reference.keychain.opened()
         try keychain.unlock(use: "change a password", authentication: Library.authentication)
@@ -120,6 +160,18 @@ public func copyKeychain(_ itemRef: OpaquePointer?, _ keychainRef: UnsafeMutable
 func required(_ reference: OpaquePointer?) throws(KeychainError) -> OpaquePointer {
     guard let reference = unsafe reference else { throw KeychainError(.param, "a reference is missing") }
     return unsafe reference
+}
+
+/// What a list says of an item.
+private func attributes(
+    in list: SecKeychainAttributeList?, of itemClass: ItemClass
+) throws(KeychainError) -> Attributes {
+    var attributes: Attributes = [:]
+    let given = try unsafe entries(list)
+    for index in 0..<given.count {
+        attributes[unsafe given[index].name] = try unsafe given[index].value(in: itemClass)
+    }
+    return attributes
 }
 
 /// The entries of a list; none where there is no list.

@@ -107,12 +107,12 @@ extension FourCharCode {
 
 // MARK: - What both do
 
-private func add(
+func add(
     _ item: borrowing NewItem, to keychain: OpaquePointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) throws(KeychainError) {
     let target = try unsafe openedOrDefault(keychain)
     try target.unlock(use: "store a password", authentication: Library.authentication)
-    let added = try target.add(item)
+    let added = try target.add(item, authentication: Library.authentication)
     unsafe itemRef?.pointee = .retained(ItemReference(added, in: target))
 }
 

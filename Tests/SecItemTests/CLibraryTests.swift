@@ -267,6 +267,23 @@ import Testing
             assert(SecKeychainItemCopyContent(item, NULL, &none, &length, &data) == errSecSuccess);
             assert(length == 3 && memcmp(data, "new", 3) == 0);
             SecKeychainItemFreeContent(NULL, data);
+            SecKeychainItemRef made, copy;
+            SecKeychainAttribute names[] = {{kSecServiceItemAttr, 4, "made"}, {kSecAccountItemAttr, 2, "jo"}};
+            SecKeychainAttributeList content = {2, names};
+            assert(SecKeychainItemCreateFromContent(kSecGenericPasswordItemClass, &content, 4, "same", NULL, NULL, &made)
+                == errSecSuccess);
+            assert(SecKeychainItemCreateFromContent(kSecGenericPasswordItemClass, &content, 4, "same", NULL, NULL, NULL)
+                == errSecDuplicateItem);
+            assert(SecKeychainItemCreateFromContent(0x12345678, &content, 4, "same", NULL, NULL, NULL) == errSecNoSuchClass);
+            assert(SecKeychainItemCreateCopy(made, NULL, NULL, NULL) == errSecDuplicateItem);
+            SecKeychainRef target = fresh("target");
+            assert(SecKeychainItemCreateCopy(made, target, NULL, &copy) == errSecSuccess);
+            assert(SecKeychainItemDelete(made) == errSecSuccess);
+            assert(SecKeychainFindGenericPassword(target, 4, "made", 2, "jo", &length, &data, NULL) == errSecSuccess);
+            assert(length == 4 && memcmp(data, "same", 4) == 0);
+            SecKeychainItemFreeContent(NULL, data);
+            assert(SecKeychainItemCreateCopy(NULL, target, NULL, NULL) == errSecParam);
+            CFRelease(made); CFRelease(copy); CFRelease(target);
             assert(SecKeychainItemDelete(item) == errSecSuccess);
             assert(SecKeychainItemDelete(item) == errSecInvalidItemRef);
             assert(SecKeychainItemCopyContent(item, NULL, NULL, NULL, NULL) == errSecInvalidItemRef);

@@ -194,6 +194,15 @@ OSStatus SecKeychainFindInternetPassword(CFTypeRef keychainOrArray, uint32_t ser
 
 /* Items. */
 
+/* A new password with the listed attributes; `data` may be NULL for one without. `initialAccess` is NULL. */
+OSStatus SecKeychainItemCreateFromContent(SecItemClass itemClass, SecKeychainAttributeList *attrList, uint32_t length,
+                                          const void *data, SecKeychainRef keychainRef, const void *initialAccess,
+                                          SecKeychainItemRef *itemRef);
+
+/* The same item in another keychain. `initialAccess` is NULL. */
+OSStatus SecKeychainItemCreateCopy(SecKeychainItemRef itemRef, SecKeychainRef destKeychainRef, const void *initialAccess,
+                                   SecKeychainItemRef *itemCopy);
+
 /* Changes the listed attributes, and the password unless `data` is NULL. `attrList` may be NULL. */
 OSStatus SecKeychainItemModifyAttributesAndData(SecKeychainItemRef itemRef, const SecKeychainAttributeList *attrList,
                                                 uint32_t length, const void *data);

@@ -78,6 +78,13 @@ extension OpenKeychain {
         }
     }
 
+    /// What was damaged may have been the table, and not the index.
+    static var repaired: KeychainError {
+        KeychainError(
+            .invalidKeychain, "the keychain file was damaged, and its indexes have been made anew",
+            remedy: "see whether anything is missing or altered; a backup has it as it was")
+    }
+
     private static var damaged: KeychainError {
         KeychainError(.invalidKeychain, "the keychain file is damaged", remedy: "restore it from a backup")
     }

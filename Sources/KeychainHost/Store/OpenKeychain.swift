@@ -30,7 +30,9 @@ struct OpenKeychain: ~Copyable {
         guard result.items.count != query.limit.count else { return result }
         switch checkIntegrity() {
         case nil, .sound: break
-        case .repaired: result = try found(query)
+        case .repaired:
+            result = try found(query)
+            result.damaged.append(Self.repaired)
         case .damaged(let error): result.damaged.append(error)
         }
         return result
