@@ -66,16 +66,17 @@ extension KeychainSession {
         _ = try ItemClass.identity.checked(attributes, for: .add)
         let halves = try halves(of: parsed, for: keychain, context)
         let certificateItem = try NewItem.certificate(halves.certificate, attributes.half(.certificate))
-        let key: KeyCopy
-        switch halves.key {
-        case .there(let item):
-            return Identity(certificate: try add(certificateItem, to: keychain, context), key: item)
-        case .copied(let copy): key = copy
-        }
         // What both have is the certificate's; a key shares where it belongs and what guards it, not how it is called.
         var keyAttributes = attributes.half(.key).filter { !ItemClass.certificate.has($0.key) }
         for shared in [Attribute.accessGroup, .synchronizable, .accessible, .accessControl] {
             keyAttributes[shared] = attributes[shared]
+        }
+        let key: KeyCopy
+        switch halves.key {
+        case .there(let item):
+            try checkProtection(of: item, keyAttributes)
+            return Identity(certificate: try add(certificateItem, to: keychain, context), key: item)
+        case .copied(let copy): key = copy
         }
         let keyItem = try key.newItem(keyAttributes)
         var added: [Item] = []
@@ -83,10 +84,21 @@ extension KeychainSession {
             let certificate = try addUnlessThere(certificateItem, to: keychain, context, &added)
             let key = try addUnlessThere(keyItem, to: keychain, context, &added)
             guard !added.isEmpty else { throw KeychainError(.duplicateItem) }
+            try checkProtection(of: key, keyAttributes)
             return Identity(certificate: certificate, key: key)
         } catch {
             for item in added { _ = try? keychain.delete(matching: Query(item.reference)) }
             throw error
+        }
+    }
+
+    /// - Throws: `errSecDuplicateItem` for a key that is there and not protected as was asked for.
+    private func checkProtection(of key: Item, _ asked: Attributes) throws(KeychainError) {
+        for attribute in [Attribute.accessControl, .accessible, .isExtractable] {
+            guard !key.isOnToken, let asked = asked[attribute], key[attribute]?.matches(asked) != true else { continue }
+            throw KeychainError(
+                .duplicateItem, "the key is there already, and otherwise protected", remedy: "change it by an update",
+                key: attribute.rawValue)
         }
     }
 

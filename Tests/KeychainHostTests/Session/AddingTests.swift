@@ -75,6 +75,19 @@ import TokenKit
         #expect(throws: KeychainError(.interactionNotAllowed)) { try key.sign(.nobody) }
     }
 
+    @Test func aKeyThatIsThereIsNotLeftLessProtectedThanAsked() throws {
+        let anna = try TestKey.named("anna")
+        _ = try local.add(anna.privateKey)
+        let item: ItemDictionary = ["v_Ref": .reference(.keyPair(anna.certificate, anna.privateKey))]
+        expect(.duplicateItem, key: "accc") {
+            try session.add(item.merging(["accc": .data(try control("aku", .userPresence))]) { $1 })
+        }
+        expect(.duplicateItem, key: "pdmn") { try session.add(item.merging(["pdmn": .string("aku")]) { $1 }) }
+        #expect(try count == 1)
+        _ = try session.add(item.merging(["pdmn": .string("ak")]) { $1 })
+        #expect(try count == 2)
+    }
+
     @Test func anIdentityWhoseHalvesAreCalledOtherwiseIsAddedWhole() throws {
         let anna = try TestKey.named("anna")
         let item: ItemDictionary = [
