@@ -131,7 +131,7 @@ import Testing
         let lines = try run(
             keychainOnFullDisk + """
 
-                mkdir -m 700 medium; mount -t tmpfs -o mode=700 tmpfs medium; cp k medium/copy; mount -o remount,ro medium
+                mkdir -m 700 medium; mount -t tmpfs -o mode=700 tmpfs medium; cp k medium/copy; mount -o remount,bind,ro medium
                 tokenctl find-generic-password -a joe -w --pin-source file:p medium/copy
                 tokenctl delete-generic-password -a joe medium/copy
                 tokenctl restore-keychain medium/copy ./back --pin-source file:p >/dev/null

@@ -60,6 +60,14 @@ struct Performance {
     /// As it is, or in hexadecimal digits.
     private static func holds(_ bytes: [UInt8], _ secret: String) -> Bool {
         let hex = secret.utf8.map { String($0, radix: 16, uppercase: true) }.joined()
-        return [secret, hex, hex.lowercased()].contains { !bytes.ranges(of: Array($0.utf8)).isEmpty }
+        if [hex, hex.lowercased()].contains(where: { !bytes.ranges(of: Array($0.utf8)).isEmpty }) { return true }
+        // A PIN's digits are in hexadecimal ones of something else now and then: of a signature, say.
+        return bytes.ranges(of: Array(secret.utf8)).contains { range in
+            !(isHexDigit(bytes[..<range.lowerBound].last) && isHexDigit(bytes[range.upperBound...].first))
+        }
+    }
+
+    private static func isHexDigit(_ byte: UInt8?) -> Bool {
+        byte.map { Character(UnicodeScalar($0)).isHexDigit } ?? false
     }
 }
