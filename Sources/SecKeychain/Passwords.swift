@@ -133,8 +133,9 @@ private func find(
     }
     let given = attributes.filter { $0.value.bytes?.isEmpty != true }
     let query = try Query(itemClass, given.merging([.synchronizable: Query.anySynchronizable]) { $1 }, limit: .all)
-    var damage: KeychainError?
-    for item in try SearchList(locals: locals, failures: failures).items(matching: query).found {
+    let result = try SearchList(locals: locals, failures: failures).items(matching: query)
+    var damage = result.failures.first { $0.error.code == .decode }?.error
+    for item in result.found {
         guard let member = locals.first(where: { $0.isIdentified(by: item.keychain) }) else { continue }
         do throws(KeychainError) {
             if unsafe passwordData != nil || passwordLength != nil {

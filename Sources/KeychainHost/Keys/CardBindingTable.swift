@@ -4,6 +4,10 @@ enum CardBindingTable {
     ///
     /// - Throws: `errSecDecode` for a row that this program cannot have written.
     static func all(in database: borrowing Database) throws(KeychainError) -> [CardBinding] {
+        guard try KeychainError.mapping({ () throws(SQLiteError) in try !database.hasAlteredRow("card_binding") })
+        else {
+            throw damaged
+        }
         let statement = try KeychainError.mapping { () throws(SQLiteError) in
             try database.prepare(
                 """
@@ -13,10 +17,7 @@ enum CardBindingTable {
         }
         var bindings: [CardBinding] = []
         while try KeychainError.mapping({ () throws(SQLiteError) in try statement.step() }) {
-            guard let binding = CardBinding(row: statement) else {
-                throw KeychainError(
-                    .decode, "a binding to a card is damaged", remedy: "unbind all cards and bind again")
-            }
+            guard let binding = CardBinding(row: statement) else { throw damaged }
             bindings.append(binding)
         }
         return bindings
@@ -38,7 +39,12 @@ enum CardBindingTable {
                     .blob(binding.publicKey), .text(binding.algorithm.rawValue), .blob(binding.exchange),
                     .blob(binding.salt), .blob(binding.wrapped),
                 ])
+            try database.stampRows(of: "card_binding")
         }
+    }
+
+    private static var damaged: KeychainError {
+        KeychainError(.decode, "a binding to a card is damaged", remedy: "unbind all cards and bind again")
     }
 
     /// Removes the binding of a card, or of every card.

@@ -42,7 +42,9 @@ extension LocalKeychain {
             with: key, of: current.keychain, use: "bind '\(self.name)' to it", authentication: authentication)
         guard current.isFor(opened) else { throw KeychainError(.dataNotAvailable, "the card gave back another key") }
         try change { opened throws(KeychainError) in
-            try CardBindingTable.put(binding, in: opened.database)
+            try opened.database.writing { () throws(KeychainError) in
+                try CardBindingTable.put(binding, in: opened.database)
+            }
         }
         return binding
     }

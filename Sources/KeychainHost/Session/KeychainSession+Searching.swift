@@ -31,6 +31,7 @@ extension KeychainSession {
             (found, failures) = (result.found.map { .item($0) }, result.failures)
         }
         guard !found.isEmpty else { throw request.notFound(failures) }
+        for failure in failures where failure.error.code == .decode { reportDamage(failure) }
         return found
     }
 

@@ -15,11 +15,14 @@ public struct KeychainSession: Sendable {
     public let trustAnchors: TrustAnchors
     /// The cards that were read before, be they in now or not.
     let knownTokens: @Sendable () -> [KnownToken]
+    /// Told of each damaged item that is missing among what a search finds.
+    let reportDamage: @Sendable (SearchList.Failure) -> Void
 
     public init(
         searchList: SearchList, defaultKeychain: (any Keychain)? = nil, accessGroups: AccessGroups = .all,
         authentication: AuthenticationContext = AuthenticationContext(), trustAnchors: TrustAnchors = .system,
-        knownTokens: @escaping @Sendable () -> [KnownToken] = { [] }
+        knownTokens: @escaping @Sendable () -> [KnownToken] = { [] },
+        reportDamage: @escaping @Sendable (SearchList.Failure) -> Void = { _ in }
     ) {
         self.searchList = searchList
         self.defaultKeychain = defaultKeychain
@@ -27,6 +30,7 @@ public struct KeychainSession: Sendable {
         self.authentication = authentication
         self.trustAnchors = trustAnchors
         self.knownTokens = knownTokens
+        self.reportDamage = reportDamage
     }
 }
 

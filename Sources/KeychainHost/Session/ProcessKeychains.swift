@@ -235,9 +235,14 @@ public struct PresentKeychains: Sendable {
     }
 
     /// What a client works with that adds to the default keychain, and knows the cards that are not in.
-    public func session(authentication: AuthenticationContext = AuthenticationContext()) -> KeychainSession {
+    ///
+    /// - Parameter reportDamage: told of each damaged item that is missing among what a search finds.
+    public func session(
+        authentication: AuthenticationContext = AuthenticationContext(),
+        reportDamage: @escaping @Sendable (SearchList.Failure) -> Void = { _ in }
+    ) -> KeychainSession {
         KeychainSession(
             searchList: searchList, defaultKeychain: try? process.defaultKeychain(), authentication: authentication,
-            knownTokens: process.knownTokens)
+            knownTokens: process.knownTokens, reportDamage: reportDamage)
     }
 }

@@ -7,8 +7,13 @@ final class ItemColumns: Sendable {
     let attributes: [Attribute]
     /// `DELETE` of one row.
     let delete: String
+    /// `SELECT` for the numbers of all rows, which reads an index and no row.
+    let selectNumbers: String
 
     private let types: [AttributeType]
+    /// What stands for the first columns of a row, and for those of its attributes, in its checksum.
+    private let parts: (uuid: RowChecksum.Column, der: RowChecksum.Column, sealed: RowChecksum.Column)
+    private let attributeParts: [RowChecksum.Column]
     private let start: String
     private let insertion: String
     private let change: String
@@ -24,21 +29,26 @@ final class ItemColumns: Sendable {
         self.itemClass = itemClass
         attributes = columns.map(\.attribute)
         types = columns.map(\.type)
+        parts = (RowChecksum.Column("uuid"), RowChecksum.Column("der"), RowChecksum.Column("sealed"))
+        attributeParts = columns.map { RowChecksum.Column($0.attribute.rawValue) }
         delete = "DELETE FROM \(table) WHERE uuid = ?"
-        start = "SELECT \((["uuid", "der", "sealed"] + names).joined(separator: ", ")) FROM \(table)"
-        let places = Array(repeating: "?", count: 3 + names.count).joined(separator: ", ")
-        insertion =
-            "INSERT INTO \(table) (\((["uuid", "der", "sealed"] + names).joined(separator: ", "))) VALUES (\(places))"
+        selectNumbers = "SELECT id FROM \(table) INDEXED BY sqlite_autoindex_\(table)_1 ORDER BY id"
+        let all = ["uuid", "der", "sealed", RowChecksum.column] + names
+        start = "SELECT \(all.joined(separator: ", ")) FROM \(table)"
+        let places = Array(repeating: "?", count: all.count).joined(separator: ", ")
+        insertion = "INSERT INTO \(table) (\(all.joined(separator: ", "))) VALUES (\(places))"
         conditions = columns.map { Self.condition($0.attribute, $0.type, in: itemClass) }
         self.columns = Dictionary(uniqueKeysWithValues: zip(attributes, attributes.indices))
-        let assignments = (["sealed"] + names).map { "\($0) = ?" }.joined(separator: ", ")
+        let assignments = (["uuid", "sealed", RowChecksum.column] + names).map { "\($0) = ?" }.joined(separator: ", ")
         change = "UPDATE \(table) SET \(assignments) WHERE uuid = ?"
     }
 
     /// `SELECT` for the rows that satisfy what SQL can test of a query, in the order they were added.
     ///
     /// The rest of the query is for ``Query/matches(_:)``; rows it would refuse may be among these.
-    func select(_ query: Query) -> (sql: String, values: [SQLValue]) {
+    ///
+    /// - Parameter isNumbered: whether the last of the values, which the caller adds, is the number of the row.
+    func select(_ query: Query, isNumbered: Bool = false) -> (sql: String, values: [SQLValue]) {
         var tested: [(column: Int, value: SQLValue)] = []
         var selection = Selection()
         for (attribute, value) in query.attributes {
@@ -53,6 +63,7 @@ final class ItemColumns: Sendable {
         }
         tested.sort { $0.column < $1.column }
         selection.columns = tested.map(\.column)
+        selection.isNumbered = isNumbered
         var values = tested.map(\.value)
         if let reference = query.reference {
             selection.isOfOne = true
@@ -65,6 +76,8 @@ final class ItemColumns: Sendable {
     private struct Selection: Hashable {
         /// Whether one row is named by its id.
         var isOfOne = false
+        /// Whether one row is named by its number.
+        var isNumbered = false
         /// The attributes that must have a value.
         var columns: [Int] = []
         /// Whether no row of a file can be meant.
@@ -78,6 +91,7 @@ final class ItemColumns: Sendable {
             var conditions = selection.isOfOne ? ["uuid = ?"] : []
             conditions += selection.columns.map { self.conditions[$0] }
             if selection.isEmpty { conditions.append("0") }
+            if selection.isNumbered { conditions.append("id = ?") }
             let restriction = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
             let sql = "\(start)\(restriction) ORDER BY id"
             if selections.count < StatementCache.capacity { selections[selection] = sql }
@@ -87,34 +101,47 @@ final class ItemColumns: Sendable {
 
     /// `INSERT` of one row.
     func insert(_ row: ItemRow) -> (sql: String, values: [SQLValue]) {
-        (insertion, [.blob(row.id.bytes), SQLValue(row.der), SQLValue(row.sealed)] + values(row))
+        let (values, sum) = values(row)
+        return (insertion, [.blob(row.id.bytes), SQLValue(row.der), SQLValue(row.sealed), sum] + values)
     }
 
-    /// `UPDATE` of one row's attributes and secret.
-    func update(_ row: ItemRow) -> (sql: String, values: [SQLValue]) {
-        (change, [SQLValue(row.sealed)] + values(row) + [.blob(row.id.bytes)])
+    /// `UPDATE` of one row's attributes and secret, and of the id it had.
+    func update(_ row: ItemRow, in place: UniqueID) -> (sql: String, values: [SQLValue]) {
+        let (values, sum) = values(row)
+        return (change, [.blob(row.id.bytes), SQLValue(row.sealed), sum] + values + [.blob(place.bytes)])
     }
 
-    private func values(_ row: ItemRow) -> [SQLValue] {
-        attributes.map { row.attributes[$0].map { SQLValue($0) } ?? .null }
+    private func values(_ row: ItemRow) -> (attributes: [SQLValue], sum: SQLValue) {
+        let values = attributes.map { row.attributes[$0].map { SQLValue($0) } ?? .null }
+        var checksum = RowChecksum()
+        checksum.add(.blob(row.id.bytes), of: parts.uuid)
+        checksum.add(SQLValue(row.der), of: parts.der)
+        checksum.add(SQLValue(row.sealed), of: parts.sealed)
+        for (value, part) in zip(values, attributeParts) { checksum.add(value, of: part) }
+        return (values, checksum.value)
     }
 
     /// The row a statement made by ``select(_:)`` stands on.
     ///
     /// - Throws: `errSecDecode` if this program cannot have written it.
     func row(_ statement: borrowing Statement) throws(KeychainError) -> ItemRow {
-        guard let id = statement[0].blob.flatMap({ UniqueID(bytes: $0) }) else { throw damaged("uuid") }
+        var checksum = RowChecksum()
+        let uuid = statement.value(0, adding: parts.uuid, to: &checksum)
+        guard let id = uuid.blob.flatMap({ UniqueID(bytes: $0) }) else { throw damaged("uuid") }
+        let der = try bytes(statement.value(1, adding: parts.der, to: &checksum), of: "der")
+        let sealed = try bytes(statement.value(2, adding: parts.sealed, to: &checksum), of: "sealed")
         var attributes = Attributes(minimumCapacity: 12)
         for (index, type) in types.enumerated() {
-            let column = Int32(truncatingIfNeeded: 3 + index)
+            let column = Int32(truncatingIfNeeded: 4 + index)
             guard !statement.isNull(column) else { continue }
             let attribute = self.attributes[index]
-            guard let value = statement[column].attributeValue(of: type) else { throw damaged(attribute.rawValue) }
+            let stored = statement.value(column, adding: attributeParts[index], to: &checksum)
+            guard let value = stored.attributeValue(of: type) else { throw damaged(attribute.rawValue) }
             attributes[attribute] = value
         }
         let row = ItemRow(
-            id: id, itemClass: itemClass, attributes: attributes, der: try bytes(statement[1], of: "der"),
-            sealed: try bytes(statement[2], of: "sealed"))
+            id: id, itemClass: itemClass, attributes: attributes, der: der, sealed: sealed,
+            isAltered: statement[3] != checksum.value)
         // The end of a row that is damaged reads as if nothing had been stored there.
         guard row.der != nil || row.sealed != nil else { throw damaged("sealed") }
         return row

@@ -8,6 +8,8 @@ struct ItemRow {
     var attributes: Attributes
     let der: [UInt8]?
     var sealed: [UInt8]?
+    /// Whether it is not as it was written, by its checksum.
+    var isAltered = false
 
     /// The public part.
     func item(in keychain: KeychainIdentifier) -> Item {
@@ -39,7 +41,7 @@ struct ItemRow {
     ///
     /// - Throws: `errSecDecode` if the row is not the one that was written.
     func open(key: borrowing Secret, keychain: UniqueID) throws(KeychainError) -> Secret? {
-        guard let sealed else {
+        guard let sealed, !isAltered else {
             try checkUnsealed()
             return nil
         }
@@ -67,12 +69,12 @@ struct ItemRow {
         return other
     }
 
-    /// - Throws: `errSecDecode` for one that is never stored without a seal.
+    /// - Throws: `errSecDecode` for one that is never stored without a seal, or is not as it was written.
     func checkUnsealed() throws(KeychainError) {
-        guard !itemClass.seals(attributes) else { throw altered }
+        guard !itemClass.seals(attributes), !isAltered else { throw altered }
     }
 
-    private var altered: KeychainError {
+    var altered: KeychainError {
         KeychainError(
             .decode, "the \(itemClass.noun) has been altered since it was stored",
             remedy: "delete it and add it anew, or restore the keychain from a backup")

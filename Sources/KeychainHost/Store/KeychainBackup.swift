@@ -111,16 +111,16 @@ extension OpenKeychain {
         try database.writing { () throws(KeychainError) in
             try KeychainError.mapping { () throws(SQLiteError) in
                 try database.run("UPDATE keychain SET identity = ?", [.blob(UniqueID().bytes)])
+                try database.stampRows(of: "keychain")
             }
             for itemClass in ItemClass.stored {
                 var rows: [ItemRow] = []
                 try forEachStoredRow(of: itemClass) { row throws(KeychainError) in rows.append(row) }
                 for row in rows {
                     let other = try row.renamed(UniqueID(), key: key, keychain: id)
+                    let (sql, values) = itemClass.columns.update(other, in: row.id)
                     try KeychainError.mapping { () throws(SQLiteError) in
-                        try database.run(
-                            "UPDATE \(itemClass.rawValue) SET uuid = ?, sealed = ? WHERE uuid = ?",
-                            [.blob(other.id.bytes), SQLValue(other.sealed), .blob(row.id.bytes)])
+                        try database.run(sql, values)
                     }
                 }
             }
@@ -131,9 +131,6 @@ extension OpenKeychain {
     static func identity(
         in database: borrowing Database, of keychain: UniqueID
     ) throws(KeychainError) -> UniqueID {
-        guard try Migrations.checkedVersion(of: database) >= Migrations.firstVersionWithIdentity else {
-            return keychain
-        }
         let value = try KeychainError.mapping { () throws(SQLiteError) in
             try database.value("SELECT identity FROM keychain WHERE id = 1")
         }

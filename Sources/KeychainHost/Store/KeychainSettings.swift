@@ -13,9 +13,26 @@ public struct KeychainSettings: Sendable, Hashable {
 
 /// Two columns of the table `keychain`.
 extension KeychainSettings {
+    /// What is heeded where the row is not as it was written.
+    private static let strictest = KeychainSettings(locksOnSleep: true, lockInterval: 1)
+
+    /// Reads the row, and what somebody is told of it.
+    ///
+    /// - Throws: `errSecInvalidKeychain` where it is not as it was written.
+    init(checkedIn database: borrowing Database) throws(KeychainError) {
+        guard try KeychainError.mapping({ () throws(SQLiteError) in try !database.hasAlteredRow("keychain") }) else {
+            throw KeychainError(
+                .invalidKeychain,
+                "the keychain's settings are not as they were written; until they are, it locks within a second",
+                remedy: "set them anew")
+        }
+        self = try KeychainSettings(readingFrom: database)
+    }
+
     /// Reads the row; a number that makes no sense counts as the shortest interval.
     init(readingFrom database: borrowing Database) throws(KeychainError) {
         self = try KeychainError.mapping { () throws(SQLiteError) in
+            guard try !database.hasAlteredRow("keychain") else { return Self.strictest }
             let row = try database.prepare("SELECT lock_on_sleep, lock_interval FROM keychain WHERE id = 1")
             guard try row.step() else { return KeychainSettings() }
             return KeychainSettings(
@@ -29,6 +46,7 @@ extension KeychainSettings {
         try database.run(
             "UPDATE keychain SET lock_on_sleep = ?, lock_interval = ? WHERE id = 1",
             [.integer(locksOnSleep ? 1 : 0), interval])
+        try database.stampRows(of: "keychain")
     }
 }
 

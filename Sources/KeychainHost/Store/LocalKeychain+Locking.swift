@@ -84,7 +84,7 @@ extension LocalKeychain {
     /// When the keychain locks by itself.
     public var settings: KeychainSettings {
         get throws(KeychainError) {
-            try use { opened throws(KeychainError) in try KeychainSettings(readingFrom: opened.database) }
+            try use { opened throws(KeychainError) in try KeychainSettings(checkedIn: opened.database) }
         }
     }
 
@@ -97,7 +97,9 @@ extension LocalKeychain {
         guard settings.lockInterval != 0 else { throw KeychainError(.param, "an interval lasts a second at least") }
         try change { opened throws(KeychainError) in
             guard opened.key != nil else { throw OpenKeychain.locked }
-            try KeychainError.mapping { () throws(SQLiteError) in try settings.write(to: opened.database) }
+            try opened.database.writing { () throws(KeychainError) in
+                try KeychainError.mapping { () throws(SQLiteError) in try settings.write(to: opened.database) }
+            }
             opened.lifetime.change(settings, at: opened.uptime())
             opened.keepSharedKey()
         }

@@ -11,10 +11,7 @@ enum Migrations {
     static var currentVersion: Int64 { Int64(steps.count) }
 
     /// The oldest layout that is read as it is where nothing can be written: what came after it only adds to it.
-    static let oldestReadableVersion: Int64 = 4
-
-    /// The first layout in which a keychain may have an identity beside its id.
-    static let firstVersionWithIdentity: Int64 = 5
+    static let oldestReadableVersion: Int64 = 6
 
     static let steps = [
         """
@@ -117,7 +114,18 @@ enum Migrations {
         -- What tells a restored keychain from its original, whose uuid it has: the secrets of both are sealed with that.
         ALTER TABLE keychain ADD COLUMN identity BLOB;
         """,
+        """
+        ALTER TABLE keychain ADD COLUMN row_check INTEGER;
+        ALTER TABLE card_binding ADD COLUMN row_check INTEGER;
+        ALTER TABLE genp ADD COLUMN row_check INTEGER;
+        ALTER TABLE inet ADD COLUMN row_check INTEGER;
+        ALTER TABLE cert ADD COLUMN row_check INTEGER;
+        ALTER TABLE keys ADD COLUMN row_check INTEGER;
+        """,
     ]
+
+    /// The tables whose rows have a checksum.
+    static let checkedTables = ["keychain", "card_binding"] + ItemClass.stored.map(\.rawValue)
 
     /// Brings the file to the present layout, whichever process gets there first.
     ///
@@ -135,6 +143,7 @@ enum Migrations {
             let version = try checkedVersion(of: database)
             try KeychainError.mapping { () throws(SQLiteError) in
                 for step in steps.dropFirst(Int(truncatingIfNeeded: version)) { try database.execute(step) }
+                for table in checkedTables { try database.stampRows(of: table) }
                 try database.execute("PRAGMA user_version = \(currentVersion)")
             }
         }

@@ -40,9 +40,11 @@ struct OpenKeychain: ~Copyable {
 
     private func found(_ query: Query) throws(KeychainError) -> SearchResult {
         var result = SearchResult()
-        try forEachRow(query) { row throws(KeychainError) in
+        try forEachRow(query, startingOver: { result = SearchResult() }) { row throws(KeychainError) in
             do throws(KeychainError) {
-                let item = try row().item(in: identifier)
+                let row = try row()
+                let item = row.item(in: identifier)
+                guard !row.isAltered else { throw row.altered }
                 if query.matches(item) { result.items.append(item) }
             } catch {
                 result.damaged.append(error)
@@ -86,7 +88,7 @@ struct OpenKeychain: ~Copyable {
 
     private func foundRow(of reference: PersistentReference) throws(KeychainError) -> ItemRow? {
         var found: ItemRow?
-        try forEachRow(Query(reference)) { row throws(KeychainError) in
+        try forEachRow(Query(reference), startingOver: {}) { row throws(KeychainError) in
             found = try row()
             return false
         }
@@ -150,7 +152,7 @@ struct OpenKeychain: ~Copyable {
                 continue
             }
             try checkPasscode(new)
-            let (sql, values) = columns.update(new)
+            let (sql, values) = columns.update(new, in: row.id)
             try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
             try note(.update, new)
             count += 1
@@ -186,22 +188,9 @@ struct OpenKeychain: ~Copyable {
 
     // MARK: Rows
 
-    /// Calls `body` for each row that SQL finds, until it returns false; what it is given reads the row.
-    private func forEachRow(
-        _ query: Query, _ body: (() throws(KeychainError) -> ItemRow) throws(KeychainError) -> Bool
-    ) throws(KeychainError) {
-        guard query.itemClass != .identity, query.includes(identifier) else { return }
-        let columns = query.itemClass.columns
-        let (sql, values) = columns.select(query)
-        let statement = try KeychainError.mapping { () throws(SQLiteError) in try database.prepare(sql, values) }
-        while try KeychainError.mapping({ () throws(SQLiteError) in try statement.step() }) {
-            guard try body({ () throws(KeychainError) in try columns.row(statement) }) else { return }
-        }
-    }
-
     private func matchingRows(_ query: Query) throws(KeychainError) -> [ItemRow] {
         var rows: [ItemRow] = []
-        try forEachRow(query) { row throws(KeychainError) in
+        try forEachRow(query, startingOver: { rows = [] }) { row throws(KeychainError) in
             // A damaged row is not what the query means; it must not keep the others from being changed.
             if let row = try? row(), query.matches(row.item(in: identifier)) { rows.append(row) }
             return true
@@ -250,7 +239,7 @@ struct OpenKeychain: ~Copyable {
     }
 
     private func open(_ row: ItemRow) throws(KeychainError) -> Secret? {
-        guard row.sealed != nil else {
+        guard row.sealed != nil, !row.isAltered else {
             try row.checkUnsealed()
             return nil
         }

@@ -47,6 +47,32 @@ struct Statement: ~Copyable {
     /// Whether a column of the current row is NULL.
     func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
 
+    /// The same, added to the checksum of the row.
+    func value(_ column: Int32, adding part: RowChecksum.Column, to checksum: inout RowChecksum) -> SQLValue {
+        switch unsafe sqlite3_column_type(handle, column) {
+        case SQLITE_NULL: return .null
+        case SQLITE_INTEGER:
+            let number = unsafe sqlite3_column_int64(handle, column)
+            checksum.add(number, of: part)
+            return .integer(number)
+        case SQLITE_BLOB:
+            checksum.add(blob: unsafe buffer(at: column).bytes, of: part)
+            return .blob(bytes(at: column))
+        case SQLITE_TEXT:
+            checksum.add(text: unsafe buffer(at: column).bytes, of: part)
+            return text(at: column).map { .text($0) } ?? .foreign
+        default: return .foreign
+        }
+    }
+
+    /// Wraps `sqlite3_column_count`.
+    var columnCount: Int32 { unsafe sqlite3_column_count(handle) }
+
+    /// What a column is called. Wraps `sqlite3_column_name`.
+    func name(of column: Int32) -> String {
+        unsafe sqlite3_column_name(handle, column).map { unsafe String(cString: $0) } ?? ""
+    }
+
     private func bytes(at column: Int32) -> [UInt8] { unsafe [UInt8](buffer(at: column)) }
 
     private func text(at column: Int32) -> String? {

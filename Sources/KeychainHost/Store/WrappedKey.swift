@@ -44,6 +44,8 @@ struct WrappedKey: Sendable, Hashable {
     let wrapped: [UInt8]
     /// Nothing, sealed under the key: tells whether a key from elsewhere is this keychain's.
     let check: [UInt8]
+    /// Whether the row it was read from is not as it was written.
+    var isAltered = false
 }
 
 extension WrappedKey {
@@ -81,6 +83,11 @@ extension WrappedKey {
             let data = Self.wrappingData(keychain, cost: cost, salt: salt)
             return try SealedBox.open(wrapped, key: wrapping, authenticating: data)
         } catch let error where error.code == .authenticationFailed {
+            guard !isAltered else {
+                throw KeychainError(
+                    .invalidKeychain, "the keychain file is damaged: what its password opens is not as it was written",
+                    remedy: "restore it from a backup")
+            }
             throw KeychainError(.authFailed, "the password of the keychain is wrong")
         } catch {
             throw KeychainError(error)

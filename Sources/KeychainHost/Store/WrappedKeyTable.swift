@@ -10,7 +10,10 @@ extension WrappedKey {
                 SELECT uuid, scrypt_n, scrypt_r, scrypt_p, salt, wrapped_key, key_check, has_password FROM keychain
                 WHERE id = 1
                 """)
-            return try statement.step() ? WrappedKey(row: statement) : nil
+            guard try statement.step() else { return nil }
+            var key = WrappedKey(row: statement)
+            key?.isAltered = try database.hasAlteredRow("keychain")
+            return key
         }
         guard let row else {
             throw KeychainError(
@@ -40,6 +43,7 @@ extension WrappedKey {
             INSERT INTO keychain (id, uuid, scrypt_n, scrypt_r, scrypt_p, salt, wrapped_key, key_check, has_password)
             VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
             """, [.blob(keychain.bytes)] + values)
+        try database.stampRows(of: "keychain")
     }
 
     /// Takes the place of `old`, in one step.
@@ -52,7 +56,9 @@ extension WrappedKey {
                 has_password = ?
             WHERE id = 1 AND uuid = ? AND wrapped_key = ?
             """, values + [.blob(keychain.bytes), .blob(old.wrapped)])
-        return database.changes == 1
+        guard database.changes == 1 else { return false }
+        try database.stampRows(of: "keychain")
+        return true
     }
 
     private var values: [SQLValue] {

@@ -34,7 +34,8 @@ struct DumpKeychain: ParsableCommand {
     func run() throws {
         let session = try search.session()
         let uris = try ObjectURIs(session)
-        let items = try uris.items(items(in: session), namedBy: search.uris)
+        let found = try items(in: session)
+        let items = try uris.items(found.items, namedBy: search.uris)
         try session.require(!items.isEmpty, namedBy: search.uris)
         let context = try authentication.context(
             session.process, for: search.keychains + [search.cards.reader].compactMap { $0 })
@@ -57,14 +58,14 @@ struct DumpKeychain: ParsableCommand {
                 if data { try show(reader.content(of: item)) }
             }
         }
-        if reader.hasFailed { throw ExitCode.failure }
+        if reader.hasFailed || found.hasDamage { throw ExitCode.failure }
     }
 
     /// Keychain after keychain, and in each class after class.
-    private func items(in session: Session) throws -> [Item] {
+    private func items(in session: Session) throws -> (items: [Item], hasDamage: Bool) {
         let classes = ItemClass.allCases.filter { $0 != .identity }
         var items: [Item] = []
-        var (hasRead, hasFailed) = (false, session.failures.contains { !$0.isOfCards })
+        var (hasRead, hasFailed, hasDamage) = (false, session.failures.contains { !$0.isOfCards }, false)
         for member in session.searchList.members {
             for itemClass in classes {
                 let query = try Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
@@ -74,6 +75,7 @@ struct DumpKeychain: ParsableCommand {
                     items += result.found
                     for failure in result.failures { printError("\(failure.keychain): \(failure.error)") }
                     if result.failures.isEmpty { hasRead = true } else { hasFailed = true }
+                    if result.failures.contains(where: { $0.error.code == .decode }) { hasDamage = true }
                 } catch {
                     printError("\(member.name): \(error)")
                     hasFailed = true
@@ -82,7 +84,7 @@ struct DumpKeychain: ParsableCommand {
         }
         for failure in session.failures { printError("\(failure.keychain): \(failure.error)") }
         guard hasRead || !hasFailed else { throw ExitCode.failure }
-        return items
+        return (items, hasDamage)
     }
 
     private static func access(to item: Item) -> String {

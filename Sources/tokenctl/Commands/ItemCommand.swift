@@ -62,7 +62,7 @@ struct ItemCommand: ParsableCommand {
     func run() throws {
         let session = try Session(cards)
         let context = try authentication.context(session.process, for: pairs + [cards.reader].compactMap { $0 })
-        let keychains = session.session(authentication: context)
+        let keychains = session.session(authentication: context) { printError("\($0.keychain): \($0.error)") }
         if add {
             var item = try ItemArguments.dictionary(pairs)
             item["v_Data"] = try secret()

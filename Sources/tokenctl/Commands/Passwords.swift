@@ -243,9 +243,15 @@ private struct PasswordSearch<Options: PasswordOptions> {
     }
 
     /// Passwords with the keychains that they are in; with URIs, all of them whatever the limit is.
+    ///
+    /// - Throws: `errSecDecode` where what may have matched is damaged, and nothing else matches.
     func matches(_ limit: Query.Limit) throws -> [Match] {
         let query = try Query(Options.itemClass, options.attributes, limit: uris.isEmpty ? limit : .all)
-        var found = session.reporting(try session.searchList.items(matching: query))
+        let result = try session.searchList.items(matching: query)
+        if result.found.isEmpty, let damage = result.failures.first(where: { $0.error.code == .decode }) {
+            throw damage.error
+        }
+        var found = session.reporting(result)
         if !uris.isEmpty { found = try ObjectURIs(session).items(found, namedBy: uris) }
         return found.compactMap { item in session.local(of: item).map { (item, $0) } }
     }

@@ -71,18 +71,18 @@ import TokenKit
     @Test func oneDamagedSecretHidesNoOther() throws {
         let stage = try Stage(.local)
         for name in ["a", "b"] { try stage.addPassword(name) }
-        try stage.local.database().execute("UPDATE genp SET labl = 'x' WHERE acct = 'a'")
+        try stage.local.forge("UPDATE genp SET labl = 'x' WHERE acct = 'a'")
         let query: ItemDictionary = ["class": .string("genp"), "r_Data": .bool(true), "m_Limit": .string("m_LimitAll")]
         #expect(try stage.copy(query)?.array?.count == 1)
         expect(.decode) { try stage.copy(query.merging(["acct": .string("a")]) { $1 }) }
-        try stage.local.database().execute("UPDATE genp SET labl = 'x'")
+        try stage.local.forge("UPDATE genp SET labl = 'x'")
         expect(.decode) { try stage.copy(query) }
     }
 
     @Test func aDamagedSecretDoesNotCountForTheLimit() throws {
         let stage = try Stage(.local)
         for name in ["a", "b", "c", "d"] { try stage.addPassword(name, ["v_Data": .data(Array(name.utf8))]) }
-        try stage.local.database().execute("UPDATE genp SET labl = 'x' WHERE acct IN ('a', 'c')")
+        try stage.local.forge("UPDATE genp SET labl = 'x' WHERE acct IN ('a', 'c')")
         let query: ItemDictionary = ["class": .string("genp"), "r_Data": .bool(true)]
         #expect(try stage.copy(query)?.bytes == Array("b".utf8))
         for (limit, found) in [(1 as Int64, ["b"]), (2, ["b", "d"]), (3, ["b", "d"])] {

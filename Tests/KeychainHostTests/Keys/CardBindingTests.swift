@@ -172,12 +172,11 @@ import VirtualCard
     func anAlteredBindingOpensNothing(column: String) throws {
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)
-        let database = try local.database()
-        let bytes = try #require(try database.value("SELECT \(column) FROM card_binding").blob)
+        let bytes = try #require(try local.database().value("SELECT \(column) FROM card_binding").blob)
         for index in [0, bytes.count / 2, bytes.count - 1] {
             var changed = bytes
             changed[index] ^= 1
-            try database.run("UPDATE card_binding SET \(column) = ?", [.blob(changed)])
+            try local.forge("UPDATE card_binding SET \(column) = ?", [.blob(changed)])
             let reopened = try local.reopened()
             let isOpen = try? reopened.unlock(with: [desk.token], use: "read", authentication: .owner)
             #expect(isOpen != true)

@@ -145,7 +145,7 @@ import VirtualCard
 
     @Test func anAccessControlThatWasTakenOutOfTheFileOpensNothing() throws {
         let item = try add(.userPresence)
-        try local.database().run("UPDATE genp SET accc = NULL")
+        try local.forge("UPDATE genp SET accc = NULL")
         #expect(throws: KeychainError(.decode)) { _ = try local.keychain.secret(of: item.reference) }
         #expect(throws: KeychainError(.decode)) { try read(item, context(.password, "correct")) }
     }

@@ -16,6 +16,18 @@ import TokenKit
         neighbour = try test.addPassword("neighbour", secret: "neighbour's")
     }
 
+    /// What is here done by somebody who knows of checksums, a damaged disk does without.
+    @Test(arguments: [
+        "labl = 'l'", "icmt = NULL", "crtr = 6", "mdat = 1001", "der = x''", "alis = ''", "row_check = NULL",
+    ])
+    func aColumnThatChangedByItselfIsDamage(assignment: String) throws {
+        try test.database().execute("UPDATE genp SET \(assignment) WHERE acct = 'target'")
+        let found = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
+        #expect(found.items == [neighbour])
+        #expect(found.damaged == [KeychainError(.decode)])
+        #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
+    }
+
     private func expectAltered() throws {
         let found = try test.passwords()
         #expect(found.count == 2, "an altered item is still listed")
@@ -36,34 +48,33 @@ import TokenKit
         "sealed = CAST(substr(sealed, 1, length(sealed) - 1) AS BLOB)", "sealed = CAST(sealed || x'00' AS BLOB)",
     ])
     func aChangedColumnKeepsTheSecretShut(assignment: String) throws {
-        try test.database().execute("UPDATE genp SET \(assignment) WHERE acct = 'target'")
+        try test.forge("UPDATE genp SET \(assignment) WHERE acct = 'target'")
         try expectAltered()
     }
 
     @Test func synchronizableIsPartOfTheItem() throws {
-        try test.database().execute("UPDATE genp SET sync = 1 WHERE acct = 'target'")
+        try test.forge("UPDATE genp SET sync = 1 WHERE acct = 'target'")
         let item = try #require(try test.passwords([.synchronizable: 1]).first)
         #expect(throws: KeychainError(.decode)) { try test.secretText(item) }
     }
 
     @Test func everyByteOfASealedSecretCounts() throws {
-        let database = try test.database()
-        let sealed = try database.value("SELECT sealed FROM genp WHERE acct = 'target'").blob ?? []
+        let sealed = try test.database().value("SELECT sealed FROM genp WHERE acct = 'target'").blob ?? []
         #expect(sealed.count == 28 + "target's".utf8.count)
         for index in sealed.indices {
             for bit in [0, 7] as [UInt8] {
                 var changed = sealed
                 changed[index] ^= 1 << bit
-                try database.run("UPDATE genp SET sealed = ? WHERE acct = 'target'", [.blob(changed)])
+                try test.forge("UPDATE genp SET sealed = ? WHERE acct = 'target'", [.blob(changed)])
                 #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
             }
         }
-        try database.run("UPDATE genp SET sealed = ? WHERE acct = 'target'", [.blob(sealed)])
+        try test.forge("UPDATE genp SET sealed = ? WHERE acct = 'target'", [.blob(sealed)])
         #expect(try test.secretText(target) == "target's")
     }
 
     @Test func secretsCannotBeSwappedBetweenItems() throws {
-        try test.database().execute(
+        try test.forge(
             """
             CREATE TEMP TABLE s AS SELECT acct, sealed FROM genp;
             UPDATE genp SET sealed = (SELECT s.sealed FROM s WHERE s.acct <> genp.acct);
@@ -75,10 +86,9 @@ import TokenKit
 
     @Test func wholeRowsCannotTradeTheirIds() throws {
         let (one, two) = (target.reference.localID?.bytes ?? [], neighbour.reference.localID?.bytes ?? [])
-        let database = try test.database()
-        try database.run("UPDATE genp SET uuid = x'00' WHERE uuid = ?", [.blob(one)])
-        try database.run("UPDATE genp SET uuid = ? WHERE uuid = ?", [.blob(one), .blob(two)])
-        try database.run("UPDATE genp SET uuid = ? WHERE uuid = x'00'", [.blob(two)])
+        try test.forge("UPDATE genp SET uuid = x'00' WHERE uuid = ?", [.blob(one)])
+        try test.forge("UPDATE genp SET uuid = ? WHERE uuid = ?", [.blob(one), .blob(two)])
+        try test.forge("UPDATE genp SET uuid = ? WHERE uuid = x'00'", [.blob(two)])
         for item in try test.passwords() {
             #expect(throws: KeychainError(.decode)) { try test.secretText(item) }
         }
@@ -120,13 +130,12 @@ import TokenKit
         let empty = try test.addPassword("empty", secret: "")
         #expect(try test.secretText(bare) == nil)
         #expect(try test.secretText(empty) == "")
-        let database = try test.database()
         for other in ["bare", "empty"] {
-            try database.execute(
+            try test.forge(
                 "UPDATE genp SET sealed = (SELECT sealed FROM genp WHERE acct = '\(other)') WHERE acct = 'target'")
             #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
         }
-        try database.execute("UPDATE genp SET sealed = NULL WHERE acct = 'target'")
+        try test.forge("UPDATE genp SET sealed = NULL WHERE acct = 'target'")
         #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
         let found = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
         #expect(found.items.count == 3)
@@ -135,19 +144,29 @@ import TokenKit
 
     @Test func aPrivateKeyWithoutItsSecretWasAltered() throws {
         let key = try test.keychain.add(NewItem(.key, [.keyClass: 1], der: [0x30, 0], secret: .of("pkcs8")))
-        try test.database().execute("UPDATE keys SET sealed = NULL")
+        try test.forge("UPDATE keys SET sealed = NULL")
         #expect(throws: KeychainError(.decode)) { try test.keychain.secretText(key.reference) }
     }
 
     @Test func thePublicPartOfAKeyIsBoundToo() throws {
         let key = try test.keychain.add(NewItem(.key, [.keyClass: 1], der: [0x30, 0], secret: .of("pkcs8")))
-        try test.database().execute("UPDATE keys SET der = x'300000'")
+        try test.forge("UPDATE keys SET der = x'300000'")
         #expect(throws: KeychainError(.decode)) { try test.keychain.secretText(key.reference) }
+    }
+
+    @Test func aCertificateThatChangedByItselfIsNotChangedButDeleted() throws {
+        let item = try test.add(TestKey.named("anna").certificate)
+        try test.database().execute("UPDATE cert SET labl = 'other'")
+        #expect(throws: KeychainError(.decode)) {
+            try test.keychain.update(matching: Query(item.reference), to: ItemChanges([.label: "x"]))
+        }
+        #expect(try test.keychain.delete(matching: Query(item.reference)) == 1)
+        #expect(try test.add(TestKey.named("anna").certificate)[.label] == item[.label])
     }
 
     @Test(arguments: [false, true])
     func anAlteredSecretIsNotSealedAnew(withNewSecret: Bool) throws {
-        try test.database().execute("UPDATE genp SET svce = 'bank' WHERE acct = 'target'")
+        try test.forge("UPDATE genp SET svce = 'bank' WHERE acct = 'target'")
         let query = try Query(.genericPassword, [.account: "target"])
         let changes: Attributes = [.label: "x"]
         #expect(throws: KeychainError(.decode)) {
@@ -163,7 +182,7 @@ import TokenKit
     @Test func anAccessControlThatWasTakenAwayIsNotForgottenWithANewSecret() throws {
         let control = try AccessControl("ak", .userPresence).encoded()
         let guarded = try test.addPassword("guarded", [.accessControl: .data(control)])
-        try test.database().execute("UPDATE genp SET accc = NULL WHERE acct = 'guarded'")
+        try test.forge("UPDATE genp SET accc = NULL WHERE acct = 'guarded'")
         #expect(throws: KeychainError(.decode)) {
             try test.keychain.update(matching: Query(guarded.reference), to: ItemChanges(secret: .of("anew")))
         }
@@ -173,7 +192,7 @@ import TokenKit
     @Test func anAccessControlThatIsNoneHidesNoOtherItem() throws {
         let damaged = try test.addPassword("damaged", service: "both")
         let sound = try test.addPassword("sound", service: "both")
-        try test.database().execute("UPDATE genp SET accc = x'00ff' WHERE acct = 'damaged'")
+        try test.forge("UPDATE genp SET accc = x'00ff' WHERE acct = 'damaged'")
         #expect(throws: KeychainError(.decode)) { try test.secretText(damaged) }
         let query = try Query(.genericPassword, [.service: "both"], limit: .all)
         #expect(try test.keychain.update(matching: query, to: ItemChanges(secret: .of("anew"))) == 1)
@@ -182,14 +201,14 @@ import TokenKit
 
     @Test func aKeyWithoutItsSecretIsNotChanged() throws {
         let key = try test.add(TestKey.named("anna").privateKey)
-        try test.database().execute("UPDATE keys SET sealed = NULL")
+        try test.forge("UPDATE keys SET sealed = NULL")
         #expect(throws: KeychainError(.decode)) {
             try test.keychain.update(matching: Query(key.reference), to: ItemChanges([.label: "x"]))
         }
     }
 
     @Test func anAlteredItemKeepsNoOtherFromBeingChanged() throws {
-        try test.database().execute("UPDATE genp SET svce = 'bank' WHERE acct = 'target'")
+        try test.forge("UPDATE genp SET svce = 'bank' WHERE acct = 'target'")
         let everything = try Query(.genericPassword)
         #expect(try test.keychain.update(matching: everything, to: ItemChanges([.label: "x"])) == 1)
         #expect(try test.passwords([.label: "x"]).map { $0[.account] } == ["neighbour"])
@@ -207,7 +226,7 @@ import TokenKit
                     [.account: .string(account), .service: "app", .accessControl: .data(control)], secret: .of("old")),
                 authentication: context, cost: .negligible)
         }
-        try test.database().execute("UPDATE genp SET icmt = 'x' WHERE acct = 'one'")
+        try test.forge("UPDATE genp SET icmt = 'x' WHERE acct = 'one'")
         let query = try Query(.genericPassword, [.service: "app"])
         let count = try test.keychain.update(
             matching: query, to: ItemChanges(secret: .of("new")), authentication: context)
@@ -217,7 +236,7 @@ import TokenKit
     // MARK: Rows beyond reading
 
     @Test func aRowThatCannotBeReadIsReportedAndHidesNoOther() throws {
-        try test.database().execute("UPDATE genp SET labl = 1.5 WHERE acct = 'target'")
+        try test.forge("UPDATE genp SET labl = 1.5 WHERE acct = 'target'")
         let result = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
         #expect(result.items == [neighbour])
         #expect(result.damaged == [KeychainError(.decode)])
@@ -230,7 +249,7 @@ import TokenKit
 
     @Test(arguments: ["uuid = x'01'", "labl = CAST(x'FF' AS TEXT)", "acct = 7", "invi = 2"])
     func anythingThisProgramCannotHaveWrittenIsDamage(assignment: String) throws {
-        try test.database().execute("UPDATE genp SET \(assignment) WHERE acct = 'target'")
+        try test.forge("UPDATE genp SET \(assignment) WHERE acct = 'target'")
         let result = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
         #expect(result.items == [neighbour])
         #expect(result.damaged.count == 1)
@@ -243,15 +262,33 @@ import TokenKit
         "wrapped_key = randomblob(60)", "wrapped_key = x''", "salt = x''",
     ])
     func anAlteredKeyRowOpensWithNoPassword(assignment: String) throws {
-        try test.database().execute("UPDATE keychain SET \(assignment)")
+        try test.forge("UPDATE keychain SET \(assignment)")
         let other = try test.reopened()
         #expect(throws: KeychainError(.authFailed)) { try other.unlock(password: .of("correct")) }
         #expect(other.isLocked)
     }
 
+    @Test(arguments: ["salt = randomblob(32)", "scrypt_n = 4", "wrapped_key = randomblob(60)"])
+    func aDamagedKeyRowIsNoWrongPassword(assignment: String) throws {
+        try test.database().execute("UPDATE keychain SET \(assignment)")
+        let other = try test.reopened()
+        #expect(throws: KeychainError(.invalidKeychain)) { try other.unlock(password: .of("correct")) }
+    }
+
+    @Test(arguments: ["lock_on_sleep = 2", "lock_interval = 86400", "row_check = NULL"])
+    func damagedSettingsAreToldAndSetAnew(assignment: String) throws {
+        try test.database().execute("UPDATE keychain SET \(assignment)")
+        let other = try test.reopened()
+        #expect(throws: KeychainError(.invalidKeychain)) { try other.settings }
+        try other.unlock(password: .of("correct"))
+        #expect(try other.items(matching: Query(.genericPassword, limit: .all)).items == [target, neighbour])
+        try other.change(KeychainSettings(locksOnSleep: true))
+        #expect(try test.reopened().settings == KeychainSettings(locksOnSleep: true))
+    }
+
     @Test(arguments: ["scrypt_n = 1 << 60", "scrypt_n = 3", "scrypt_p = 1 << 31", "scrypt_r = 0", "scrypt_n = 0"])
     func costsNoKeychainIsMadeWithAreNotTried(assignment: String) throws {
-        try test.database().execute("UPDATE keychain SET \(assignment)")
+        try test.forge("UPDATE keychain SET \(assignment)")
         let other = try test.reopened()
         #expect(throws: KeychainError(.invalidKeychain)) { try other.unlock(password: .of("correct")) }
     }

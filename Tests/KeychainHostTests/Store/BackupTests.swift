@@ -145,6 +145,7 @@ import TokenKit
         do {
             let database = try Database(path: backup, access: .readWrite, busyTimeout: 1000)
             try database.run("UPDATE genp SET acct = 'other'")
+            try database.stampRows(of: "genp")
         }
         #expect(throws: KeychainError(.invalidKeychain)) { try restored() }
         #expect(try test.secretText(item) == "s3cret")

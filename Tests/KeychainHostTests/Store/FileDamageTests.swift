@@ -9,19 +9,25 @@ import TokenKit
 @Suite struct FileDamageTests {
     private let folder: TemporaryFolder
     private let image: [UInt8]
+    private let originals: [PersistentReference: Attributes]
 
     init() throws {
         folder = try TemporaryFolder()
         let path = folder.path("original")
+        var originals: [PersistentReference: Attributes] = [:]
         do {
             let keychain = try LocalKeychain.create(at: path, password: .of("p"), cost: .negligible)
             for number in 0..<20 {
-                try keychain.add(
+                let item = try keychain.add(
                     .genericPassword(
-                        [.account: .string("\(number)"), .service: .string("service \(number)")],
-                        secret: .of("secret \(number)")))
+                        [
+                            .account: .string("\(number)"), .service: .string("service \(number)"),
+                            .comment: "a comment, in no index", .creator: 0x746B_6974,
+                        ], secret: .of("secret \(number)")))
+                originals[item.reference] = item.attributes
             }
         }
+        self.originals = originals
         // The thread that forgets the key in time may be the last to let go of the file, and so to empty its log.
         eventually { access(path + "-wal", F_OK) != 0 }
         image = Self.read(path)
@@ -49,6 +55,7 @@ import TokenKit
             let keychain = try LocalKeychain.open(path)
             try keychain.unlock(password: .of("p"))
             for item in try keychain.items(matching: Query(.genericPassword, limit: .all)).items {
+                #expect(originals[item.reference] == item.attributes, "what is shown is what was stored")
                 do throws(KeychainError) {
                     let secret = try keychain.secretText(item.reference)
                     #expect(secret == "secret \(item[.account]?.string ?? "?")")
@@ -91,6 +98,16 @@ import TokenKit
             for offset in start - 40..<start {
                 for bit in 0..<8 { _ = try readDamaged("bit") { $0[offset] ^= 1 << bit } }
             }
+        }
+    }
+
+    @Test func aFlippedBitInARowShowsNoOtherAttribute() throws {
+        let database = try Database(path: folder.path("original"), access: .readWrite, busyTimeout: 1000)
+        let id = try #require(try database.value("SELECT uuid FROM genp WHERE id = 7").blob)
+        let start = try #require(image.indices.first { image[$0...].starts(with: id) })
+        for offset in start..<start + 160 {
+            let read = try readDamaged("bit") { $0[offset] ^= 1 << (offset % 8) }
+            #expect(read == 19, "at \(offset - start)")
         }
     }
 

@@ -83,30 +83,34 @@ import Testing
     /// Leaves a change beside the keychain, as a program that crashed does.
     private let change = """
 
-        sqlite3 k "PRAGMA wal_autocheckpoint = 0; $SQL" ".shell mkdir left; cp k k-wal left" >/dev/null
+        sqlite3 k "PRAGMA wal_autocheckpoint = 0; $SQL" ".shell $COMMAND; mkdir left; cp k k-wal left" >/dev/null
         rm k*; mv left/* .; chmod 600 k*
         """
 
     @Test func whatACrashedProgramLeftIsReadOnAFullDisk() throws {
         let lines = try run(
-            keychainOnFullDisk + "\nSQL='UPDATE keychain SET lock_interval = 77'" + change + """
+            keychainOnFullDisk + """
 
-                fill; test -s k-wal && echo left
-                tokenctl show-keychain-info ./k --json | jq .lockInterval
-                tokenctl find-generic-password -a joe -w --pin-source file:p ./k
-                """, kibibytes: 600)
+                SQL='SELECT id FROM genp'; COMMAND='tokenctl set-keychain-settings -ut 77 --pin-source file:p ./k'
+                """ + change + """
+
+                    fill; test -s k-wal && echo left
+                    tokenctl show-keychain-info ./k --json | jq .lockInterval
+                    tokenctl find-generic-password -a joe -w --pin-source file:p ./k
+                    """, kibibytes: 600)
         #expect(lines == ["left", "77", "hunter2"])
     }
 
     @Test func whatACrashedProgramLeftIsNotPassedOverWhereItDoesNotFit() throws {
         let lines = try run(
-            keychainOnFullDisk + "\nSQL='CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(200000))'" + change + """
+            keychainOnFullDisk + "\nSQL='CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(200000))' COMMAND=true"
+                + change + """
 
-                fill; test -s k-wal && echo left
-                tokenctl find-generic-password -a joe -w --pin-source file:p ./k
-                rm filler
-                tokenctl find-generic-password -a joe -w --pin-source file:p ./k
-                """, kibibytes: 900)
+                    fill; test -s k-wal && echo left
+                    tokenctl find-generic-password -a joe -w --pin-source file:p ./k
+                    rm filler
+                    tokenctl find-generic-password -a joe -w --pin-source file:p ./k
+                    """, kibibytes: 900)
         #expect(lines.count == 3)
         #expect(lines.first == "left")
         #expect(

@@ -260,7 +260,7 @@ private func entries(_ folder: String) -> [String] {
         while try statement.step() {
             if case .text(let name) = statement[0] { columns.insert(name) }
         }
-        let expected = itemClass.columns.attributes.map(\.rawValue) + ["id", "uuid", "der", "sealed"]
+        let expected = itemClass.columns.attributes.map(\.rawValue) + ["id", "uuid", "der", "sealed", "row_check"]
         #expect(columns == Set(expected))
     }
 

@@ -65,6 +65,13 @@ struct TestKeychain {
     func database() throws -> Database {
         try Database(path: path, access: .readWrite, busyTimeout: 1000)
     }
+
+    /// Changes the file as somebody does who knows of the rows' checksums.
+    func forge(_ sql: String, _ values: [SQLValue] = []) throws {
+        let database = try database()
+        if values.isEmpty { try database.execute(sql) } else { try database.run(sql, values) }
+        for table in Migrations.checkedTables { try database.stampRows(of: table) }
+    }
 }
 
 extension LocalKeychain {

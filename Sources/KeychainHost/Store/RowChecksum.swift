@@ -1,0 +1,113 @@
+/// A sum over the values of a row, kept in its column `row_check`, by which a row that is not as it was written is found out.
+///
+/// SQLite has no checksums, and a text with a flipped bit is a text. What a bit does within eight bytes of one column always
+/// shows, since every step below can be undone; anything else passes once in 2^64 times. Who alters a row on purpose can
+/// alter this as well: what must withstand that is sealed.
+struct RowChecksum: Hashable, Sendable {
+    /// What stands for a column in the sum: a column without a value adds nothing, so that a layout may gain columns, and
+    /// the order they are in does not count.
+    struct Column: Sendable {
+        fileprivate let seed: UInt64
+
+        init(_ name: String) {
+            var state: UInt64 = 0
+            for byte in name.utf8 { state.mix(UInt64(byte)) }
+            seed = state
+        }
+    }
+
+    /// The name of the column that holds it.
+    static let column = "row_check"
+
+    private var sum: UInt64 = 0
+
+    /// As it is stored.
+    var value: SQLValue { .integer(Int64(bitPattern: sum)) }
+
+    mutating func add(_ number: Int64, of column: Column) {
+        var state = column.seed
+        state.mix(1)
+        state.mix(UInt64(bitPattern: number))
+        sum &+= state
+    }
+
+    mutating func add(text: RawSpan, of column: Column) { add(2, text, column) }
+
+    mutating func add(blob: RawSpan, of column: Column) { add(3, blob, column) }
+
+    mutating func add(_ value: SQLValue, of column: Column) {
+        switch value {
+        case .null, .foreign: break
+        case .integer(let number): add(number, of: column)
+        case .text(let text): add(text: unsafe Array(text.utf8).span.bytes, of: column)
+        case .blob(let bytes): add(blob: unsafe bytes.span.bytes, of: column)
+        }
+    }
+
+    private mutating func add(_ kind: UInt64, _ bytes: RawSpan, _ column: Column) {
+        var state = column.seed
+        state.mix(kind | UInt64(bytes.byteCount) << 8)
+        var offset = 0
+        while offset + 8 <= bytes.byteCount {
+            state.mix(unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
+            offset += 8
+        }
+        var rest: UInt64 = 0
+        while offset < bytes.byteCount {
+            rest = rest << 8 | UInt64(unsafe bytes.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self))
+            offset += 1
+        }
+        state.mix(rest)
+        sum &+= state
+    }
+}
+
+extension UInt64 {
+    /// Takes in a word: other words make other states, and other states stay other states.
+    fileprivate mutating func mix(_ word: UInt64) {
+        self = (self ^ word.littleEndian) &* 0x9E37_79B9_7F4A_7C15
+        self ^= self >> 32
+    }
+}
+
+// For tables that are read seldom: every column but the number of the row, as the table has them.
+extension Database {
+    /// Whether a row of a table is not as it was written.
+    func hasAlteredRow(_ table: String) throws(SQLiteError) -> Bool {
+        let rows = try prepare("SELECT * FROM \(table)")
+        while try rows.step() {
+            let found = rows.checksum
+            guard found.stored == found.sum.value else { return true }
+        }
+        return false
+    }
+
+    /// Writes the sum of every row of a table that has another one, in the transaction that is going on.
+    func stampRows(of table: String) throws(SQLiteError) {
+        var sums: [(row: SQLValue, sum: SQLValue)] = []
+        do {
+            let rows = try prepare("SELECT * FROM \(table)")
+            while try rows.step() {
+                let found = rows.checksum
+                if found.stored != found.sum.value { sums.append((found.row, found.sum.value)) }
+            }
+        }
+        for (row, sum) in sums {
+            try run("UPDATE \(table) SET \(RowChecksum.column) = ? WHERE id = ?", [sum, row])
+        }
+    }
+}
+
+extension Statement {
+    fileprivate var checksum: (row: SQLValue, sum: RowChecksum, stored: SQLValue) {
+        var result = (row: SQLValue.null, sum: RowChecksum(), stored: SQLValue.null)
+        for column in 0..<columnCount {
+            switch name(of: column) {
+            case "id": result.row = self[column]
+            case RowChecksum.column: result.stored = self[column]
+            case let name: result.sum.add(self[column], of: RowChecksum.Column(name))
+            }
+        }
+        return result
+    }
+}
