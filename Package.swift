@@ -141,7 +141,8 @@ let package = Package(
             ],
             swiftSettings: test),
         .testTarget(
-            name: "TokenctlTests", dependencies: ["tokenctl", "TestSupport"], exclude: ["Scripts"], swiftSettings: test),
+            name: "TokenctlTests", dependencies: ["tokenctl", "KeychainHost", "TestSupport", argumentParser],
+            exclude: ["Scripts"], swiftSettings: test),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport"],

@@ -12,11 +12,16 @@ extension AttributeDefinition {
 
     private static let everyClass =
         rows(
-            of: [.genericPassword, .internetPassword, .certificate, .key],
+            of: allClasses,
             [
                 ("CreationDate", .creationDate, .date, .all, "when the item was added"),
                 ("ModificationDate", .modificationDate, .date, [.add, .find], "when it was last changed"),
-                ("Label", .label, .string, .all, "what people call it"),
+            ])
+        + rows(
+            of: allClasses, withOptions: [("Label", .label, .string, .all, "what people call it", .init("l", "label"))])
+        + rows(
+            of: allClasses,
+            [
                 (
                     "Accessible", .accessible, .string, .all,
                     "when its secret can be read, and whether it may leave this machine"
@@ -29,23 +34,35 @@ extension AttributeDefinition {
                 ("Alias", .alias, .data, .all, "another name, kept for programs that use it"),
             ])
         + rows(
-            of: [.genericPassword, .internetPassword, .certificate, .key], unique: true,
+            of: allClasses, unique: true,
             [
                 ("AccessGroup", .accessGroup, .string, .all, "the programs it is for"),
                 ("Synchronizable", .synchronizable, .number, .all, "1 for an item that other devices may have, else 0"),
             ])
 
+    private static let allClasses: [ItemClass] = [.genericPassword, .internetPassword, .certificate, .key]
+
     private static let passwords =
         rows(
             of: [.genericPassword, .internetPassword], unique: true,
-            [("Account", .account, .string, .all, "the account name")])
+            withOptions: [("Account", .account, .string, .all, "the account name", .init("a", "account"))])
+        + rows(
+            of: [.genericPassword, .internetPassword],
+            withOptions: [
+                ("Description", .itemDescription, .string, .all, "the kind of password", .init("D", "kind")),
+                ("Comment", .comment, .string, .all, "the comment", .init("j", "comment")),
+                (
+                    "Creator", .creator, .number, .all, "the program that made it, four characters as 'aapl'",
+                    .init("c", "creator", as: .characters)
+                ),
+                (
+                    "Type", .type, .number, .all, "the type, four characters of the program's choice",
+                    .init("C", "type", as: .characters)
+                ),
+            ])
         + rows(
             of: [.genericPassword, .internetPassword],
             [
-                ("Description", .itemDescription, .string, .all, "the kind of password"),
-                ("Comment", .comment, .string, .all, "a comment"),
-                ("Creator", .creator, .number, .all, "the program that made it, as a number of its choice"),
-                ("Type", .type, .number, .all, "the type, as a number of the program's choice"),
                 ("ScriptCode", .scriptCode, .number, .all, "the character set of its texts in old items"),
                 ("IsInvisible", .isInvisible, .boolean, .all, "whether lists leave it out"),
                 ("IsNegative", .isNegative, .boolean, .all, "whether it says that there is no password"),
@@ -54,18 +71,37 @@ extension AttributeDefinition {
             ])
 
     private static let genericPasswords =
-        rows(of: [.genericPassword], unique: true, [("Service", .service, .string, .all, "the service name")])
-        + rows(of: [.genericPassword], [("Generic", .generic, .data, .all, "data of the program's choice")])
+        rows(
+            of: [.genericPassword], unique: true,
+            withOptions: [("Service", .service, .string, .all, "the service name", .init("s", "service"))])
+        + rows(
+            of: [.genericPassword],
+            withOptions: [
+                (
+                    "Generic", .generic, .data, .all, "the generic attribute: data of the program's choice",
+                    .init("G", "value")
+                )
+            ])
 
     private static let internetPasswords = rows(
         of: [.internetPassword], unique: true,
-        [
-            ("SecurityDomain", .securityDomain, .string, .all, "the realm of the login"),
-            ("Server", .server, .string, .all, "the server's name or address"),
-            ("Protocol", .protocol, .code, .all, "the protocol; see below"),
-            ("AuthenticationType", .authenticationType, .code, .all, "the way to log in; see below"),
-            ("Port", .port, .number, .all, "the port"),
-            ("Path", .path, .string, .all, "the path on the server"),
+        withOptions: [
+            (
+                "SecurityDomain", .securityDomain, .string, .all,
+                "the security domain, which is the realm of the login",
+                .init("d", "domain")
+            ),
+            ("Server", .server, .string, .all, "the server's name or address", .init("s", "server")),
+            (
+                "Protocol", .protocol, .code, .all, "the protocol, four characters as 'htps'",
+                .init("r", "protocol", as: .characters)
+            ),
+            (
+                "AuthenticationType", .authenticationType, .code, .all, "how one logs in, four characters as 'form'",
+                .init("t", "authentication-type", as: .characters)
+            ),
+            ("Port", .port, .number, .all, "the port", .init("P", "port", as: .number(upTo: 65_535))),
+            ("Path", .path, .string, .all, "the path on the server", .init("p", "path")),
         ])
 
     private static let certificates =
@@ -97,7 +133,7 @@ extension AttributeDefinition {
                 "the SHA-1 of the public key; of a symmetric key any name"
             ),
             ("ApplicationTag", .applicationTag, .data, .all, "data of the program's choice to find it by"),
-            ("Creator", .creator, .number, .all, "the program that made it, as a number of its choice"),
+            ("Creator", .creator, .number, .all, "the program that made it, four characters as 'aapl'"),
             ("KeyType", .keyType, .number, .all, "42 RSA, 73 EC, 105 Ed25519, 106 X25519, 107 Ed448, 108 X448"),
             ("KeySizeInBits", .keySizeInBits, .number, .all, "the size in bits"),
             ("EffectiveKeySize", .effectiveKeySize, .number, .all, "the size that counts for its strength, in bits"),
@@ -130,12 +166,19 @@ extension AttributeDefinition {
         ])
 
     private typealias Row = (String, Attribute, AttributeType, Uses, String)
+    private typealias RowWithOption = (String, Attribute, AttributeType, Uses, String, AttributeOption?)
 
     private static func rows(of classes: [ItemClass], unique: Bool = false, _ rows: [Row]) -> [AttributeDefinition] {
-        rows.map { name, attribute, type, uses, summary in
+        self.rows(of: classes, unique: unique, withOptions: rows.map { ($0, $1, $2, $3, $4, nil) })
+    }
+
+    private static func rows(
+        of classes: [ItemClass], unique: Bool = false, withOptions rows: [RowWithOption]
+    ) -> [AttributeDefinition] {
+        rows.map { name, attribute, type, uses, summary, option in
             AttributeDefinition(
                 attribute: attribute, name: name, type: type, classes: classes, isUnique: unique, uses: uses,
-                summary: summary)
+                summary: summary, option: option)
         }
     }
 }

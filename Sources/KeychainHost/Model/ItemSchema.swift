@@ -1,5 +1,5 @@
-/// What there is to know of one attribute: a row of the table that validation, the columns and indexes of the store, and
-/// the reference page derive from (keychain semantics 1.2 and 1.3).
+/// What there is to know of one attribute: a row of the table that validation, the columns and indexes of the store, the
+/// options of commands, and the reference page derive from (keychain semantics 1.2 and 1.3).
 ///
 /// One code may have two rows: `type` is a number that a program chose for a password, and the kind of a key.
 public struct AttributeDefinition: Sendable, Hashable {
@@ -32,6 +32,8 @@ public struct AttributeDefinition: Sendable, Hashable {
     public let uses: Uses
     /// What it says, in one line.
     public let summary: String
+    /// How commands for passwords take it; nil for one that they do not.
+    public let option: AttributeOption?
 }
 
 extension Attribute {

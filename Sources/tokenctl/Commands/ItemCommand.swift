@@ -261,12 +261,13 @@ enum ItemArguments {
         return .data(bytes)
     }
 
-    /// Programs choose their creators and types as four characters.
+    /// The numbers that the commands for passwords take as characters, the creator and the type.
+    private static let spelled = Set(
+        AttributeDefinition.all.filter { $0.option?.form == .characters }.map(\.attribute.rawValue))
+
     private static func number(_ text: String, _ key: String) throws -> ItemValue {
         if let number = Int64(text) { return .number(number) }
-        if [Attribute.creator, .type].contains(Attribute(rawValue: key)), let code = CharacterCode(argument: text) {
-            return .number(code.number)
-        }
+        if spelled.contains(key), let code = CharacterCode(argument: text) { return .number(code.number) }
         if key == Attribute.synchronizable.rawValue, .string(text) == Query.anySynchronizable { return .string(text) }
         throw CommandError("'\(text)' is no number for '\(key)'")
     }

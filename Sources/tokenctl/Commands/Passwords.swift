@@ -4,22 +4,22 @@ internal import KeychainHost
 internal import PKCS11Driver
 internal import TokenKit
 
-typealias AddGenericPassword = AddPassword<GenericPasswordOptions>
-typealias AddInternetPassword = AddPassword<InternetPasswordOptions>
-typealias FindGenericPassword = FindPassword<GenericPasswordOptions>
-typealias FindInternetPassword = FindPassword<InternetPasswordOptions>
-typealias DeleteGenericPassword = DeletePassword<GenericPasswordOptions>
-typealias DeleteInternetPassword = DeletePassword<InternetPasswordOptions>
+typealias AddGenericPassword = AddPassword<GenericPasswords>
+typealias AddInternetPassword = AddPassword<InternetPasswords>
+typealias FindGenericPassword = FindPassword<GenericPasswords>
+typealias FindInternetPassword = FindPassword<InternetPasswords>
+typealias DeleteGenericPassword = DeletePassword<GenericPasswords>
+typealias DeleteInternetPassword = DeletePassword<InternetPasswords>
 
-struct AddPassword<Item: PasswordOptions>: ParsableCommand {
+struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
     static var configuration: CommandConfiguration {
-        Item.configuration("add", "Store a password for a \(Item.subjectNoun) in a keychain.")
+        Kind.configuration("add", "Store a password for a \(Kind.subjectNoun) in a keychain.")
     }
 
-    @OptionGroup var item: Item
+    @OptionGroup var item: AttributeOptions<Kind>
 
     @Option(
-        name: Item.passwordLetters, parsing: .unconditional,
+        name: Kind.passwordLetters, parsing: .unconditional,
         help: ArgumentHelp(
             "The password. Without a value, or without -w, it is asked for, or read from standard input, which no other program can see.",
             valueName: "password"))
@@ -42,8 +42,8 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func validate() throws {
-        guard item.common.account != nil || item.subject != nil else {
-            throw ValidationError("an account (-a) or a \(Item.subjectNoun) (-s) is needed to find it again")
+        guard item.attributes[.account] != nil || item.attributes[Kind.subject] != nil else {
+            throw ValidationError("an account (-a) or a \(Kind.subjectNoun) (-s) is needed to find it again")
         }
         guard password == nil || hexPassword == nil else {
             throw ValidationError("give the password either as text (-w) or in digits (-X)")
@@ -61,7 +61,7 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
 
     private func store(
         _ secret: consuming Secret, in keychain: LocalKeychain, _ context: AuthenticationContext
-    ) throws -> KeychainHost.Item {
+    ) throws -> Item {
         guard update else { return try add(secret, to: keychain) }
         if let old = try existing(in: keychain) { return try change(old, to: secret, in: keychain, context) }
         do {
@@ -73,16 +73,15 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
         }
     }
 
-    private func add(_ secret: consuming Secret, to keychain: LocalKeychain) throws -> KeychainHost.Item {
+    private func add(_ secret: consuming Secret, to keychain: LocalKeychain) throws -> Item {
         var attributes = item.attributes
-        if attributes[.label] == nil { attributes[.label] = (item.subject ?? item.common.account).map { .string($0) } }
-        return try keychain.add(Item.newItem(attributes, secret: secret))
+        if attributes[.label] == nil { attributes[.label] = attributes[Kind.subject] ?? attributes[.account] }
+        return try keychain.add(Kind.newItem(attributes, secret: secret))
     }
 
     private func change(
-        _ old: KeychainHost.Item, to secret: consuming Secret, in keychain: LocalKeychain,
-        _ context: AuthenticationContext
-    ) throws -> KeychainHost.Item {
+        _ old: Item, to secret: consuming Secret, in keychain: LocalKeychain, _ context: AuthenticationContext
+    ) throws -> Item {
         try keychain.update(
             matching: Query(old.reference), to: ItemChanges(item.attributes, secret: secret), authentication: context)
         return try keychain.items(matching: Query(old.reference)).items.first ?? old
@@ -91,25 +90,25 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
     /// The password that is to be updated: the same one, else the only one that has what was given.
     ///
     /// - Throws: where there are several, of which none is meant more than the others.
-    private func existing(in keychain: LocalKeychain) throws -> KeychainHost.Item? {
+    private func existing(in keychain: LocalKeychain) throws -> Item? {
         if let twin = try twin(in: keychain) { return twin }
-        let unique = Set(Item.itemClass.uniqueAttributes)
+        let unique = Set(Kind.itemClass.uniqueAttributes)
         let given = item.attributes.filter { unique.contains($0.key) }
-        let found = try keychain.items(matching: Query(Item.itemClass, given, limit: .all)).items
+        let found = try keychain.items(matching: Query(Kind.itemClass, given, limit: .all)).items
         guard found.count < 2 else {
             throw CommandError(
-                "\(found.count) \(Item.itemClass.noun)s match, and -U updates one",
-                advice: "give more of what sets it apart; 'tokenctl item class=\(Item.itemClass.rawValue),…' lists them"
+                "\(found.count) \(Kind.itemClass.noun)s match, and -U updates one",
+                advice: "give more of what sets it apart; 'tokenctl item class=\(Kind.itemClass.rawValue),…' lists them"
             )
         }
         return found.first
     }
 
     /// The password that one of these attributes could not be added beside.
-    private func twin(in keychain: LocalKeychain) throws -> KeychainHost.Item? {
-        let new = try Item.newItem(item.attributes, secret: Secret(capacity: 0) { _ in })
-        let same = Item.itemClass.uniqueValues(of: new.attributes)
-        return try keychain.items(matching: Query(Item.itemClass, same)).items.first
+    private func twin(in keychain: LocalKeychain) throws -> Item? {
+        let new = try Kind.newItem(item.attributes, secret: Secret(capacity: 0) { _ in })
+        let same = Kind.itemClass.uniqueValues(of: new.attributes)
+        return try keychain.items(matching: Query(Kind.itemClass, same)).items.first
     }
 
     private func readSecret(_ context: AuthenticationContext) throws -> Secret {
@@ -121,23 +120,23 @@ struct AddPassword<Item: PasswordOptions>: ParsableCommand {
             return Secret(consuming: &bytes)
         }
         if let password, password != ArgumentForms.ask { return SecretArgument.secret(password) }
-        let subject = item.subject ?? item.common.account ?? "the item"
+        let subject = (item.attributes[Kind.subject] ?? item.attributes[.account])?.string ?? "the item"
         if authentication.pinSource == nil, isatty(STDIN_FILENO) == 0 { return try StandardInput.secretLine() }
         return try context.askForAnother(PromptRequest(.newPassword, subject: subject))
     }
 }
 
-struct FindPassword<Item: PasswordOptions>: ParsableCommand {
+struct FindPassword<Kind: PasswordCommandKind>: ParsableCommand {
     static var configuration: CommandConfiguration {
-        Item.configuration(
-            "find", "Find a password for a \(Item.subjectNoun).",
+        Kind.configuration(
+            "find", "Find a password for a \(Kind.subjectNoun).",
             discussion: """
                 A password that is not printable text is printed in hexadecimal digits, as macOS's security does. In JSON, \
                 where -g and -w are the same, it is 'password', or 'data' in Base64 where it is not text.
                 """)
     }
 
-    @OptionGroup var item: Item
+    @OptionGroup var item: AttributeOptions<Kind>
 
     @Flag(name: .customShort("g"), help: "Print the password to standard error as well.")
     var showPassword = false
@@ -152,7 +151,7 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        let search = try PasswordSearch(for: item, in: keychains)
+        let search = try PasswordSearch<Kind>(for: item.attributes, in: keychains)
         let first = try search.first()
         guard passwordOnly || showPassword else {
             return try ItemText.show(first.item, in: first.keychain.path, json: output.json)
@@ -179,9 +178,7 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
         throw damage ?? search.notFound
     }
 
-    private func show(
-        _ item: KeychainHost.Item, in keychain: LocalKeychain, _ secret: borrowing Secret
-    ) throws {
+    private func show(_ item: Item, in keychain: LocalKeychain, _ secret: borrowing Secret) throws {
         guard !output.json else {
             var (shown, secrets) = (ItemText.JSONItem(item, keychain: keychain.path), JSONSecrets())
             shown.reveal(secret, &secrets)
@@ -195,12 +192,12 @@ struct FindPassword<Item: PasswordOptions>: ParsableCommand {
     }
 }
 
-struct DeletePassword<Item: PasswordOptions>: ParsableCommand {
+struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
     static var configuration: CommandConfiguration {
-        Item.configuration("delete", "Delete a password for a \(Item.subjectNoun).")
+        Kind.configuration("delete", "Delete a password for a \(Kind.subjectNoun).")
     }
 
-    @OptionGroup var item: Item
+    @OptionGroup var item: AttributeOptions<Kind>
 
     @Argument(help: "The keychains to search instead of all, or pkcs11: URIs of them or of passwords.")
     var keychains: [String] = []
@@ -215,7 +212,7 @@ struct DeletePassword<Item: PasswordOptions>: ParsableCommand {
     }
 
     func run() throws {
-        let (item, keychain) = try PasswordSearch(for: item, in: keychains).first()
+        let (item, keychain) = try PasswordSearch<Kind>(for: item.attributes, in: keychains).first()
         _ = try keychain.delete(matching: Query(item.reference))
         try ItemText.show(item, in: keychain.path, json: output.json)
         if !output.json { StandardError.write("password has been deleted.\n") }
@@ -223,16 +220,16 @@ struct DeletePassword<Item: PasswordOptions>: ParsableCommand {
 }
 
 /// The passwords that have what a command's options say.
-private struct PasswordSearch<Options: PasswordOptions> {
+private struct PasswordSearch<Kind: PasswordCommandKind> {
     typealias Match = (item: Item, keychain: LocalKeychain)
 
-    private let options: Options
+    private let attributes: Attributes
     private let session: Session
     private let uris: [PKCS11URI]
 
     /// - Parameter keychains: those to search instead of all, or URIs of them or of passwords.
-    init(for options: Options, in keychains: [String]) throws {
-        self.options = options
+    init(for attributes: Attributes, in keychains: [String]) throws {
+        self.attributes = attributes
         session = try Session(keychains: keychains, cards: false)
         uris = try PKCS11URI.all(in: keychains)
     }
@@ -246,7 +243,7 @@ private struct PasswordSearch<Options: PasswordOptions> {
     ///
     /// - Throws: `errSecDecode` where what may have matched is damaged, and nothing else matches.
     func matches(_ limit: Query.Limit) throws -> [Match] {
-        let query = try Query(Options.itemClass, options.attributes, limit: uris.isEmpty ? limit : .all)
+        let query = try Query(Kind.itemClass, attributes, limit: uris.isEmpty ? limit : .all)
         let result = try session.searchList.items(matching: query)
         if result.found.isEmpty, let damage = result.failures.first(where: { $0.error.code == .decode }) {
             throw damage.error
@@ -256,7 +253,7 @@ private struct PasswordSearch<Options: PasswordOptions> {
         return found.compactMap { item in session.local(of: item).map { (item, $0) } }
     }
 
-    var notFound: KeychainError { KeychainError(.itemNotFound, "no \(Options.itemClass.noun) matches") }
+    var notFound: KeychainError { KeychainError(.itemNotFound, "no \(Kind.itemClass.noun) matches") }
 }
 
 /// What `security` has to restrict an item to programs.

@@ -17,8 +17,8 @@ import Testing
         let rows = AttributeDefinition.all.map { row in
             cells([
                 "`\(row.attribute)`", "`kSecAttr\(row.name)`", row.type.rawValue,
-                row.classes.map(\.rawValue).joined(separator: " "), row.isUnique ? "★" : "", notes(row.uses),
-                row.summary,
+                row.classes.map(\.rawValue).joined(separator: " "), row.option.map { "`-\($0.letter)`" } ?? "",
+                row.isUnique ? "★" : "", notes(row.uses), row.summary,
             ])
         }
         return """
@@ -27,10 +27,11 @@ import Testing
             The attributes of keychain items. ★ marks what makes an item unique in its keychain, together with the others of
             its class; what is absent counts there as empty or 0. An identity has what its certificate and its key have.
             Strings and data pass for each other and come back as the kind they were given. Dates are seconds since 1970, UTC.
-            A code is four characters, or none.
+            A code is four characters, or none; those that have a name are below. A number of four characters is the one that
+            their bytes spell. The option is the letter by which the commands for passwords take it, as macOS's `security` does.
 
-            | code | constant | type | classes | ★ | not for | what it says |
-            |---|---|---|---|---|---|---|
+            | code | constant | type | classes | option | ★ | not for | what it says |
+            |---|---|---|---|---|---|---|---|
             \(rows.joined(separator: "\n"))
 
             Classes: `genp` generic password, `inet` internet password, `cert` certificate, `keys` key, `idnt` identity.

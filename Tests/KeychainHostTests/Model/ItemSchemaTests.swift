@@ -53,6 +53,29 @@ import Testing
         #expect(Set(rows.map(\.attribute.rawValue)) == [code])
     }
 
+    /// security(1), find-generic-password and find-internet-password.
+    @Test(arguments: [
+        (ItemClass.genericPassword, "C type D desc G gena a acct c crtr j icmt l labl s svce"),
+        (
+            .internetPassword,
+            "C type D desc P port a acct c crtr d sdmn j icmt l labl p path r ptcl s srvr t atyp"
+        ),
+    ])
+    func lettersAreApples(itemClass: ItemClass, letters: String) {
+        let given = itemClass.definitions.compactMap { row in row.option.map { "\($0.letter) \(row.attribute)" } }
+        #expect(given.sorted().joined(separator: " ") == letters)
+    }
+
+    @Test func anOptionsValueIsWrittenAsItsTypeCanBe() {
+        for row in AttributeDefinition.all {
+            switch (row.option?.form, row.type) {
+            case (nil, _), (.text, .string), (.text, .data), (.characters, .code), (.characters, .number): break
+            case (.number, .number): break
+            default: Issue.record("\(row.attribute)")
+            }
+        }
+    }
+
     // Case 13, where no attribute may be named
     @Test(arguments: Array(AttributeDefinition.bookkeeping), [AttributeDefinition.Uses.add, .find, .change])
     func bookkeepingColumnsAreRefusedByName(attribute: Attribute, use: AttributeDefinition.Uses) throws {
