@@ -298,6 +298,21 @@ static void creating(void) {
     GIVES(CKR_TOKEN_WRITE_PROTECTED, C_CreateObject, card, any_data, 3, &made);
 }
 
+/* What cannot be told is marked, and what stands around it is there. PKCS #11 5.7.5. */
+static void bad_attributes_spoil_no_other(CK_OBJECT_HANDLE certificate, CK_OBJECT_HANDLE private) {
+    CK_BYTE exponent[256], modulus[256], trusted = 7, id = 7, small[1];
+    CK_ATTRIBUTE of_key[] = {{CKA_PRIVATE_EXPONENT, VALUE(exponent)}, {CKA_MODULUS, VALUE(modulus)},
+                             {CKA_EC_POINT, VALUE(exponent)}, {CKA_ID, VALUE(id)}};
+    HOLDS(p11->C_GetAttributeValue(card, private, of_key, 4) != CKR_OK);
+    HOLDS(of_key[0].ulValueLen == CK_UNAVAILABLE_INFORMATION && of_key[2].ulValueLen == CK_UNAVAILABLE_INFORMATION);
+    HOLDS(of_key[1].ulValueLen == 256 && of_key[3].ulValueLen == 1 && id == 1);
+    CK_ATTRIBUTE of_certificate[] = {{CKA_VALUE, VALUE(small)}, {CKA_TRUSTED, VALUE(trusted)},
+                                     {CKA_MODULUS, NULL, 0}, {CKA_SUBJECT, NULL, 0}};
+    HOLDS(p11->C_GetAttributeValue(card, certificate, of_certificate, 4) != CKR_OK);
+    HOLDS(of_certificate[0].ulValueLen == CK_UNAVAILABLE_INFORMATION && trusted == CK_FALSE);
+    HOLDS(of_certificate[2].ulValueLen == CK_UNAVAILABLE_INFORMATION && of_certificate[3].ulValueLen > 10);
+}
+
 static void objects(void) {
     CK_OBJECT_HANDLE password_object = create(chain, any_data, 3), key = create(chain, secret_key, 2);
     CK_OBJECT_HANDLE certificate = find(card, CKO_CERTIFICATE, 1), private = find(card, CKO_PRIVATE_KEY, 1);
@@ -334,6 +349,7 @@ static void objects(void) {
     value.ulValueLen = 1;
     GIVES(CKR_BUFFER_TOO_SMALL, C_GetAttributeValue, card, certificate, &value, 1);
     GIVES(CKR_OBJECT_HANDLE_INVALID, C_GetAttributeValue, card, 4711, &value, 1);
+    bad_attributes_spoil_no_other(certificate, private);
 
     GIVES(CKR_ARGUMENTS_BAD, C_SetAttributeValue, chain, password_object, NULL, 0);
     modulus.ulValueLen = value.ulValueLen = 1;

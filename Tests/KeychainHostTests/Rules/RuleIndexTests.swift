@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `Documentation/rules.md` names a test for each rule, and every one of them exists.
+/// `Documentation/rules.md` and `consumers.md` name a test for each rule and each wish, and every one of them exists.
 @Suite struct RuleIndexTests {
     /// Suites and what their files declare.
     private let functions: [String: Set<String>]
@@ -20,9 +20,10 @@ import Testing
             }
         }
         self.functions = functions
-        named = try Repository.text("Documentation/rules.md").split(separator: "\n")
+        let pages = try ["rules", "consumers"].map { try Repository.text("Documentation/\($0).md") }
+        let rows = pages.joined(separator: "\n").split(separator: "\n")
             .filter { $0.hasPrefix("| ") && $0.dropFirst(2).first?.isNumber == true }
-            .compactMap { $0.split(separator: "|").last }
+        named = rows.compactMap { $0.split(separator: "|").last }
             .flatMap { $0.split(separator: "`").map(String.init) }
             .filter { !$0.allSatisfy(\.isWhitespace) }
     }
@@ -34,7 +35,7 @@ import Testing
 
     private var tests: [String] { named.filter { $0.allSatisfy { $0.isLetter || $0.isNumber || "._".contains($0) } } }
 
-    @Test func everyTestThatThePageNamesExists() {
+    @Test func everyTestThatThePagesNameExists() {
         #expect(tests.count > 200)
         let cases = Set(BehaviourCase.all.map { "\($0.number)" })
         for test in tests where !cases.contains(test) {
