@@ -256,6 +256,29 @@ import VirtualCard
         #expect(try bytes(of: module.cryptoki.digestFinal(session, .bytes(64))) == expected)
     }
 
+    /// A program that is told of a mechanism which the card lacks fails with it at the worst of times.
+    @Test(arguments: [
+        (CardProfile.yubiKey57, 4096, 384, true), (.yubiKey54, 2048, 384, false), (.yubiKeyNEO, 2048, 256, false),
+        (.generic, 3072, 384, false),
+    ])
+    func mechanismsAreThoseOfTheFirmware(profile: CardProfile, rsa: Int, curve: Int, hasEdDSA: Bool) throws {
+        let reader = VirtualReader(card: try Cards.plain(.p256, profile))
+        let first = try TestModule(reader)
+        func check(_ module: TestModule) throws {
+            let slot = try #require(module.slots.first)
+            #expect(try module.cryptoki.mechanism(CKM_RSA_PKCS, of: slot).keySizes?.upperBound == rsa)
+            #expect(try module.cryptoki.mechanism(CKM_ECDSA, of: slot).keySizes?.upperBound == curve)
+            #expect(try module.cryptoki.mechanisms(slot).contains { $0.type == CKM_EDDSA } == hasEdDSA)
+        }
+        try check(first)
+        // Nor does a card that is remembered, or that comes in another's place, show what it lacks.
+        _ = try first.find(first.session(), (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE)))
+        try check(TestModule(reader, sharing: first))
+        reader.remove()
+        reader.insert(try Cards.mixed(.yubiKey57))
+        #expect(try first.cryptoki.mechanism(CKM_RSA_PKCS, of: first.slots[0]).keySizes?.upperBound == 4096)
+    }
+
     @Test func everyMechanismThatIsListedIsAllowedForAKeyOrNeedsNone() throws {
         let (module, session) = try card(.rsa2048)
         let listed = try module.cryptoki.mechanisms(module.slots[0])

@@ -133,9 +133,9 @@ final class ItemColumns: Sendable {
         var attributes = Attributes(minimumCapacity: 12)
         for (index, type) in types.enumerated() {
             let column = Int32(truncatingIfNeeded: 4 + index)
-            guard !statement.isNull(column) else { continue }
-            let attribute = self.attributes[index]
             let stored = statement.value(column, adding: attributeParts[index], to: &checksum)
+            if case .null = stored { continue }
+            let attribute = self.attributes[index]
             guard let value = stored.attributeValue(of: type) else { throw damaged(attribute.rawValue) }
             attributes[attribute] = value
         }

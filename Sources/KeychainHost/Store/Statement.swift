@@ -44,9 +44,6 @@ struct Statement: ~Copyable {
         }
     }
 
-    /// Whether a column of the current row is NULL.
-    func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
-
     /// The same, added to the checksum of the row.
     func value(_ column: Int32, adding part: RowChecksum.Column, to checksum: inout RowChecksum) -> SQLValue {
         switch unsafe sqlite3_column_type(handle, column) {

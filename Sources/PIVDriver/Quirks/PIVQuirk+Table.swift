@@ -8,19 +8,22 @@ extension PIVQuirk {
             "YubiKey 5", by: "Yubico", where: Match(historicalText: "YubiKe"),
             [
                 .tellsVersion, .tellsSerialNumber, .mayTellMetadata, .mayAttest, .anyPINCharacters, .onlyApplicationPIN,
-                .retiredKeysWithoutHistory,
+                .retiredKeysWithoutHistory, .keysByVersion,
             ],
             profiles: ["yubikey-5.7", "yubikey-5.4", "yubikey-5.3.1", "yubikey-nfc"]),
         PIVQuirk(
             "YubiKey 4", by: "Yubico", where: Match(historicalText: "Yubikey4"),
             [
                 .tellsVersion, .mayAttest, .anyPINCharacters, .onlyApplicationPIN, .noLogout,
-                .retiredKeysWithoutHistory,
+                .retiredKeysWithoutHistory, .keysByVersion,
             ],
             profiles: ["yubikey-4.3", "yubikey-4.2"]),
         PIVQuirk(
             "YubiKey NEO", by: "Yubico", where: Match(historicalText: "YubikeyNEO"),
-            [.tellsVersion, .anyPINCharacters, .onlyApplicationPIN, .noLogout, .retiredKeysWithoutHistory],
+            [
+                .tellsVersion, .anyPINCharacters, .onlyApplicationPIN, .noLogout, .retiredKeysWithoutHistory,
+                .keysByVersion,
+            ],
             profiles: ["yubikey-neo"]),
         PIVQuirk(
             "PivApplet", by: nil, where: Match(labelPrefix: "PivApplet"), [.tellsVersion, .noLogout],

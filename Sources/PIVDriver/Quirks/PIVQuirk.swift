@@ -22,6 +22,8 @@ package struct PIVQuirk: Sendable {
         case noLogout
         /// May have retired keys that no Key History tells of.
         case retiredKeysWithoutHistory
+        /// Has other keys from one version to the next (Yubico).
+        case keysByVersion
         /// Knows Ed25519 by the number `22`.
         case ed25519As22
         /// Signs with ECDSA only what it has hashed itself, so that it cannot sign a digest.

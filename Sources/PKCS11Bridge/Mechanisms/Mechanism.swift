@@ -122,14 +122,19 @@ enum MechanismTable {
         }
     }
 
+    static func mechanisms(ofCard limits: TokenKeyLimits) -> [Mechanism] {
+        mechanisms(limits, hardware: CKF_HW, generates: false)
+    }
+
+    static let mechanismsOfKeychains = mechanisms(
+        TokenKeyLimits(rsa: 512...16384, curves: 256...521, hasCurve25519: true), hardware: 0, generates: true)
+
     /// - Parameters:
-    ///   - rsa: sizes of RSA keys.
-    ///   - curves: sizes of keys on curves.
     ///   - hardware: `CKF_HW` where private keys are used on a card.
     ///   - generates: whether keys are generated.
-    static func mechanisms(
-        rsa: ClosedRange<Int>, curves: ClosedRange<Int>, hardware: CK_FLAGS, generates: Bool
-    ) -> [Mechanism] {
+    private static func mechanisms(_ limits: TokenKeyLimits, hardware: CK_FLAGS, generates: Bool) -> [Mechanism] {
+        let (rsa, curves) = (limits.rsa, limits.curves)
+        let signatures = signatures.filter { limits.hasCurve25519 || $0.form != .ed25519 }
         let curve = CKF_EC_F_P | CKF_EC_NAMEDCURVE | CKF_EC_UNCOMPRESS
         var mechanisms = signatures.map { type, form, _ in
             let cipher =

@@ -34,6 +34,7 @@ final class CardSlot: Slot {
         let insertion: TokenSlot.Insertion
         let occupancy: ReaderOccupancy
         var identity: TokenIdentity?
+        var keyLimits: TokenKeyLimits?
         /// Everything on it, once it has been asked for.
         var objects: [CryptokiObject]?
         /// The data objects that want no PIN.
@@ -75,7 +76,16 @@ final class CardSlot: Slot {
         return ReaderOccupancy(hasCard: isWanted, changeCount: occupancy.changeCount)
     }
 
-    let mechanisms = MechanismTable.mechanisms(rsa: 1024...4096, curves: 256...384, hardware: CKF_HW, generates: false)
+    /// Those of the keys that the card that is in may have.
+    var mechanisms: [Mechanism] {
+        let limits = try? state.withLock { state throws(CryptokiError) in
+            if let known = try present(&state).keyLimits { return known }
+            let limits = try reading(&state) { (token, card) throws(TokenError) in try token.keyLimits(&card) }
+            state.card?.keyLimits = limits
+            return limits
+        }
+        return MechanismTable.mechanisms(ofCard: limits ?? .unknown)
+    }
 
     // MARK: The card
 

@@ -44,7 +44,7 @@ final class KeychainSlot: Slot {
 
     var occupancy: ReaderOccupancy { ReaderOccupancy(hasCard: keychain.isValid, changeCount: knownGeneration) }
 
-    let mechanisms = MechanismTable.mechanisms(rsa: 512...16384, curves: 256...521, hardware: 0, generates: true)
+    let mechanisms = MechanismTable.mechanismsOfKeychains
 
     func generation() throws(CryptokiError) -> Int {
         try requireToken()

@@ -27,6 +27,9 @@ public protocol Token: Sendable {
     /// What holds for its PIN. Nothing is sent for it.
     var pinRules: PINRules { get }
 
+    /// The keys that it may have.
+    mutating func keyLimits(_ card: inout CardTransaction) throws(TokenError) -> TokenKeyLimits
+
     /// Which token it is.
     mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity
 

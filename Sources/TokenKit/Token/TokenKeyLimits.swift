@@ -1,0 +1,22 @@
+/// The keys that a token may have, for all that is known of its make.
+public struct TokenKeyLimits: Hashable, Sendable {
+    /// Sizes of RSA keys, in bits.
+    public let rsa: ClosedRange<Int>
+    /// Sizes of keys on the curves of NIST, in bits.
+    public let curves: ClosedRange<Int>
+    /// Whether there may be keys of Ed25519 and X25519.
+    public let hasCurve25519: Bool
+
+    public init(rsa: ClosedRange<Int>, curves: ClosedRange<Int>, hasCurve25519: Bool) {
+        self.rsa = rsa
+        self.curves = curves
+        self.hasCurve25519 = hasCurve25519
+    }
+
+    /// Whatever any token has.
+    public static let unknown = TokenKeyLimits(rsa: 1024...4096, curves: 256...384, hasCurve25519: true)
+}
+
+extension Token {
+    public mutating func keyLimits(_ card: inout CardTransaction) throws(TokenError) -> TokenKeyLimits { .unknown }
+}
