@@ -143,6 +143,9 @@ public let kSecAttrKeyClassSymmetric: CFString = "2"
 public let kSecAttrKeyTypeRSA: CFString = "42"
 public let kSecAttrKeyTypeEC: CFString = "73"
 public let kSecAttrKeyTypeECSECPrimeRandom: CFString = "73"
+public let kSecAttrKeyTypeAES: CFString = "2147483649"
+/// Not Apple's, who have no name for it: a symmetric key that signs and verifies by HMAC.
+public let kSecAttrKeyTypeHMAC: CFString = "91"
 public let kSecPrivateKeyAttrs: CFString = "private"
 public let kSecPublicKeyAttrs: CFString = "public"
 

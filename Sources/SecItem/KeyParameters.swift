@@ -7,6 +7,7 @@ internal import TokenKit
 struct KeyParameters {
     let bits: Int?
     private let type: KeyType
+    private let attributes: Attributes
     private let keyClass: KeyClass?
     private let dictionary: CFDictionary
     private let parts: [CFString]
@@ -17,7 +18,7 @@ struct KeyParameters {
         self.parts = parts
         var general = dictionary
         for part in parts { general[part] = nil }
-        let attributes = try ItemDictionary(foundation: general).keyAttributes()
+        attributes = try ItemDictionary(foundation: general).keyAttributes()
         guard let number = attributes[.keyType]?.integer else {
             throw KeychainError(.param, "the type of the key is missing", key: kSecAttrKeyType)
         }
@@ -38,6 +39,19 @@ struct KeyParameters {
         return general.merging(own) { $1 }
     }
 
+    /// Whether the key has no halves.
+    var isSymmetric: Bool { type == .aes || type == .hmac }
+
+    /// A symmetric key of the type. The attributes that are given are its own.
+    ///
+    /// - Throws: `errSecParam` for another class of key, and for attributes of a half.
+    func symmetricKey() throws(KeychainError) -> SymmetricKey {
+        if let part = parts.first(where: { dictionary[$0] != nil }) {
+            throw KeychainError(.param, "a symmetric key has no halves", key: part)
+        }
+        return try .generate(type, bits: bits ?? 256, attributes)
+    }
+
     /// The kind of key to be made.
     func kind() throws(KeychainError) -> KeyKind {
         switch (type, bits) {
@@ -56,6 +70,9 @@ struct KeyParameters {
 
     /// The key of an external representation.
     func key(of data: CFData) throws(KeychainError) -> SecKey {
+        if isSymmetric, keyClass == .symmetric {
+            return SecKey(.symmetricKey(try SymmetricKey(Secret(copying: data), type: type, attributes)))
+        }
         guard let family = KeyFamily(type) else {
             throw KeychainError(.param, "keys of type \(type.rawValue) are not known", key: kSecAttrKeyType)
         }
@@ -70,25 +87,25 @@ struct KeyParameters {
                 SecKey(.publicKey(try PublicKey(externalRepresentation: [UInt8](data), family: family)))
             }
         case .symmetric, nil:
-            throw KeychainError(.param, "the key is neither public nor private", key: kSecAttrKeyClass)
+            throw KeychainError(.param, "keys of this type are public or private", key: kSecAttrKeyClass)
         }
     }
 
-    /// Adds a half of a key pair to the default keychain, if it is to be kept.
+    /// Adds a half of a key pair, or a symmetric key, to the default keychain, if it is to be kept.
     ///
-    /// - Parameter part: the key of the dictionary that concerns this half alone.
+    /// - Parameter part: the key of the dictionary that concerns this half alone; nil for a key without halves.
     @discardableResult
-    func keep(_ half: SecKey.Material, _ part: CFString) throws(KeychainError) -> SecKey? {
+    func keep(_ key: SecKey.Material, _ part: CFString? = nil) throws(KeychainError) -> SecKey? {
         // Public keys are kept only where that is said of them.
-        let own = dictionary[part] as? [String: Any]
+        let own = part.flatMap { dictionary[$0] as? [String: Any] }
         let isPermanent =
-            own?[kSecAttrIsPermanent] ?? (part == kSecPrivateKeyAttrs ? dictionary[kSecAttrIsPermanent] : nil)
+            own?[kSecAttrIsPermanent] ?? (part == kSecPublicKeyAttrs ? nil : dictionary[kSecAttrIsPermanent])
         guard isPermanent as? Bool ?? false else { return nil }
-        var item = try dictionary(of: part)
+        var item = try part.map { part throws(KeychainError) in try dictionary(of: part) } ?? dictionary
         // They follow from the key.
         for key in [kSecAttrKeyType, kSecAttrKeySizeInBits, kSecAttrIsPermanent, kSecAttrKeyClass] { item[key] = nil }
         item[kSecClass] = kSecClassKey
-        item[kSecValueRef] = SecKey(half)
+        item[kSecValueRef] = SecKey(key)
         item[kSecReturnRef] = true
         return try Keychains.add(item) as? SecKey
     }

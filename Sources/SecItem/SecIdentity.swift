@@ -53,7 +53,7 @@ public func SecIdentityCreate(
     switch privateKey.material {
     case .privateKey(let key): return SecIdentity(.imported(certificate.certificate, key))
     case .item(let key): return SecIdentity(certificate, key, privateKey.context)
-    case .publicKey: return nil
+    case .publicKey, .symmetricKey: return nil
     }
 }
 

@@ -3,11 +3,12 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-/// A public or private key: in memory, in a local keychain, or on a card.
+/// A public, private or symmetric key: in memory, in a local keychain, or, if it is a pair's, on a card.
 public final class SecKey: Sendable {
     enum Material: Sendable {
         case publicKey(PublicKey)
         case privateKey(PrivateKey)
+        case symmetricKey(SymmetricKey)
         /// A key that a keychain has; its private half is used where it is.
         case item(Item)
     }
@@ -30,7 +31,7 @@ public final class SecKey: Sendable {
 
     var isPrivate: Bool {
         switch material {
-        case .publicKey: false
+        case .publicKey, .symmetricKey: false
         case .privateKey: true
         case .item(let item): item.isPrivateKey
         }
@@ -40,6 +41,7 @@ public final class SecKey: Sendable {
         switch material {
         case .publicKey(let key): key
         case .privateKey(let key): key.publicKey
+        case .symmetricKey: nil
         case .item(let item): item.der.flatMap { try? PublicKey(spki: $0) }
         }
     }
@@ -49,14 +51,32 @@ public final class SecKey: Sendable {
         switch material {
         case .privateKey(let key): return SoftwareKey(key)
         case .item(let item) where item.isPrivateKey: return try Keychains.session().key(of: item)
-        case .item, .publicKey: throw KeychainError(.param, "a public key cannot do this", key: "key")
+        case .item, .publicKey, .symmetricKey:
+            throw KeychainError(.param, "a \(isSymmetric ? "symmetric" : "public") key cannot do this", key: "key")
+        }
+    }
+
+    var isSymmetric: Bool {
+        switch material {
+        case .publicKey, .privateKey: false
+        case .symmetricKey: true
+        case .item(let item): item.isSymmetricKey
+        }
+    }
+
+    /// The symmetric key that this is; nil for half of a pair.
+    func symmetricKey() throws(KeychainError) -> SymmetricKey? {
+        switch material {
+        case .symmetricKey(let key): return key
+        case .item(let item) where item.isSymmetricKey: return try Keychains.session().symmetricKey(of: item)
+        case .item, .publicKey, .privateKey: return nil
         }
     }
 }
 
 // MARK: - Making keys
 
-/// The key of an external representation: RSA in PKCS#1, EC as `04‖X‖Y` or `04‖X‖Y‖K`.
+/// The key of an external representation: RSA in PKCS#1, EC as `04‖X‖Y` or `04‖X‖Y‖K`, AES and HMAC by their bytes.
 ///
 /// `attributes` has to tell ``kSecAttrKeyType`` and ``kSecAttrKeyClass``; ``kSecAttrKeySizeInBits``, if it is there, has to be
 /// the key's. What a key cannot have is an error.
@@ -66,20 +86,24 @@ public func SecKeyCreateWithData(
     unsafe giving(error) { () throws(KeychainError) in
         let parameters = try KeyParameters(attributes)
         let key = try parameters.key(of: keyData)
-        if let bits = parameters.bits, bits != key.publicKey?.kind.bits {
+        if let bits = parameters.bits, !key.isSymmetric, bits != key.publicKey?.kind.bits {
             throw KeychainError(.param, "the key does not have \(bits) bits", key: kSecAttrKeySizeInBits)
         }
         return key
     }
 }
 
-/// A new key pair, of which the private key is returned. What is permanent is added to the default keychain, both halves or
-/// none.
+/// A new key pair, of which the private key is returned, or a new symmetric key. What is permanent is added to the default
+/// keychain, both halves or none.
 public func SecKeyCreateRandomKey(
     _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
     unsafe giving(error) { () throws(KeychainError) in
         let wanted = try KeyParameters(parameters, parts: [kSecPrivateKeyAttrs, kSecPublicKeyAttrs])
+        if wanted.isSymmetric {
+            let key = SecKey.Material.symmetricKey(try wanted.symmetricKey())
+            return try wanted.keep(key) ?? SecKey(key)
+        }
         let kind = try wanted.kind()
         let key = try KeychainError.mapped { () throws(CryptoError) in try PrivateKey.generate(kind) }
         let kept = try wanted.keep(.privateKey(key), kSecPrivateKeyAttrs)
@@ -98,7 +122,8 @@ public func SecKeyCreateRandomKey(
 /// The public key of a private one; a public key itself.
 public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? { key.publicKey.map { SecKey(.publicKey($0)) } }
 
-/// RSA in PKCS#1, EC as `04‖X‖Y` or `04‖X‖Y‖K`. A key on a card, and one that is not extractable, has none.
+/// RSA in PKCS#1, EC as `04‖X‖Y` or `04‖X‖Y‖K`, the bytes of a symmetric key. A key on a card, and one that is not extractable,
+/// has none.
 public func SecKeyCopyExternalRepresentation(
     _ key: SecKey, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
@@ -108,8 +133,11 @@ public func SecKeyCopyExternalRepresentation(
         case .privateKey(let key):
             let encoded = try KeychainError.mapped { () throws(CryptoError) in try key.externalRepresentation() }
             return Data(copying: encoded)
+        case .symmetricKey(let key): return Data(copying: try key.externalRepresentation())
         case .item(let item):
-            guard item.isPrivateKey else { return key.publicKey.map { Data($0.rawRepresentation) } }
+            guard item.isPrivateKey || item.isSymmetricKey else {
+                return key.publicKey.map { Data($0.rawRepresentation) }
+            }
             return try Keychains.data(of: item, key.context)
         }
     }
@@ -118,6 +146,7 @@ public func SecKeyCopyExternalRepresentation(
 /// The attributes of the key.
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     if case .item(let item) = key.material { return dictionary(item.attributes) }
+    if case .symmetricKey(let key) = key.material { return dictionary(key.attributes) }
     return key.publicKey.map { dictionary(InferredAttributes.key($0, key.isPrivate ? .private : .public)) }
 }
 
@@ -133,8 +162,10 @@ private func dictionary(_ attributes: Attributes) -> CFDictionary {
     }
 }
 
-/// Bytes of the modulus, or of a coordinate.
-public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.publicKey?.blockLength ?? 0 }
+/// Bytes of the modulus, of a coordinate, or of a block of the cipher; 0 for HMAC.
+public func SecKeyGetBlockSize(_ key: SecKey) -> Int {
+    key.publicKey?.blockLength ?? (try? key.symmetricKey())?.blockLength ?? 0
+}
 
 /// Whether the key can do the operation by the algorithm; a private key verifies and encrypts by its public half. Nobody is
 /// asked for it.
@@ -144,6 +175,7 @@ public func SecKeyIsAlgorithmSupported(
     guard let algorithm = KeyAlgorithm(rawValue: algorithm.rawValue),
         let operation = KeyOperation(rawValue: operation.rawValue)
     else { return false }
+    if key.isSymmetric { return (try? key.symmetricKey())?.isSupported(algorithm, for: operation) ?? false }
     switch operation {
     case .verify, .encrypt: return key.publicKey?.isSupported(algorithm, for: operation) ?? false
     case .sign, .decrypt, .keyExchange:
@@ -158,10 +190,13 @@ public func SecKeyCreateSignature(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe giving(error) { () throws(KeychainError) in
-        Data(
-            try key.privateKey().sign(
-                [UInt8](dataToSign), using: try algorithm.known(), use: key.reason("sign"),
-                authentication: key.authentication))
+        let (input, algorithm, use) = ([UInt8](dataToSign), try algorithm.known(), key.reason("sign"))
+        if let symmetric = try key.symmetricKey() {
+            return Data(
+                try symmetric.sign(input, using: algorithm, use: use, authentication: key.authentication))
+        }
+        return Data(
+            try key.privateKey().sign(input, using: algorithm, use: use, authentication: key.authentication))
     }
 }
 
@@ -170,10 +205,16 @@ public func SecKeyVerifySignature(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> Bool {
     let verified: Bool? = unsafe giving(error) { () throws(KeychainError) in
-        guard
-            try key.knownPublicKey().verify(
-                [UInt8](signature), of: [UInt8](signedData), using: try algorithm.known())
-        else { throw KeychainError(.verifyFailed, "the signature is not the key's over these data") }
+        let (input, signature, algorithm) = ([UInt8](signedData), [UInt8](signature), try algorithm.known())
+        let isValid =
+            if let symmetric = try key.symmetricKey() {
+                try symmetric.verify(
+                    signature, of: input, using: algorithm, use: key.reason("check a signature"),
+                    authentication: key.authentication)
+            } else {
+                try key.knownPublicKey().verify(signature, of: input, using: algorithm)
+            }
+        guard isValid else { throw KeychainError(.verifyFailed, "the signature is not the key's over these data") }
         return true
     }
     return verified ?? false
@@ -184,8 +225,14 @@ public func SecKeyCreateEncryptedData(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe giving(error) { () throws(KeychainError) in
+        let algorithm = try algorithm.known()
         let secret = Secret(copying: plaintext)
-        return Data(try key.knownPublicKey().encrypt(secret.bytes, using: try algorithm.known()))
+        if let symmetric = try key.symmetricKey() {
+            return Data(
+                try symmetric.encrypt(
+                    secret.bytes, using: algorithm, use: key.reason("encrypt"), authentication: key.authentication))
+        }
+        return Data(try key.knownPublicKey().encrypt(secret.bytes, using: algorithm))
     }
 }
 
@@ -194,10 +241,14 @@ public func SecKeyCreateDecryptedData(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe giving(error) { () throws(KeychainError) in
-        Data(
+        let (input, algorithm, use) = ([UInt8](ciphertext), try algorithm.known(), key.reason("decrypt"))
+        if let symmetric = try key.symmetricKey() {
+            return Data(
+                copying: try symmetric.decrypt(input, using: algorithm, use: use, authentication: key.authentication))
+        }
+        return Data(
             copying: try key.privateKey().decrypt(
-                [UInt8](ciphertext), using: try algorithm.known(), use: key.reason("decrypt"),
-                authentication: key.authentication))
+                input, using: algorithm, use: use, authentication: key.authentication))
     }
 }
 

@@ -140,3 +140,16 @@ extension SecKeyAlgorithm {
     public static let eciesEncryptionCofactorVariableIVX963SHA512AESGCM = SecKeyAlgorithm(
         rawValue: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA512:AESGCM-KDFIV")
 }
+
+// Symmetric keys. Apple has no algorithms for them: these names are not in SecKey.h.
+extension SecKeyAlgorithm {
+    /// The initialisation vector of 12 bytes, random and new for each message, then the ciphertext, then the tag of 16 bytes.
+    public static let aesGCM = SecKeyAlgorithm(.aesGCM)
+    /// RFC 3394: encrypts keys of whole 8 bytes, at least 16, with a key that wraps and unwraps.
+    public static let aesKeyWrap = SecKeyAlgorithm(.aesKeyWrap)
+    public static let hmacSignatureMessageSHA1 = SecKeyAlgorithm(.hmacSignatureMessage(.sha1))
+    public static let hmacSignatureMessageSHA224 = SecKeyAlgorithm(.hmacSignatureMessage(.sha224))
+    public static let hmacSignatureMessageSHA256 = SecKeyAlgorithm(.hmacSignatureMessage(.sha256))
+    public static let hmacSignatureMessageSHA384 = SecKeyAlgorithm(.hmacSignatureMessage(.sha384))
+    public static let hmacSignatureMessageSHA512 = SecKeyAlgorithm(.hmacSignatureMessage(.sha512))
+}

@@ -135,7 +135,7 @@ extension ItemReference {
         case .item(let item): item.itemClass
         case .identity, .keyPair, .certified: .identity
         case .certificate: .certificate
-        case .publicKey, .privateKey: .key
+        case .publicKey, .privateKey, .symmetricKey: .key
         case .keychain, .authentication, .policy: nil
         }
     }

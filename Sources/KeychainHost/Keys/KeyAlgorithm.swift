@@ -7,7 +7,8 @@ public enum KeyOperation: Int, Sendable, Hashable, CaseIterable {
     case verify, encrypt, decrypt, keyExchange
 }
 
-/// How a key signs, encrypts or agrees, by the names of Apple's `SecKeyAlgorithm`.
+/// How a key signs, encrypts or agrees, by the names of Apple's `SecKeyAlgorithm`; Apple has none for symmetric keys, and
+/// theirs are made in the same manner.
 ///
 /// Two algorithms are equal when they do the same. Keychain semantics 4.5.
 public struct KeyAlgorithm: RawRepresentable, Sendable {
@@ -15,7 +16,7 @@ public struct KeyAlgorithm: RawRepresentable, Sendable {
     public let rawValue: String
     let scheme: Scheme
 
-    /// The algorithm of one of Apple's names; nil for any other.
+    /// The algorithm of one of the names; nil for any other.
     public init?(rawValue: String) {
         guard let scheme = KeyAlgorithm.schemes[rawValue] else { return nil }
         self.rawValue = rawValue
@@ -141,4 +142,15 @@ extension KeyAlgorithm {
     public static func eciesEncryptionCofactorVariableIVX963AESGCM(_ digest: DigestAlgorithm) -> KeyAlgorithm? {
         KeyAlgorithm(rawValue: Scheme.ecies(.cofactor, digest, .derived).name)
     }
+
+    /// AES-GCM with a symmetric key, SP 800-38D: the initialisation vector of 96 bits, which is random and new for each
+    /// message, then the ciphertext, then the tag of 128 bits. One key is good for 2³² messages (§8.3). Not Apple's.
+    public static let aesGCM = KeyAlgorithm(.aesGCM)
+
+    /// AES key wrap with a symmetric key, RFC 3394: encrypts keys, of whole 8 bytes and at least 16; the result is 8 bytes
+    /// longer. The key has to be one that wraps and unwraps. Not Apple's.
+    public static let aesKeyWrap = KeyAlgorithm(.aesKeyWrap)
+
+    /// HMAC over the message with a symmetric key, FIPS 198-1; the code is as long as the digest. Not Apple's.
+    public static func hmacSignatureMessage(_ digest: DigestAlgorithm) -> KeyAlgorithm { KeyAlgorithm(.hmac(digest)) }
 }

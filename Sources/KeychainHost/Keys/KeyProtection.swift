@@ -1,9 +1,10 @@
-/// What protects a private key where it is, so that a copy of it is protected no less. Keychain semantics 2.3 and 3.2.
+/// What protects a private or symmetric key where it is, so that a copy of it is protected no less. Keychain semantics 2.3 and 3.2.
 struct KeyProtection {
     private let attributes: Attributes
 
-    init(of item: Item) {
-        attributes = item.attributes.filter { Self.copied.contains($0.key) }
+    /// - Parameter attributes: the key's.
+    init(of attributes: Attributes) {
+        self.attributes = attributes.filter { Self.copied.contains($0.key) }
     }
 
     private static let uses: [Attribute] = [.canSign, .canDecrypt, .canDerive, .canUnwrap]

@@ -124,7 +124,7 @@ extension KeyAlgorithm {
         }
     }
 
-    func isNot(for operation: KeyOperation, _ kind: KeyKind) -> KeychainError {
+    func isNot(for operation: KeyOperation, _ kind: some CustomStringConvertible) -> KeychainError {
         KeychainError(.param, "a key of kind \(kind) does not \(operation.verb) by \(self)", key: "algorithm")
     }
 }

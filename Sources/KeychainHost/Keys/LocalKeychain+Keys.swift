@@ -37,16 +37,6 @@ extension LocalKeychain {
         }
     }
 
-    /// Generates an AES key and stores it.
-    ///
-    /// - Throws: `errSecKeySizeNotAllowed` for other sizes than 128, 192 and 256, and what ``add(_:)`` throws.
-    @discardableResult
-    public func generateSymmetricKey(bits: Int = 256, _ attributes: Attributes = [:]) throws(KeychainError) -> Item {
-        try NewItem.checkSize(ofSymmetricKey: bits)
-        let key = try KeychainError.mapping { () throws(CryptoError) in try RandomBytes.makeSecret(count: bits / 8) }
-        return try add(.symmetricKey(key, LocalKeychain.history(of: attributes)))
-    }
-
     /// A private key that is to leave the keychain.
     ///
     /// - Parameter encrypted: whether it leaves encrypted, as sensitive keys do only.
@@ -59,10 +49,7 @@ extension LocalKeychain {
         guard let encoded = try secret(of: reference, use: "export a key", authentication: authentication) else {
             throw KeychainError(.dataNotAvailable, "the key was stored without its private half")
         }
-        if !encrypted, try items(matching: Query(reference)).items.first?[.isSensitive]?.isTrue == true {
-            throw KeychainError(
-                .keyIsSensitive, "the key leaves the keychain only encrypted", remedy: "give a password for it")
-        }
+        if !encrypted { try checkLeavesPlain(reference) }
         return try KeychainError.mapping { () throws(CryptoError) in try PrivateKey(encoded: encoded) }
     }
 
@@ -87,8 +74,15 @@ extension LocalKeychain {
             else {
                 throw KeychainError(.dataNotAvailable, "the key was stored without its bytes")
             }
+            try checkLeavesPlain(key.reference)
             return bytes
         }
+    }
+
+    private func checkLeavesPlain(_ reference: PersistentReference) throws(KeychainError) {
+        guard try items(matching: Query(reference)).items.first?[.isSensitive]?.isTrue == true else { return }
+        throw KeychainError(
+            .keyIsSensitive, "the key leaves the keychain only encrypted", remedy: "give a password for it")
     }
 
     private static func checkSize(of kind: KeyKind) throws(KeychainError) {
@@ -104,46 +98,10 @@ extension LocalKeychain {
     }
 
     /// What a key that is born here has always been: it never was anything else.
-    private static func history(of attributes: Attributes) -> Attributes {
+    static func history(of attributes: Attributes) -> Attributes {
         var attributes = attributes
         if attributes[.isExtractable]?.isTrue == false { attributes[.wasNeverExtractable] = true }
         if attributes[.isSensitive]?.isTrue == true { attributes[.wasAlwaysSensitive] = true }
         return attributes
-    }
-}
-
-extension KeyType {
-    /// AES; Apple's number for it is that of CDSA.
-    public static let aes = KeyType(rawValue: 0x8000_0001)
-}
-
-extension NewItem {
-    /// An AES key of 16, 24 or 32 bytes.
-    ///
-    /// Its application label is the caller's to choose; one that is not given is random, for a hash would tell who guesses
-    /// the key that he is right.
-    ///
-    /// - Throws: `errSecKeySizeNotAllowed` for another length.
-    public static func symmetricKey(
-        _ key: consuming Secret, _ attributes: Attributes = [:]
-    ) throws(KeychainError) -> NewItem {
-        let bits = key.count * 8
-        try checkSize(ofSymmetricKey: bits)
-        let size = AttributeValue.number(Int64(bits))
-        let inferred: Attributes = [
-            .keyClass: KeyClass.symmetric.value, .keyType: KeyType.aes.value, .keySizeInBits: size,
-            .effectiveKeySize: size, .applicationLabel: .data(UniqueID().bytes), .isPermanent: true,
-            .isModifiable: true, .isExtractable: true, .isPrivate: false, .isSensitive: false,
-            .wasAlwaysSensitive: false, .wasNeverExtractable: false, .canEncrypt: true, .canDecrypt: true,
-            .canWrap: true, .canUnwrap: true, .canDerive: true, .canSign: false, .canVerify: false,
-            .canSignRecover: false, .canVerifyRecover: false,
-        ]
-        return try NewItem(.key, inferred.merging(attributes) { $1 }, secret: key)
-    }
-
-    static func checkSize(ofSymmetricKey bits: Int) throws(KeychainError) {
-        guard [128, 192, 256].contains(bits) else {
-            throw KeychainError(.keySizeNotAllowed, "AES has no keys of \(bits) bits", remedy: "use 128, 192 or 256")
-        }
     }
 }

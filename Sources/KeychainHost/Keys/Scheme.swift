@@ -40,6 +40,9 @@ enum Scheme: Sendable, Hashable {
     /// Without a hash function the secret is given as it is, else put through the X9.63 key derivation.
     case keyExchange(Agreement, DigestAlgorithm?)
     case ecies(Agreement, DigestAlgorithm, InitializationVector)
+    case aesGCM
+    case aesKeyWrap
+    case hmac(DigestAlgorithm)
 }
 
 // MARK: - All there are
@@ -47,13 +50,13 @@ enum Scheme: Sendable, Hashable {
 extension Scheme {
     static let all: [Scheme] =
         [.rsaSignatureRaw, .rsaSignaturePKCS1(.digest, nil), .ed25519]
-        + [.rsaEncryption(.raw), .rsaEncryption(.pkcs1)]
+        + [.rsaEncryption(.raw), .rsaEncryption(.pkcs1), .aesGCM, .aesKeyWrap]
         + SignatureForm.allCases.map { .ecdsa(.digest, nil, $0) }
         + Agreement.allCases.map { .keyExchange($0, nil) }
         + DigestAlgorithm.allCases.flatMap(all(with:))
 
     private static func all(with digest: DigestAlgorithm) -> [Scheme] {
-        var schemes: [Scheme] = [.rsaEncryption(.oaep(digest)), .rsaHybrid(digest)]
+        var schemes: [Scheme] = [.rsaEncryption(.oaep(digest)), .rsaHybrid(digest), .hmac(digest)]
         for input in Input.allCases {
             schemes += [.rsaSignaturePKCS1(input, digest), .rsaSignaturePSS(input, digest)]
             schemes += SignatureForm.allCases.map { .ecdsa(input, digest, $0) }
@@ -66,7 +69,7 @@ extension Scheme {
         return schemes
     }
 
-    /// Apple's name.
+    /// Apple's name; one in the manner of those where Apple has none.
     var name: String {
         let parts: [String]
         switch self {
@@ -87,6 +90,9 @@ extension Scheme {
             parts = ["keyexchange:\(agreement.rawValue)"] + (digest.map { ["KDFX963", $0.name] } ?? [])
         case .ecies(let agreement, let digest, let vector):
             parts = ["encrypt:ECIES:\(agreement.rawValue):KDFX963", digest.name, "AESGCM\(vector.rawValue)"]
+        case .aesGCM: parts = ["encrypt:AES:GCM"]
+        case .aesKeyWrap: parts = ["encrypt:AES:KW"]
+        case .hmac(let digest): parts = ["sign:HMAC", digest.name]
         }
         return (["algid"] + parts.filter { !$0.isEmpty }).joined(separator: ":")
     }
@@ -99,7 +105,7 @@ extension DigestAlgorithm {
 // MARK: - Which keys they are for
 
 extension Scheme {
-    /// Whether a key of this kind and size can do it at all.
+    /// Whether a private or public key of this kind and size can do it at all.
     func suits(_ kind: KeyKind) -> Bool {
         switch (self, kind) {
         case (.rsaSignatureRaw, .rsa), (.rsaSignaturePKCS1(_, nil), .rsa), (.rsaEncryption(.raw), .rsa),

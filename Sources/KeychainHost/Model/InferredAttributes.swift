@@ -33,6 +33,33 @@ package enum InferredAttributes {
         return attributes
     }
 
+    /// Those of a symmetric key. What is given of what it may do takes the place of what follows from its type.
+    ///
+    /// - Throws: `errSecKeySizeNotAllowed` for a size that keys of the type do not have; `errSecParam`, naming the attribute,
+    ///   where one that is given is not the key's, and for a type whose keys nothing is done with.
+    static func symmetricKey(
+        _ type: KeyType, bits: Int, _ given: Attributes
+    ) throws(KeychainError) -> Attributes {
+        try type.checkSize(ofSymmetricKey: bits)
+        let given = try ItemClass.key.checkedForStorage(given, for: .add)
+        let own: Attributes = [
+            .keyClass: KeyClass.symmetric.value, .keyType: type.value, .keySizeInBits: .number(Int64(bits)),
+        ]
+        for (attribute, value) in own.sorted(by: { $0.key < $1.key }) {
+            guard let given = given[attribute], !given.matches(value) else { continue }
+            throw KeychainError(.param, "the key is another by its \(attribute)", key: attribute.rawValue)
+        }
+        let (isCipher, isCode) = (AttributeValue.bool(type == .aes), AttributeValue.bool(type == .hmac))
+        let inferred: Attributes = [
+            .effectiveKeySize: .number(Int64(bits)), .applicationLabel: .data(UniqueID().bytes),
+            .isModifiable: true, .isExtractable: true, .isPrivate: false, .isSensitive: false,
+            .wasAlwaysSensitive: false, .wasNeverExtractable: false, .canEncrypt: isCipher, .canDecrypt: isCipher,
+            .canWrap: isCipher, .canUnwrap: isCipher, .canDerive: isCipher, .canSign: isCode, .canVerify: isCode,
+            .canSignRecover: false, .canVerifyRecover: false,
+        ]
+        return inferred.merging(given) { $1 }.merging(own) { $1 }.merging([.isPermanent: true]) { $1 }
+    }
+
     /// `CSSM_CERT_ENCODING_DER`
     private static let encodingDER: Int64 = 3
 

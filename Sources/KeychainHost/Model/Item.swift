@@ -52,6 +52,11 @@ public struct Item: Sendable, Hashable {
     public var isPrivateKey: Bool {
         itemClass == .key && attributes[.keyClass]?.integer == KeyClass.private.rawValue
     }
+
+    /// Whether this is a symmetric key.
+    public var isSymmetricKey: Bool {
+        itemClass == .key && attributes[.keyClass]?.integer == KeyClass.symmetric.rawValue
+    }
 }
 
 /// What half of a key an item is: the values of `kcls`.

@@ -134,7 +134,10 @@ extension AttributeDefinition {
             ),
             ("ApplicationTag", .applicationTag, .data, .all, "data of the program's choice to find it by"),
             ("Creator", .creator, .number, .all, "the program that made it, four characters as 'aapl'"),
-            ("KeyType", .keyType, .number, .all, "42 RSA, 73 EC, 105 Ed25519, 106 X25519, 107 Ed448, 108 X448"),
+            (
+                "KeyType", .keyType, .number, .all,
+                "42 RSA, 73 EC, 91 HMAC, 105 Ed25519, 106 X25519, 107 Ed448, 108 X448, 2147483649 AES"
+            ),
             ("KeySizeInBits", .keySizeInBits, .number, .all, "the size in bits"),
             ("EffectiveKeySize", .effectiveKeySize, .number, .all, "the size that counts for its strength, in bits"),
             ("StartDate", .startDate, .date, .all, "when it becomes valid"),

@@ -45,13 +45,18 @@ extension ItemContent where Self: ~Copyable {
     }
 
     /// Why its secret does not leave its keychain as it is; nil where it does.
-    var refusalToLeave: KeychainError? {
+    var refusalToLeave: KeychainError? { itemClass.refusalToLeave(attributes) }
+}
+
+extension ItemClass {
+    /// Why the secret of an item with these attributes does not leave as it is; nil where it does.
+    func refusalToLeave(_ attributes: Attributes) -> KeychainError? {
         let label = attributes[.label]?.string ?? ""
         if attributes[.isExtractable]?.isTrue == false {
             return KeychainError(
-                .dataNotAvailable, "the \(itemClass.noun) '\(label)' cannot be read out", remedy: "use it where it is")
+                .dataNotAvailable, "the \(noun) '\(label)' cannot be read out", remedy: "use it where it is")
         }
-        guard itemClass == .key, attributes[.isSensitive]?.isTrue == true else { return nil }
+        guard self == .key, attributes[.isSensitive]?.isTrue == true else { return nil }
         return KeychainError(
             .keyIsSensitive, "the key '\(label)' leaves its keychain only encrypted", remedy: "export it")
     }
@@ -65,15 +70,16 @@ extension NewItem {
         externalForm bytes: consuming Secret?, _ attributes: Attributes
     ) throws(KeychainError) -> NewItem {
         let stated = try ItemClass.key.checked(attributes, for: .add)
-        let family = stated[.keyType]?.integer.flatMap { KeyFamily(KeyType(rawValue: $0)) }
+        let type = KeyType(rawValue: stated[.keyType]?.integer ?? 0)
+        let family = KeyFamily(type)
         guard let bytes = consume bytes else {
             throw KeychainError(.param, "a key is its bytes or a reference", key: "v_Data")
         }
         switch (stated[.keyClass]?.integer, family) {
         case (KeyClass.private.rawValue, let family?): return try .privateKey(privateKey(bytes, family), attributes)
         case (KeyClass.public.rawValue, let family?): return try .publicKey(publicKey(bytes, family), attributes)
-        case (KeyClass.symmetric.rawValue, _) where stated[.keyType]?.integer == KeyType.aes.rawValue:
-            return try .symmetricKey(bytes, attributes)
+        case (KeyClass.symmetric.rawValue, _) where [.aes, .hmac].contains(type):
+            return try .symmetricKey(bytes, type: type, attributes)
         default: return try NewItem(.key, attributes, secret: bytes)
         }
     }

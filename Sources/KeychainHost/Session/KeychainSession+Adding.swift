@@ -171,7 +171,7 @@ extension KeychainSession {
             let encoded = try keychain.secret(of: item, use: context.use, authentication: context.authentication)
         else { throw KeychainError(.itemNotFound, "the key '\(item.label ?? "")' is in no keychain here") }
         let key = try KeychainError.mapping { () throws(CryptoError) in try PrivateKey(encoded: encoded) }
-        return KeyCopy(key: key, protection: KeyProtection(of: item))
+        return KeyCopy(key: key, protection: KeyProtection(of: item.attributes))
     }
 }
 
@@ -201,6 +201,7 @@ extension NewItem {
         case .certificate(let certificate): self = try .certificate(certificate, attributes)
         case .publicKey(let key): self = try .publicKey(key, attributes)
         case .privateKey(let key): self = try .privateKey(key, attributes)
+        case .symmetricKey(let key): self = try .symmetricKey(key, attributes)
         case .item(let item): self = try NewItem(copying: item, attributes)
         case nil: self = try NewItem(itemClass, data: parsed, attributes)
         default: throw .unfitting("v_Ref")

@@ -31,6 +31,9 @@ struct SearchRequest: Sendable {
             attributes.merge(InferredAttributes.identifying(key, .public)) { given, _ in given }
         case .privateKey(let key):
             attributes.merge(InferredAttributes.identifying(key.publicKey, .private)) { given, _ in given }
+        case .symmetricKey(let key):
+            let own = key.attributes.filter { [.keyClass, .keyType, .applicationLabel].contains($0.key) }
+            attributes.merge(own) { given, _ in given }
         case .keychain, .authentication, .policy: throw .unfitting("v_Ref")
         }
         let limit = parsed.limit ?? .one

@@ -5,6 +5,11 @@ import TokenKit
 @testable import KeychainHost
 
 @Suite struct KeyAlgorithmTests {
+    /// Those of symmetric keys, for which Apple has none.
+    static let ownNames = Set(
+        ["encrypt:AES:GCM", "encrypt:AES:KW"].map { "algid:\($0)" }
+            + ["SHA1", "SHA224", "SHA256", "SHA384", "SHA512"].map { "algid:sign:HMAC:\($0)" })
+
     /// The values of `kSecKeyAlgorithm…`, save those with MD5.
     static let names: Set<String> = {
         var names: Set<String> = [
@@ -32,9 +37,10 @@ import TokenKit
     }()
 
     @Test func thereIsOneForEachOfApplesNames() {
-        #expect(Set(KeyAlgorithm.all.map(\.rawValue)) == Self.names)
-        #expect(KeyAlgorithm.all.count == Self.names.count)
-        for name in Self.names { #expect(KeyAlgorithm(rawValue: name)?.rawValue == name) }
+        let names = Self.names.union(Self.ownNames)
+        #expect(Set(KeyAlgorithm.all.map(\.rawValue)) == names)
+        #expect(KeyAlgorithm.all.count == names.count)
+        for name in names { #expect(KeyAlgorithm(rawValue: name)?.rawValue == name) }
     }
 
     @Test func otherNamesAreNone() {
@@ -84,10 +90,15 @@ import TokenKit
                 "encrypt:ECIES:ECDHC:KDFX963:SHA256:AESGCM-KDFIV"
             ),
         ]
-        for (algorithm, name) in rows { #expect(algorithm?.rawValue == "algid:\(name)") }
+        for (algorithm, name) in rows + Self.symmetricRows { #expect(algorithm?.rawValue == "algid:\(name)") }
         #expect(KeyAlgorithm.eciesEncryptionStandardVariableIVX963AESGCM(.sha1) == nil)
         #expect(KeyAlgorithm.eciesEncryptionCofactorVariableIVX963AESGCM(.sha1) == nil)
     }
+
+    private static let symmetricRows: [(KeyAlgorithm?, String)] = [
+        (.aesGCM, "encrypt:AES:GCM"), (.aesKeyWrap, "encrypt:AES:KW"),
+        (.hmacSignatureMessage(.sha1), "sign:HMAC:SHA1"), (.hmacSignatureMessage(.sha512), "sign:HMAC:SHA512"),
+    ]
 
     @Test func everyChainEndsWithABareOperation() {
         for scheme in Scheme.all {

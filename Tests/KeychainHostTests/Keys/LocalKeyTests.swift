@@ -164,7 +164,49 @@ import TokenKit
         #expect(try test.keychain.externalRepresentation(of: given).copiedBytes == bytes)
     }
 
-    @Test func otherLengthsAreNoAESKeys() throws {
+    @Test(arguments: [112, 256, 1048, 8192]) func keysForHMACAreStored(bits: Int) throws {
+        let item = try test.keychain.generateSymmetricKey(type: .hmac, bits: bits)
+        let expected: Attributes = [
+            .keyClass: 2, .keyType: 91, .keySizeInBits: .number(Int64(bits)), .canSign: true, .canVerify: true,
+            .canEncrypt: false, .canDecrypt: false, .canWrap: false, .canUnwrap: false, .canDerive: false,
+        ]
+        for (attribute, value) in expected { #expect(item[attribute] == value, "\(attribute)") }
+        #expect(try test.keychain.externalRepresentation(of: item).count == bits / 8)
+    }
+
+    @Test func whatIsSaidOfASymmetricKeyIsTheKeys() throws {
+        let bytes = [UInt8](repeating: 7, count: 32)
+        let rows: [(Attributes, Attribute)] = [
+            ([.keySizeInBits: 128], .keySizeInBits), ([.keyType: KeyType.hmac.value], .keyType),
+            ([.keyClass: KeyClass.private.value], .keyClass),
+        ]
+        for (attributes, attribute) in rows {
+            expect(.param, key: attribute.rawValue) {
+                _ = try NewItem.symmetricKey(Secret(copying: bytes.span), attributes)
+            }
+        }
+        expect(.param, key: Attribute.keyType.rawValue) {
+            _ = try NewItem.symmetricKey(Secret(copying: bytes.span), type: .rsa)
+        }
+        let item = try test.keychain.add(
+            .symmetricKey(Secret(copying: bytes.span), [.keySizeInBits: 256, .canWrap: false, .isPermanent: false]))
+        #expect(item[.canWrap] == false && item[.isPermanent] == true)
+    }
+
+    @Test func symmetricKeysAreFoundByLabelAndReferenceAlone() throws {
+        let item = try test.keychain.generateSymmetricKey([.label: "mine"])
+        let pair = try test.keychain.generateKeyPair(.ecP256, [.label: "mine"])
+        for selector in [KeySelector.name("mine"), .label("mine"), .reference(item.reference)] {
+            #expect(try test.keychain.symmetricKeys(selector).map(\.attributes) == [item.attributes])
+        }
+        #expect(try test.keychain.symmetricKeys(.name("other")).isEmpty)
+        #expect(try test.keychain.symmetricKeys(.reference(pair.privateKey.reference)).isEmpty)
+        let hash = try #require(item.publicKeyHash)
+        #expect(try test.keychain.symmetricKeys(.publicKeyHash(hash)).isEmpty)
+        #expect(try test.keychain.keys(.name("mine")).count == 1)
+    }
+
+    @Test func otherLengthsAreNoKeys() throws {
         for count in [0, 1, 15, 17, 64] {
             let bytes = [UInt8](repeating: 7, count: count)
             #expect(throws: KeychainError(.keySizeNotAllowed)) {
@@ -173,6 +215,14 @@ import TokenKit
             #expect(throws: KeychainError(.keySizeNotAllowed)) {
                 try test.keychain.generateSymmetricKey(bits: count * 8)
             }
+        }
+        for bits in [-8, 0, 8, 104, 113] {
+            #expect(throws: KeychainError(.keySizeNotAllowed)) {
+                try test.keychain.generateSymmetricKey(type: .hmac, bits: bits)
+            }
+        }
+        #expect(throws: KeychainError(.keySizeNotAllowed)) {
+            _ = try NewItem.symmetricKey(.of("Jefe"), type: .hmac)
         }
         let item = try test.keychain.generateSymmetricKey([.isExtractable: false])
         #expect(throws: KeychainError(.dataNotAvailable)) { _ = try test.keychain.externalRepresentation(of: item) }

@@ -61,3 +61,42 @@ extension KeychainKey {
         try keyExchange(with: peer, using: algorithm, parameters, use: "agree", authentication: .owner).copiedBytes
     }
 }
+
+extension TestKeychain {
+    /// A symmetric key that is stored, as a program finds it.
+    func add(
+        symmetric bytes: [UInt8], _ type: KeyType = .aes, _ attributes: Attributes = [:]
+    ) throws -> SymmetricKey {
+        let item = try keychain.add(.symmetricKey(Secret(copying: bytes.span), type: type, attributes))
+        return SymmetricKey(item, in: keychain)
+    }
+}
+
+extension SymmetricKey {
+    func encrypted(
+        _ input: [UInt8], _ algorithm: KeyAlgorithm, _ associated: [UInt8] = [],
+        context: AuthenticationContext = .owner
+    ) throws -> [UInt8] {
+        try encrypt(input.span, using: algorithm, authenticating: associated, use: "use it", authentication: context)
+    }
+
+    func decrypted(
+        _ input: [UInt8], _ algorithm: KeyAlgorithm, _ associated: [UInt8] = [],
+        context: AuthenticationContext = .owner
+    ) throws -> [UInt8] {
+        try decrypt(input, using: algorithm, authenticating: associated, use: "use it", authentication: context)
+            .copiedBytes
+    }
+
+    func signed(
+        _ input: [UInt8], _ digest: DigestAlgorithm, _ context: AuthenticationContext = .owner
+    ) throws -> [UInt8] {
+        try sign(input, using: .hmacSignatureMessage(digest), use: "use it", authentication: context)
+    }
+
+    func verified(
+        _ code: [UInt8], _ input: [UInt8], _ digest: DigestAlgorithm, _ context: AuthenticationContext = .owner
+    ) throws -> Bool {
+        try verify(code, of: input, using: .hmacSignatureMessage(digest), use: "use it", authentication: context)
+    }
+}

@@ -15,9 +15,11 @@ import Testing
         #expect(item(.genericPassword, [.generic: .data([1, 2])]).publicKeyHash == nil)
     }
 
-    @Test(arguments: [(KeyClass.private, true), (.public, false), (.symmetric, false)])
-    func onlyPrivateKeysArePrivate(keyClass: KeyClass, expected: Bool) {
-        #expect(item(.key, [.keyClass: keyClass.value]).isPrivateKey == expected)
+    @Test(arguments: [KeyClass.private, .public, .symmetric])
+    func aKeyIsPrivateOrSymmetricByItsClass(keyClass: KeyClass) {
+        #expect(item(.key, [.keyClass: keyClass.value]).isPrivateKey == (keyClass == .private))
+        #expect(item(.key, [.keyClass: keyClass.value]).isSymmetricKey == (keyClass == .symmetric))
+        #expect(!item(.genericPassword, [.keyClass: keyClass.value]).isSymmetricKey)
     }
 
     @Test func theReferenceTellsWhetherAnItemIsOnAToken() {

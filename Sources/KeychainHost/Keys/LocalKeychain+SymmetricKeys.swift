@@ -1,0 +1,67 @@
+public import TokenKit
+
+extension LocalKeychain {
+    /// Generates a symmetric key and stores it.
+    ///
+    /// - Throws: `errSecKeySizeNotAllowed` for a size that keys of the type do not have, and what ``add(_:)`` throws.
+    @discardableResult
+    public func generateSymmetricKey(
+        type: KeyType = .aes, bits: Int = 256, _ attributes: Attributes = [:]
+    ) throws(KeychainError) -> Item {
+        try add(.symmetricKey(.generate(type, bits: bits, LocalKeychain.history(of: attributes))))
+    }
+
+    /// The symmetric keys that the selector names; no hash is theirs.
+    public func symmetricKeys(_ selector: KeySelector) throws(KeychainError) -> [SymmetricKey] {
+        let query: Query
+        switch selector {
+        case .name(let label), .label(let label):
+            let fixed: Attributes = [.keyClass: KeyClass.symmetric.value, .synchronizable: Query.anySynchronizable]
+            query = try Query(.key, fixed.merging([.label: .string(label)]) { $1 }, limit: .all)
+        case .reference(let reference): query = Query(reference)
+        case .publicKeyHash: return []
+        }
+        return try items(matching: query).items.filter(\.isSymmetricKey).map { SymmetricKey($0, in: self) }
+    }
+}
+
+extension KeychainSession {
+    /// The symmetric key of an item that was found.
+    ///
+    /// - Throws: `errSecItemNotFound` where it is no longer there.
+    public func symmetricKey(of item: Item) throws(KeychainError) -> SymmetricKey {
+        let keychain = searchList.members.first { $0.isIdentified(by: item.keychain) } as? LocalKeychain
+        guard let key = try keychain?.symmetricKeys(.reference(item.reference)).first else {
+            throw KeychainError(.itemNotFound, "the key is no longer where it was found")
+        }
+        return key
+    }
+}
+
+extension NewItem {
+    /// A symmetric key by its bytes; attributes that are not given follow from it.
+    ///
+    /// Its application label is the caller's to choose; one that is not given is random, for a hash would tell who guesses
+    /// the key that he is right.
+    ///
+    /// - Throws: as a key in memory does.
+    public static func symmetricKey(
+        _ key: consuming Secret, type: KeyType = .aes, _ attributes: Attributes = [:]
+    ) throws(KeychainError) -> NewItem {
+        try .symmetricKey(SymmetricKey(key, type: type, attributes))
+    }
+
+    /// A key in memory, with the attributes that it has there and those that are given.
+    ///
+    /// - Throws: `errSecParam` for a key that a keychain has, or attributes that are not the key's; `errSecReadOnlyAttr` where
+    ///   the key would be less protected than it is.
+    public static func symmetricKey(
+        _ key: SymmetricKey, _ attributes: Attributes = [:]
+    ) throws(KeychainError) -> NewItem {
+        let bytes = try key.bytesInMemory()
+        let given = try KeyProtection(of: key.attributes).strengthened(by: attributes)
+        let all = try InferredAttributes.symmetricKey(
+            key.type, bits: bytes.count * 8, key.attributes.merging(given) { $1 })
+        return try NewItem(.key, all, secret: bytes)
+    }
+}

@@ -1,0 +1,152 @@
+internal import SystemCrypto
+public import TokenKit
+
+// What a symmetric key does, under the names of `SecKey`'s operations. Apple's algorithms have none for it.
+extension SymmetricKey {
+    /// Whether the algorithm can be used with this key: it is of the key's type, and its attributes allow it. Nobody is
+    /// asked for it.
+    public func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        guard algorithm.scheme.suits(type), let permission = algorithm.scheme.permission(for: operation) else {
+            return false
+        }
+        return attributes[permission]?.isTrue != false
+    }
+
+    /// The authentication code of a message.
+    ///
+    /// - Parameter use: completes "password to …".
+    /// - Throws: `errSecParam` for an algorithm that is not this key's.
+    public func sign(
+        _ message: [UInt8], using algorithm: KeyAlgorithm, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> [UInt8] {
+        try code(for: message, algorithm, .sign, use, authentication)
+    }
+
+    /// Whether an authentication code is this key's over a message. How long it takes does not depend on the code.
+    public func verify(
+        _ code: [UInt8], of message: [UInt8], using algorithm: KeyAlgorithm, use: String,
+        authentication: AuthenticationContext
+    ) throws(KeychainError) -> Bool {
+        ConstantTime.isEqual(try self.code(for: message, algorithm, .verify, use, authentication), code)
+    }
+
+    /// Encrypts, in the form that the algorithm gives it.
+    ///
+    /// - Parameters:
+    ///   - associatedData: what AES-GCM authenticates beside the message, and does not encrypt.
+    ///   - use: completes "password to …".
+    /// - Throws: `errSecParam` for an algorithm that is not this key's, or a length that it does not take.
+    public func encrypt(
+        _ plaintext: Span<UInt8>, using algorithm: KeyAlgorithm, authenticating associatedData: [UInt8] = [],
+        use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> [UInt8] {
+        try check(algorithm, for: .encrypt, plaintext.count, associatedData)
+        let key = try material(use: use, authentication: authentication)
+        do throws(CryptoError) {
+            guard algorithm.scheme == .aesGCM else {
+                return try AESKeyWrap.wrap(Secret(copying: plaintext), under: key)
+            }
+            let nonce = try RandomBytes.make(count: AESGCM.nonceLength)
+            return nonce + (try AESGCM.seal(plaintext, key: key, nonce: nonce, authenticating: associatedData))
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// Decrypts what ``encrypt(_:using:authenticating:use:authentication:)`` made.
+    ///
+    /// - Throws: `errSecParam` for an algorithm that is not this key's, or an impossible length; `errSecDecode` where key,
+    ///   ciphertext or associated data are not those that were encrypted.
+    public func decrypt(
+        _ ciphertext: [UInt8], using algorithm: KeyAlgorithm, authenticating associatedData: [UInt8] = [], use: String,
+        authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        try check(algorithm, for: .decrypt, ciphertext.count, associatedData)
+        let key = try material(use: use, authentication: authentication)
+        do throws(CryptoError) {
+            guard algorithm.scheme == .aesGCM else { return try AESKeyWrap.unwrap(ciphertext, under: key) }
+            return try AESGCM.open(
+                Array(ciphertext.dropFirst(AESGCM.nonceLength)), key: key,
+                nonce: Array(ciphertext.prefix(AESGCM.nonceLength)), authenticating: associatedData)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// Bytes of the cipher's blocks, `SecKeyGetBlockSize`; 0 where there is no cipher.
+    public var blockLength: Int { type == .aes ? BlockCipher.aes128.blockLength : 0 }
+
+    private func code(
+        for message: [UInt8], _ algorithm: KeyAlgorithm, _ operation: KeyOperation, _ use: String,
+        _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> [UInt8] {
+        guard case .hmac(let digest) = algorithm.scheme, isSupported(algorithm, for: operation) else {
+            throw algorithm.isNot(for: operation, type.symmetricName)
+        }
+        let key = try material(use: use, authentication: authentication)
+        do throws(CryptoError) {
+            return try HMAC.code(for: message, key: key, using: digest)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// Everything that can be wrong with the input is found before anybody is asked for a password.
+    private func check(
+        _ algorithm: KeyAlgorithm, for operation: KeyOperation, _ count: Int, _ associatedData: [UInt8]
+    ) throws(KeychainError) {
+        guard isSupported(algorithm, for: operation) else {
+            throw algorithm.isNot(for: operation, type.symmetricName)
+        }
+        guard algorithm.scheme.takes(count, for: operation) else {
+            throw KeychainError(.param, "\(algorithm) does not \(operation) \(count) bytes")
+        }
+        guard associatedData.isEmpty || algorithm.scheme == .aesGCM else {
+            throw KeychainError(.param, "\(algorithm) has no use for associated data", key: "associatedData")
+        }
+    }
+}
+
+extension Scheme {
+    /// Whether a symmetric key of this type can do it at all. A key is for the one or the other.
+    func suits(_ type: KeyType) -> Bool {
+        switch self {
+        case .aesGCM, .aesKeyWrap: type == .aes
+        case .hmac: type == .hmac
+        default: false
+        }
+    }
+
+    /// The attribute by which a symmetric key is allowed to do it; nil where the algorithm does not do the operation.
+    fileprivate func permission(for operation: KeyOperation) -> Attribute? {
+        switch (operation, self) {
+        case (.encrypt, .aesGCM): .canEncrypt
+        case (.decrypt, .aesGCM): .canDecrypt
+        case (.encrypt, .aesKeyWrap): .canWrap
+        case (.decrypt, .aesKeyWrap): .canUnwrap
+        case (.sign, .hmac): .canSign
+        case (.verify, .hmac): .canVerify
+        default: nil
+        }
+    }
+
+    /// Whether an input may have so many bytes.
+    fileprivate func takes(_ count: Int, for operation: KeyOperation) -> Bool {
+        switch (operation, self) {
+        case (.decrypt, .aesGCM): count >= AESGCM.nonceLength + AESGCM.tagLength
+        case (.encrypt, .aesKeyWrap): count >= 16 && count.isMultiple(of: 8)
+        case (.decrypt, .aesKeyWrap): count >= 24 && count.isMultiple(of: 8)
+        default: true
+        }
+    }
+}
+
+extension KeyType {
+    fileprivate var symmetricName: String {
+        switch self {
+        case .aes: "AES"
+        case .hmac: "HMAC"
+        default: "\(rawValue)"
+        }
+    }
+}

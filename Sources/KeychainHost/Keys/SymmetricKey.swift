@@ -1,0 +1,104 @@
+internal import SystemCrypto
+public import TokenKit
+
+/// An AES or HMAC key: in a local keychain, or in memory.
+///
+/// It has no public half, so checking a code and encrypting take the key itself, and whatever that asks for.
+public struct SymmetricKey: Sendable {
+    /// What its item has; of a key in memory, what its item would have.
+    public let attributes: Attributes
+    private let place: Place
+
+    private enum Place: Sendable {
+        case memory(SharedSecret)
+        case keychain(LocalKeychain, PersistentReference)
+    }
+
+    /// A key in memory.
+    ///
+    /// - Parameter attributes: those that do not follow from the key, such as ``Attribute/canDecrypt``.
+    /// - Throws: `errSecKeySizeNotAllowed` for a length that keys of the type do not have, `errSecParam` for another type
+    ///   than ``KeyType/aes`` and ``KeyType/hmac``, and for attributes that are not the key's.
+    public init(
+        _ key: consuming Secret, type: KeyType = .aes, _ attributes: Attributes = [:]
+    ) throws(KeychainError) {
+        self.attributes = try InferredAttributes.symmetricKey(type, bits: key.count * 8, attributes)
+        place = .memory(SharedSecret(key))
+    }
+
+    /// A random key in memory.
+    ///
+    /// - Throws: as for a key that is given.
+    public static func generate(
+        _ type: KeyType = .aes, bits: Int = 256, _ attributes: Attributes = [:]
+    ) throws(KeychainError) -> SymmetricKey {
+        try type.checkSize(ofSymmetricKey: bits)
+        let key = try KeychainError.mapping { () throws(CryptoError) in try RandomBytes.makeSecret(count: bits / 8) }
+        return try SymmetricKey(key, type: type, attributes)
+    }
+
+    init(_ item: Item, in keychain: LocalKeychain) {
+        attributes = item.attributes
+        place = .keychain(keychain, item.reference)
+    }
+
+    public var type: KeyType { KeyType(rawValue: attributes[.keyType]?.integer ?? 0) }
+    private var label: String { attributes[.label]?.string ?? "" }
+
+    /// Its bytes, for use and not to be given away.
+    func material(use: String, authentication: AuthenticationContext) throws(KeychainError) -> Secret {
+        switch place {
+        case .memory(let shared): return shared.secret.clone()
+        case .keychain(let keychain, let reference):
+            guard
+                let key = try keychain.keyMaterial(of: reference, use: use, authentication: authentication)
+            else { throw KeychainError(.dataNotAvailable, "the key '\(label)' was stored without its bytes") }
+            try type.checkSize(ofSymmetricKey: key.count * 8)
+            return key
+        }
+    }
+
+    /// The bytes of a key in memory, as it lets them go.
+    ///
+    /// - Throws: `errSecDataNotAvailable` for one that is not extractable, `errSecKeyIsSensitive`; `errSecParam` for one in a
+    ///   keychain, which ``LocalKeychain/externalRepresentation(of:authentication:)`` gives.
+    public func externalRepresentation() throws(KeychainError) -> Secret {
+        if let refusal = ItemClass.key.refusalToLeave(attributes) { throw refusal }
+        return try bytesInMemory()
+    }
+
+    func bytesInMemory() throws(KeychainError) -> Secret {
+        guard case .memory(let shared) = place else { throw KeychainError(.param, "the key is in a keychain") }
+        return shared.secret.clone()
+    }
+}
+
+extension KeyType {
+    /// AES; Apple's number for it is that of CDSA.
+    public static let aes = KeyType(rawValue: 0x8000_0001)
+    /// HMAC, whatever the hash function; Apple has no number for it, and CDSA has this one (`CSSM_ALGID_SHA1HMAC`).
+    public static let hmac = KeyType(rawValue: 91)
+
+    /// The fewest bits of an HMAC key, SP 800-131A §10.
+    public static let minimumHMACBits = 112
+
+    /// - Throws: `errSecKeySizeNotAllowed`; `errSecParam` for a type whose keys nothing is done with.
+    func checkSize(ofSymmetricKey bits: Int) throws(KeychainError) {
+        let size = Attribute.keySizeInBits.rawValue
+        switch self {
+        case .aes where [128, 192, 256].contains(bits): return
+        case .aes:
+            throw KeychainError(
+                .keySizeNotAllowed, "AES has no keys of \(bits) bits", remedy: "use 128, 192 or 256", key: size)
+        case .hmac where bits >= Self.minimumHMACBits && bits.isMultiple(of: 8): return
+        case .hmac:
+            throw KeychainError(
+                .keySizeNotAllowed, "\(bits) bits are no key for HMAC",
+                remedy: "use whole bytes, at least \(Self.minimumHMACBits) bits", key: size)
+        default:
+            throw KeychainError(
+                .param, "there are no symmetric keys of type \(rawValue)", remedy: "AES and HMAC can be used",
+                key: Attribute.keyType.rawValue)
+        }
+    }
+}
