@@ -6,6 +6,8 @@ internal import TokenKit
 struct Input {
     /// Bytes of a message that must be in memory as a whole.
     static let maximumWhole = 1 << 20
+    /// Bytes of one that a symmetric key is used with.
+    static let maximumMessage = 1 << 28
     private static let chunk = 1 << 16
 
     let name: String

@@ -84,7 +84,8 @@ struct Tokenctl: ParsableCommand {
             CommandGroup(
                 name: "Keys",
                 subcommands: [
-                    CreateKeypair.self, CreateCSR.self, Sign.self, Verify.self, Decrypt.self, VerifyCert.self,
+                    CreateKeypair.self, CreateCSR.self, Sign.self, Verify.self, Encrypt.self, Decrypt.self,
+                    VerifyCert.self,
                 ]),
             CommandGroup(name: "Help", subcommands: [Doctor.self, ErrorText.self]),
             CommandGroup(name: "Testing", subcommands: [VirtualCardCommand.self]),

@@ -5,14 +5,14 @@ internal import TokenKit
 
 struct CreateKeypair: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create-keypair", abstract: "Make a key pair in a keychain.",
+        commandName: "create-keypair", abstract: "Make a key pair, or a symmetric key, in a keychain.",
         discussion: """
-            The sizes are those of RSA (2048 to 4096 bits) and of the curves P-256, P-384 and P-521. Dates are written \
-            as 2026-10-21, in UTC.
+            The sizes are those of RSA (2048 to 4096 bits), of the curves P-256, P-384 and P-521, of AES (128, 192 or \
+            256) and of HMAC (from 112). Dates are written as 2026-10-21, in UTC.
             """)
 
     enum Algorithm: String, CaseIterable, ExpressibleByArgument {
-        case rsa, ec, ed25519, x25519
+        case rsa, ec, ed25519, x25519, aes, hmac
     }
 
     @Option(name: .letter("a"), help: "The kind of key.")
@@ -39,7 +39,7 @@ struct CreateKeypair: ParsableCommand {
 
     @OptionGroup var access: TrustedApplicationOptions
 
-    @Argument(help: "The label of both keys.")
+    @Argument(help: "The label of the key, or of both keys.")
     var label = "Imported Private Key"
 
     @OptionGroup var output: OutputOptions
@@ -54,31 +54,44 @@ struct CreateKeypair: ParsableCommand {
         }
     }
 
+    /// What is to be made; a symmetric key is there at once.
+    private enum NewKey {
+        case pair(KeyKind)
+        case symmetric(SymmetricKey)
+    }
+
     func run() throws {
         access.explain()
-        let kind = try kind()
+        let new = try newKey()
         let opened = try LocalKeychain.named(keychain)
         try opened.unlock(use: "store a key", authentication: authentication.context(for: keychain))
-        let key = try PrivateKey.generate(kind)
         var attributes: Attributes = [.label: .string(label)]
         attributes[.startDate] = startDate.map { .date($0.seconds) }
         attributes[.endDate] = endDate.map { .date($0.seconds) }
         if let days { attributes[.endDate] = .date(Clock.now + Int64(days) * 86_400) }
-        let pair = [
-            try opened.add(.publicKey(key.publicKey, attributes)), try opened.add(.privateKey(key, attributes)),
-        ]
-        if output.json { try Listing.showJSON(pair.map { ItemText.JSONItem($0, keychain: opened.path) }) }
+        let keys: [Item]
+        switch new {
+        case .pair(let kind):
+            let key = try PrivateKey.generate(kind)
+            keys = [
+                try opened.add(.publicKey(key.publicKey, attributes)), try opened.add(.privateKey(key, attributes)),
+            ]
+        case .symmetric(let key): keys = [try opened.add(.symmetricKey(key, attributes))]
+        }
+        if output.json { try Listing.showJSON(keys.map { ItemText.JSONItem($0, keychain: opened.path) }) }
     }
 
-    private func kind() throws -> KeyKind {
+    private func newKey() throws -> NewKey {
         switch (algorithm, size) {
-        case (.rsa, nil): return .rsa(bits: 2048)
-        case (.rsa, let bits?) where [2048, 3072, 4096].contains(bits): return .rsa(bits: bits)
-        case (.ec, nil), (.ec, 256): return .ecP256
-        case (.ec, 384): return .ecP384
-        case (.ec, 521): return .ecP521
-        case (.ed25519, nil), (.ed25519, 256): return .ed25519
-        case (.x25519, nil), (.x25519, 256): return .x25519
+        case (.rsa, nil): return .pair(.rsa(bits: 2048))
+        case (.rsa, let bits?) where [2048, 3072, 4096].contains(bits): return .pair(.rsa(bits: bits))
+        case (.ec, nil), (.ec, 256): return .pair(.ecP256)
+        case (.ec, 384): return .pair(.ecP384)
+        case (.ec, 521): return .pair(.ecP521)
+        case (.ed25519, nil), (.ed25519, 256): return .pair(.ed25519)
+        case (.x25519, nil), (.x25519, 256): return .pair(.x25519)
+        case (.aes, _): return .symmetric(try .generate(.aes, bits: size ?? 256))
+        case (.hmac, _): return .symmetric(try .generate(.hmac, bits: size ?? 256))
         default:
             throw KeychainError(
                 .unsupportedKeySize, "there are no \(algorithm.rawValue) keys of \(size ?? 0) bits",

@@ -134,13 +134,14 @@ extension Item {
     /// The kind and size of a key, as far as they have names.
     fileprivate var keyDescription: String {
         let bits = self[.keySizeInBits]?.integer ?? 0
-        guard self[.keyClass]?.integer != KeyClass.symmetric.rawValue else { return "\(bits) bits" }
         return switch KeyType(rawValue: self[.keyType]?.integer ?? 0) {
         case .rsa: "RSA \(bits)"
         case .ecPrime: "EC P-\(bits)"
         case .ed25519: "Ed25519"
         case .x25519: "X25519"
-        default: "unknown"
+        case .aes: "AES \(bits)"
+        case .hmac: "HMAC \(bits)"
+        default: isSymmetricKey ? "\(bits) bits" : "unknown"
         }
     }
 }

@@ -4,7 +4,13 @@ internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
-/// Which private key is meant.
+/// A key that a command uses.
+enum NamedKey {
+    case pair(any KeychainKey)
+    case symmetric(SymmetricKey)
+}
+
+/// Which private key is meant, or which symmetric one where the command takes it.
 struct KeyOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
@@ -40,6 +46,21 @@ struct KeyOptions: ParsableArguments {
                 advice: "choose a card with --reader, or give the key's URI: 'tokenctl find-key --uri' lists them")
         }
         return key
+    }
+
+    /// The one key that is meant. A symmetric key is named by its label, and comes after all others.
+    func resolveAny(in session: Session, isPublic: Bool = false) throws -> NamedKey {
+        do {
+            return .pair(try resolve(in: session, isPublic: isPublic))
+        } catch let error as KeychainError where error.code == .itemNotFound {
+            let keys = try session.locals.flatMap { try $0.symmetricKeys(.label(key)) }
+            guard let symmetric = keys.first else { throw error }
+            guard keys.count == 1 else {
+                throw CommandError(
+                    "'\(key)' is more than one symmetric key", advice: "give each a label of its own: tokenctl item -u")
+            }
+            return .symmetric(symmetric)
+        }
     }
 
     private func absentKey(_ selector: KeySelector, in session: Session) throws -> (any KeychainKey)? {

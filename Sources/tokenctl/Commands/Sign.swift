@@ -14,6 +14,9 @@ struct SignatureOptions: ParsableArguments {
     func scheme(for kind: KeyKind) -> SignatureScheme {
         SignatureScheme(kind: kind, digest: digest.algorithm, padding: padding)
     }
+
+    /// What a symmetric key makes.
+    var code: KeyAlgorithm { .hmacSignatureMessage(digest.algorithm) }
 }
 
 struct Sign: ParsableCommand {
@@ -22,7 +25,7 @@ struct Sign: ParsableCommand {
         abstract: "Sign a file with a key on a card or in a local keychain.",
         discussion: """
             The signature is what 'openssl dgst -verify' takes: PKCS#1 or PSS bytes for RSA, a DER sequence for ECDSA, \
-            64 bytes for Ed25519.
+            64 bytes for Ed25519. A symmetric key makes an HMAC.
             """)
 
     @OptionGroup var key: KeyOptions
@@ -42,13 +45,22 @@ struct Sign: ParsableCommand {
         }
         let input = try Input(file)
         let session = try Session(cards)
-        let key = try key.resolve(in: session)
-        let scheme = signature.scheme(for: try PublicKey(spki: key.publicKey).kind)
-        let bytes = scheme.signsMessage ? try input.whole() : try input.digest(signature.digest.algorithm)
-        let result = try key.perform(
-            scheme.action(bytes), use: "sign \(input.name)",
-            authentication: authentication.context(session.process, for: self.key.key, cards.reader))
-        try destination.write(result, as: .base64("signature"), scheme.facts)
+        let key = try key.resolveAny(in: session)
+        let (use, context) = (
+            "sign \(input.name)", try authentication.context(session.process, for: self.key.key, cards.reader)
+        )
+        switch key {
+        case .pair(let key):
+            let scheme = signature.scheme(for: try PublicKey(spki: key.publicKey).kind)
+            let bytes = scheme.signsMessage ? try input.whole() : try input.digest(signature.digest.algorithm)
+            let result = try key.perform(scheme.action(bytes), use: use, authentication: context)
+            try destination.write(result, as: .base64("signature"), scheme.facts)
+        case .symmetric(let key):
+            let code = try key.sign(
+                input.whole(limit: Input.maximumMessage), using: signature.code, use: use, authentication: context)
+            try destination.write(
+                code, as: .base64("signature"), ["algorithm": "HMAC", "digest": signature.digest.rawValue])
+        }
     }
 }
 
@@ -78,6 +90,7 @@ struct Verify: ParsableCommand {
 
     @OptionGroup var cards: CardOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var authentication: AuthenticationOptions
 
     func validate() throws {
         guard (key == nil) != (certificate == nil) else {
@@ -86,15 +99,7 @@ struct Verify: ParsableCommand {
     }
 
     func run() throws {
-        let publicKey = try publicKey()
-        let scheme = options.scheme(for: publicKey.kind)
-        let signature = try Input(signature).whole()
-        let input = try Input(file)
-        let isValid =
-            scheme.signsMessage
-            ? try publicKey.verify(signature, message: input.whole(), using: scheme.verification)
-            : try publicKey.verify(
-                signature, digest: input.digest(options.digest.algorithm), using: scheme.verification)
+        let isValid = try isValid()
         if output.json {
             try Listing.showJSON(["isValid": isValid])
             if !isValid { throw ExitCode(1) }
@@ -106,58 +111,35 @@ struct Verify: ParsableCommand {
         print("Verified OK")
     }
 
-    private func publicKey() throws -> PublicKey {
+    private func isValid() throws -> Bool {
         if let certificate {
             guard let first = try CertificateFile.read(certificate).first, let key = first.publicKey
             else {
                 throw CommandError(
                     "'\(CertificateFile.name(of: certificate))' holds no certificate with a key that can be used")
             }
-            return key
+            return try isValid(by: key)
         }
-        var options = KeyOptions()
-        options.key = key ?? ""
-        return try PublicKey(spki: options.resolve(in: Session(cards), isPublic: true).publicKey)
-    }
-}
-
-/// How an RSA message was padded.
-enum EncryptionPadding: String, CaseIterable, ExpressibleByArgument {
-    case pkcs1, oaep
-}
-
-struct Decrypt: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "decrypt",
-        abstract: "Decrypt an RSA message with a key on a card or in a local keychain.",
-        discussion:
-            "With pkcs1 a message of another key gives random bytes, not an error: an error would help attackers.")
-
-    @OptionGroup var key: KeyOptions
-
-    @Option(help: "The padding.")
-    var padding = EncryptionPadding.oaep
-
-    @Option(help: "The hash function of the padding oaep.")
-    var digest = HashFunction.sha1
-
-    @OptionGroup var destination: DestinationOptions
-
-    @Argument(help: "The encrypted message; - for standard input.")
-    var file = "-"
-
-    @OptionGroup var cards: CardOptions
-    @OptionGroup var authentication: AuthenticationOptions
-
-    func run() throws {
-        let input = try Input(file)
-        let message = try input.whole()
+        var named = KeyOptions()
+        named.key = key ?? ""
         let session = try Session(cards)
-        let key = try key.resolve(in: session)
-        let algorithm: TokenOperation.DecryptionAlgorithm = padding == .oaep ? .rsaOAEP(digest.algorithm) : .rsaPKCS1
-        let plaintext = try key.perform(
-            .decrypt(algorithm, message), use: "decrypt \(input.name)",
-            authentication: authentication.context(session.process, for: self.key.key, cards.reader))
-        try destination.write(plaintext, mode: 0o600, as: .base64("plaintext"))
+        switch try named.resolveAny(in: session, isPublic: true) {
+        case .pair(let key): return try isValid(by: PublicKey(spki: key.publicKey))
+        case .symmetric(let key):
+            let (code, input) = (try Input(signature).whole(), try Input(file))
+            return try key.verify(
+                code, of: input.whole(limit: Input.maximumMessage), using: options.code, use: "check \(input.name)",
+                authentication: authentication.context(session.process, for: named.key))
+        }
+    }
+
+    private func isValid(by publicKey: PublicKey) throws -> Bool {
+        let scheme = options.scheme(for: publicKey.kind)
+        let signature = try Input(signature).whole()
+        let input = try Input(file)
+        return scheme.signsMessage
+            ? try publicKey.verify(signature, message: input.whole(), using: scheme.verification)
+            : try publicKey.verify(
+                signature, digest: input.digest(options.digest.algorithm), using: scheme.verification)
     }
 }

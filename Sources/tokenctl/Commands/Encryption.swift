@@ -1,0 +1,103 @@
+internal import ArgumentParser
+internal import KeychainHost
+internal import TokenKit
+
+/// How an RSA message is padded.
+enum EncryptionPadding: String, CaseIterable, ExpressibleByArgument {
+    case pkcs1, oaep
+}
+
+/// What both sides of an RSA message must agree on.
+struct EncryptionOptions: ParsableArguments {
+    @Option(help: "The padding of an RSA message.")
+    var padding = EncryptionPadding.oaep
+
+    @Option(help: "The hash function of the padding oaep.")
+    var digest = HashFunction.sha1
+}
+
+struct Encrypt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "encrypt",
+        abstract: "Encrypt a message for an RSA key, or with a symmetric key of a local keychain.",
+        discussion: """
+            A symmetric key takes AES-GCM: an initialisation vector of 12 bytes, then the ciphertext, then the tag of 16 \
+            bytes.
+            """)
+
+    @OptionGroup var key: KeyOptions
+    @OptionGroup var options: EncryptionOptions
+    @OptionGroup var destination: DestinationOptions
+
+    @Argument(help: "The message; - for standard input.")
+    var file = "-"
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var authentication: AuthenticationOptions
+
+    func run() throws {
+        if destination.path == nil, !destination.output.json, Terminal.isInteractive {
+            throw CommandError(
+                "what is encrypted is binary", advice: "give a file for it with -o, or redirect the output")
+        }
+        let input = try Input(file)
+        let session = try Session(cards)
+        let ciphertext: [UInt8]
+        switch try key.resolveAny(in: session, isPublic: true) {
+        case .pair(let key):
+            let algorithm =
+                options.padding == .oaep
+                ? KeyAlgorithm.rsaEncryptionOAEP(options.digest.algorithm) : .rsaEncryptionPKCS1
+            let message = try input.whole()
+            ciphertext = try key.encrypt(message.span, using: algorithm)
+        case .symmetric(let key):
+            let message = try input.whole(limit: Input.maximumMessage)
+            ciphertext = try key.encrypt(
+                message.span, using: .aesGCM, use: "encrypt \(input.name)",
+                authentication: authentication.context(session.process, for: self.key.key))
+        }
+        try destination.write(ciphertext, as: .base64("ciphertext"))
+    }
+}
+
+struct Decrypt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "decrypt",
+        abstract: "Decrypt a message with an RSA key on a card or in a local keychain, or with a symmetric key.",
+        discussion: """
+            With pkcs1 a message of another key gives random bytes, not an error: an error would help attackers. For a \
+            symmetric key the message is what 'encrypt' makes.
+            """)
+
+    @OptionGroup var key: KeyOptions
+    @OptionGroup var options: EncryptionOptions
+    @OptionGroup var destination: DestinationOptions
+
+    @Argument(help: "The encrypted message; - for standard input.")
+    var file = "-"
+
+    @OptionGroup var cards: CardOptions
+    @OptionGroup var authentication: AuthenticationOptions
+
+    func run() throws {
+        let input = try Input(file)
+        let session = try Session(cards)
+        let key = try key.resolveAny(in: session)
+        let (use, context) = (
+            "decrypt \(input.name)", try authentication.context(session.process, for: self.key.key, cards.reader)
+        )
+        switch key {
+        case .pair(let key):
+            let algorithm: TokenOperation.DecryptionAlgorithm =
+                options.padding == .oaep ? .rsaOAEP(options.digest.algorithm) : .rsaPKCS1
+            try write(key.perform(.decrypt(algorithm, input.whole()), use: use, authentication: context))
+        case .symmetric(let key):
+            let message = try input.whole(limit: Input.maximumMessage)
+            try write(key.decrypt(message, using: .aesGCM, use: use, authentication: context))
+        }
+    }
+
+    private func write(_ plaintext: consuming Secret) throws {
+        try destination.write(plaintext, mode: 0o600, as: .base64("plaintext"))
+    }
+}
