@@ -141,13 +141,14 @@ struct DoctorSystem {
             value(of: "module", ":", in: text(file) ?? "").map { (file: file, module: $0) }
         }
         let own = lines.filter { $0.module.hasSuffix(DoctorSystem.name) }
-        let words = ShellText.quoted("module: \(module)")
+        // As what is installed has it: tokenctl shows what other modules have, and not itself once more.
+        let write = "printf '%s\\n' \(ShellText.quoted("module: \(module)")) 'disable-in: tokenctl' | sudo tee"
         guard let first = own.first else {
             return [
                 Finding(
                     state: "missing", subject: "p11-kit", finding: "no file tells it of the module",
                     remedy:
-                        "sudo mkdir -p /etc/pkcs11/modules && echo \(words) | sudo tee /etc/pkcs11/modules/tokenkit.module"
+                        "sudo mkdir -p /etc/pkcs11/modules && \(write) /etc/pkcs11/modules/tokenkit.module"
                 )
             ]
         }
@@ -157,7 +158,7 @@ struct DoctorSystem {
                 Finding(
                     state: "missing", subject: "p11-kit",
                     finding: "\(first.file) names \(first.module), which \(defect(ofModule: first.module) ?? "")",
-                    remedy: "echo \(words) | sudo tee \(ShellText.quoted(first.file))")
+                    remedy: "\(write) \(ShellText.quoted(first.file))")
             ]
         }
         return [Finding(state: "ok", subject: "p11-kit", finding: found.file)]

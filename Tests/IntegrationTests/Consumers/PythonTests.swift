@@ -42,7 +42,7 @@ import Testing
         #expect(Set(failures) == Set(documented), "\(result)")
         #expect(!result.text.contains("ERROR "), "\(result)")
         let passed = try #require(result.text.firstMatch(of: /(\d+) passed/)?.1, "\(result)")
-        #expect(try #require(Int(passed)) >= 25)
+        #expect(try #require(Int(passed)) >= 26)
     }
 
     private static func script(_ name: String) -> String {
