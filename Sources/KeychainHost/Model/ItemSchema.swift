@@ -46,14 +46,14 @@ extension Attribute {
 
 extension ItemClass {
     /// The rows of the table that concern the class; for an identity those of certificates, then those of keys.
-    public var definitions: [AttributeDefinition] { Self.schemas[self]?.definitions ?? [] }
+    public var definitions: [AttributeDefinition] { schema.definitions }
 
     /// The attributes an item of the class can have; for an identity those of certificates and of keys.
     public var attributes: [Attribute] { definitions.map(\.attribute) }
 
     /// The row of an attribute, or nil where items of the class have none of this code.
     public func definition(of attribute: Attribute) -> AttributeDefinition? {
-        Self.schemas[self]?.byAttribute[attribute]
+        schema.byAttribute[attribute]
     }
 
     /// Whether items of the class have this attribute.
@@ -62,7 +62,7 @@ extension ItemClass {
     /// The attributes no two items of a keychain may share; an absent one counts as empty or 0.
     ///
     /// The token id completes the set across keychains: the same certificate on a card and in a file is two items.
-    public var uniqueAttributes: [Attribute] { Self.schemas[self]?.unique ?? [] }
+    public var uniqueAttributes: [Attribute] { schema.unique }
 
     /// What sets a new item of these attributes apart from others: the ``uniqueAttributes``, with what it gets by default,
     /// and what is absent as what it counts as. A search for them finds the item that it cannot be added beside.
@@ -75,7 +75,13 @@ extension ItemClass {
     }
 
     /// The table, as one class needs it.
-    private struct Schema {
+    private final class Schema: Sendable {
+        static let genericPassword = Schema(.genericPassword)
+        static let internetPassword = Schema(.internetPassword)
+        static let certificate = Schema(.certificate)
+        static let key = Schema(.key)
+        static let identity = Schema(.identity)
+
         let definitions: [AttributeDefinition]
         let byAttribute: [Attribute: AttributeDefinition]
         let unique: [Attribute]
@@ -97,7 +103,16 @@ extension ItemClass {
         }
     }
 
-    private static let schemas = Dictionary(uniqueKeysWithValues: allCases.map { ($0, Schema($0)) })
+    /// Not from a dictionary: every search looks several times.
+    private var schema: Schema {
+        switch self {
+        case .genericPassword: Schema.genericPassword
+        case .internetPassword: Schema.internetPassword
+        case .certificate: Schema.certificate
+        case .key: Schema.key
+        case .identity: Schema.identity
+        }
+    }
 }
 
 extension AttributeType {
@@ -121,11 +136,22 @@ extension ItemClass {
     func checked(
         _ attributes: Attributes, for use: AttributeDefinition.Uses = .find
     ) throws(KeychainError) -> Attributes {
-        var result = Attributes(minimumCapacity: attributes.count)
-        for (attribute, value) in attributes.sorted(by: { $0.key < $1.key }) {
-            result[attribute] = try checked(value, for: attribute, use)
+        var result = attributes
+        for (attribute, value) in attributes {
+            guard let converted = try? checked(value, for: attribute, use) else {
+                throw refusal(of: attributes, use)
+            }
+            if converted != value { result[attribute] = converted }
         }
         return result
+    }
+
+    /// What is wrong with the first attribute, in the order of their codes, that has something wrong with it.
+    private func refusal(of attributes: Attributes, _ use: AttributeDefinition.Uses) -> KeychainError {
+        for (attribute, value) in attributes.sorted(by: { $0.key < $1.key }) {
+            do throws(KeychainError) { _ = try checked(value, for: attribute, use) } catch { return error }
+        }
+        return KeychainError(.internal)
     }
 
     private func checked(

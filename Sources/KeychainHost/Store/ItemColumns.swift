@@ -2,6 +2,11 @@ internal import Synchronization
 
 /// How items of a class lie in their table: one column an attribute, named by its code.
 final class ItemColumns: Sendable {
+    static let genericPassword = ItemColumns(.genericPassword)
+    static let internetPassword = ItemColumns(.internetPassword)
+    static let certificate = ItemColumns(.certificate)
+    static let key = ItemColumns(.key)
+
     let itemClass: ItemClass
     /// The attributes that have a column. Items of a file have no token id.
     let attributes: [Attribute]
@@ -172,9 +177,14 @@ final class ItemColumns: Sendable {
 
 extension ItemClass {
     /// How its items lie in their table.
-    var columns: ItemColumns { Self.columns[self] ?? ItemColumns(self) }
-
-    private static let columns = Dictionary(uniqueKeysWithValues: stored.map { ($0, ItemColumns($0)) })
+    var columns: ItemColumns {
+        switch self {
+        case .genericPassword: ItemColumns.genericPassword
+        case .internetPassword: ItemColumns.internetPassword
+        case .certificate, .identity: ItemColumns.certificate
+        case .key: ItemColumns.key
+        }
+    }
 }
 
 extension PersistentReference {
