@@ -8,6 +8,8 @@ struct Input {
     static let maximumWhole = 1 << 20
     /// Bytes of one that a symmetric key is used with.
     static let maximumMessage = 1 << 28
+    /// The same, encrypted: an initialisation vector and a tag come to it.
+    static let maximumCiphertext = maximumMessage + 28
     private static let chunk = 1 << 16
 
     let name: String

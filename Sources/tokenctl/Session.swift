@@ -41,6 +41,12 @@ extension PresentKeychains {
         throw NamedKeychain.notInserted(absent)
     }
 
+    /// What is wrong with an item of a local keychain that is missing in a result, and may be what was looked for.
+    func damage<Element>(in result: SearchList.Result<Element>) -> KeychainError? {
+        let names = Set(locals.map(\.name))
+        return result.failures.first { $0.error.code == .decode && names.contains($0.keychain) }?.error
+    }
+
     /// The items or keys of a search, its failures reported on standard error.
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
         let others = failures.filter { !result.failures.contains($0) }

@@ -39,7 +39,7 @@ enum CardBindingTable {
                     .blob(binding.publicKey), .text(binding.algorithm.rawValue), .blob(binding.exchange),
                     .blob(binding.salt), .blob(binding.wrapped),
                 ])
-            try database.stampRows(of: "card_binding")
+            try database.stampRows(of: "card_binding", where: "token = ?", [.text(binding.tokenID)])
         }
     }
 

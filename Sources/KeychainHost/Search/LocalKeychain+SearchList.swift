@@ -40,9 +40,13 @@ extension LocalKeychain: Keychain {
             case .publicKeyHash(let hash): try LocalKeychain.privateKeys([.applicationLabel: .data(hash)])
             case .reference(let reference): Query(reference)
             }
-        return try items(matching: query).items.filter(\.isPrivateKey).compactMap { item in
+        let result = try items(matching: query)
+        let keys = result.items.filter(\.isPrivateKey).compactMap { item in
             item.der.map { LocalKeychainKey(keychain: self, item: item, publicKey: $0) }
         }
+        // That there is none is not known of a keychain with a damaged one.
+        if keys.isEmpty, let damage = result.damaged.first { throw damage }
+        return keys
     }
 
     private static func privateKeys(_ attributes: Attributes) throws(KeychainError) -> Query {

@@ -30,7 +30,11 @@ extension KeychainSession {
             let result = try request.searchList.items(matching: query)
             (found, failures) = (result.found.map { .item($0) }, result.failures)
         }
-        guard !found.isEmpty else { throw request.notFound(failures) }
+        if found.isEmpty {
+            let locals = Set(request.searchList.members.filter { $0 is LocalKeychain }.map(\.name))
+            let damage = failures.first { $0.error.code == .decode && locals.contains($0.keychain) }
+            throw damage?.error ?? request.notFound(failures)
+        }
         for failure in failures where failure.error.code == .decode { reportDamage(failure) }
         return found
     }

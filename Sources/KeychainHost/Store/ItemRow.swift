@@ -77,7 +77,7 @@ struct ItemRow {
     var altered: KeychainError {
         KeychainError(
             .decode, "the \(itemClass.noun) has been altered since it was stored",
-            remedy: "delete it and add it anew, or restore the keychain from a backup")
+            remedy: "restore the keychain from a backup, or delete it ('tokenctl item -D' does) and add it anew")
     }
 
     private func associatedData(_ keychain: UniqueID, hasSecret: Bool = true) -> AssociatedData {

@@ -6,6 +6,8 @@ public struct BackupCount: Sendable, Hashable {
     public let items: Int
     /// Items left out, since their accessibility ties them to this device.
     public let leftOut: Int
+    /// Items left out, since they are damaged: a backup with them could not be restored.
+    public let damaged: Int
 }
 
 // A backup is a keychain file like any other, made at one moment, without the items that never leave their device.
@@ -57,9 +59,10 @@ extension OpenKeychain {
                 try database.run("VACUUM INTO ?", [.text(path)])
                 let copy = try Self.connect(path, access: .readWrite)
                 let leftOut = try copy.removeWhatStaysOnTheDevice()
+                let damaged = try copy.removeAlteredItems()
                 // Once more, so that no page is left that they were on.
                 try copy.execute("DELETE FROM journal; VACUUM")
-                return BackupCount(items: try copy.itemCount(), leftOut: leftOut)
+                return BackupCount(items: try copy.itemCount(), leftOut: leftOut, damaged: damaged)
             }
         }
         guard let count else { throw KeychainError(.internal) }
@@ -110,8 +113,7 @@ extension OpenKeychain {
     private func becomeAnother(key: borrowing Secret) throws(KeychainError) {
         try database.writing { () throws(KeychainError) in
             try KeychainError.mapping { () throws(SQLiteError) in
-                try database.run("UPDATE keychain SET identity = ?", [.blob(UniqueID().bytes)])
-                try database.stampRows(of: "keychain")
+                _ = try database.changeKeychainRow("UPDATE keychain SET identity = ?", [.blob(UniqueID().bytes)])
             }
             for itemClass in ItemClass.stored {
                 var rows: [ItemRow] = []
@@ -165,6 +167,16 @@ extension Database {
             count += changes
         }
         return Int(clamping: count)
+    }
+
+    fileprivate func removeAlteredItems() throws(SQLiteError) -> Int {
+        var count = 0
+        for itemClass in ItemClass.stored {
+            let altered = try alteredRows(of: itemClass.rawValue)
+            for number in altered { try run("DELETE FROM \(itemClass.rawValue) WHERE id = ?", [number]) }
+            count += altered.count
+        }
+        return count
     }
 
     fileprivate func itemCount() throws(SQLiteError) -> Int {

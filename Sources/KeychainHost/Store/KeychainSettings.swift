@@ -24,7 +24,7 @@ extension KeychainSettings {
             throw KeychainError(
                 .invalidKeychain,
                 "the keychain's settings are not as they were written; until they are, it locks within a second",
-                remedy: "set them anew")
+                remedy: "set them anew, or restore the keychain from a backup")
         }
         self = try KeychainSettings(readingFrom: database)
     }

@@ -11,6 +11,17 @@ final class IntegrityCheck: Sendable {
     }
 
     private let finding = Mutex<Finding?>(nil)
+    private let unaltered = Mutex<Set<ItemClass>>([])
+
+    /// Whether items of a class are not as they were written; looked up until none is found.
+    func hasAltered(_ itemClass: ItemClass, _ look: () -> Bool) -> Bool {
+        unaltered.withLock { known in
+            if known.contains(itemClass) { return false }
+            let found = look()
+            if !found { known.insert(itemClass) }
+            return found
+        }
+    }
 
     /// - Returns: nil where it was known before that all is well.
     func once(_ look: () -> Finding) -> Finding? {

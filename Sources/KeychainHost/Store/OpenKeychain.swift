@@ -35,6 +35,16 @@ struct OpenKeychain: ~Copyable {
             result.damaged.append(Self.repaired)
         case .damaged(let error): result.damaged.append(error)
         }
+        // What was altered may be what was looked for: SQL sees what it is now.
+        let isSure = query.reference != nil && !result.items.isEmpty
+        if result.damaged.isEmpty, !isSure, query.itemClass != .identity, query.includes(identifier),
+            integrity.hasAltered(query.itemClass, { (try? database.hasAlteredRow(query.itemClass.rawValue)) ?? true })
+        {
+            result.damaged.append(
+                KeychainError(
+                    .decode, "a \(query.itemClass.noun) that may be meant has been altered since it was stored",
+                    remedy: "'tokenctl dump-keychain' shows those that have not"))
+        }
         return result
     }
 

@@ -73,20 +73,37 @@ extension UInt64 {
 // For tables that are read seldom: every column but the number of the row, as the table has them.
 extension Database {
     /// Whether a row of a table is not as it was written.
-    func hasAlteredRow(_ table: String) throws(SQLiteError) -> Bool {
+    func hasAlteredRow(_ table: String) throws(SQLiteError) -> Bool { try !alteredRows(of: table, limit: 1).isEmpty }
+
+    /// The numbers of the rows of a table that are not as they were written.
+    func alteredRows(of table: String, limit: Int = .max) throws(SQLiteError) -> [SQLValue] {
+        var numbers: [SQLValue] = []
         let rows = try prepare("SELECT * FROM \(table)")
-        while try rows.step() {
+        while numbers.count < limit, try rows.step() {
             let found = rows.checksum
-            guard found.stored == found.sum.value else { return true }
+            if found.stored != found.sum.value { numbers.append(found.row) }
         }
-        return false
+        return numbers
     }
 
-    /// Writes the sum of every row of a table that has another one, in the transaction that is going on.
-    func stampRows(of table: String) throws(SQLiteError) {
+    /// Runs a statement that sets some columns of the one row of the keychain itself; what is damaged in the others stays so.
+    ///
+    /// - Returns: whether there is the row that the statement means.
+    func changeKeychainRow(_ sql: String, _ values: [SQLValue]) throws(SQLiteError) -> Bool {
+        let isAltered = try hasAlteredRow("keychain")
+        try run(sql, values)
+        guard changes == 1 else { return false }
+        if !isAltered { try stampRows(of: "keychain") }
+        return true
+    }
+
+    /// Writes the sum of every row of a table that has another one, or of some of them, in the transaction that is going on.
+    func stampRows(
+        of table: String, where condition: String = "1", _ values: [SQLValue] = []
+    ) throws(SQLiteError) {
         var sums: [(row: SQLValue, sum: SQLValue)] = []
         do {
-            let rows = try prepare("SELECT * FROM \(table)")
+            let rows = try prepare("SELECT * FROM \(table) WHERE \(condition)", values)
             while try rows.step() {
                 let found = rows.checksum
                 if found.stored != found.sum.value { sums.append((found.row, found.sum.value)) }

@@ -50,15 +50,12 @@ extension WrappedKey {
     ///
     /// - Returns: false if something else has taken it already.
     func replace(_ old: WrappedKey, in database: borrowing Database) throws(SQLiteError) -> Bool {
-        try database.run(
+        try database.changeKeychainRow(
             """
             UPDATE keychain SET scrypt_n = ?, scrypt_r = ?, scrypt_p = ?, salt = ?, wrapped_key = ?, key_check = ?,
                 has_password = ?
             WHERE id = 1 AND uuid = ? AND wrapped_key = ?
             """, values + [.blob(keychain.bytes), .blob(old.wrapped)])
-        guard database.changes == 1 else { return false }
-        try database.stampRows(of: "keychain")
-        return true
     }
 
     private var values: [SQLValue] {

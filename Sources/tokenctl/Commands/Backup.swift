@@ -23,6 +23,7 @@ struct BackupKeychain: ParsableCommand {
         let file: String
         let items: Int
         let leftOut: Int
+        let damaged: Int
     }
 
     func run() throws {
@@ -30,11 +31,18 @@ struct BackupKeychain: ParsableCommand {
         let count = try opened.backUp(to: file)
         guard !output.json else {
             return try Listing.showJSON(
-                Report(keychain: opened.path, file: file, items: count.items, leftOut: count.leftOut))
+                Report(
+                    keychain: opened.path, file: file, items: count.items, leftOut: count.leftOut,
+                    damaged: count.damaged))
         }
         print("\(count.items) \(count.items == 1 ? "item" : "items") of '\(opened.name)' backed up.")
         if count.leftOut > 0 {
             print("\(count.leftOut) left out: \(count.leftOut == 1 ? "it stays" : "they stay") on this device.")
+        }
+        if count.damaged > 0 {
+            Warnings.show(
+                "warning: \(count.damaged) left out: \(count.damaged == 1 ? "it has" : "they have") been altered since stored; an older backup may have \(count.damaged == 1 ? "it" : "them") as stored"
+            )
         }
     }
 }

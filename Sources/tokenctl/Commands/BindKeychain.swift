@@ -77,7 +77,8 @@ struct UnbindKeychain: ParsableCommand {
 
     func run() throws {
         let opened = try LocalKeychain.named(keychain)
-        let bindings = try opened.cardBindings()
+        // A damaged binding must not keep the cards from being unbound.
+        let bindings = (try? opened.cardBindings()) ?? []
         let isListed = bindings.contains { $0.tokenID == token }
         let uri = try isListed ? nil : token.flatMap { try PKCS11URI(argument: $0) }
         let id = try uri.map { try UnbindKeychain.id(of: $0) } ?? token

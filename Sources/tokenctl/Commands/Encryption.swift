@@ -92,7 +92,7 @@ struct Decrypt: ParsableCommand {
                 options.padding == .oaep ? .rsaOAEP(options.digest.algorithm) : .rsaPKCS1
             try write(key.perform(.decrypt(algorithm, input.whole()), use: use, authentication: context))
         case .symmetric(let key):
-            let message = try input.whole(limit: Input.maximumMessage)
+            let message = try input.whole(limit: Input.maximumCiphertext)
             try write(key.decrypt(message, using: .aesGCM, use: use, authentication: context))
         }
     }

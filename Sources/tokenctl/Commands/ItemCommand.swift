@@ -65,12 +65,12 @@ struct ItemCommand: ParsableCommand {
         let keychains = session.session(authentication: context) { printError("\($0.keychain): \($0.error)") }
         if add {
             var item = try ItemArguments.dictionary(pairs)
-            item["v_Data"] = try secret()
+            try takeData(into: &item)
             if isJSON { item["r_Attributes"] = .bool(true) }
             try report(ItemCommand.dictionaries(keychains.add(item)))
         } else if let changes {
             var changes = try ItemArguments.dictionary([changes])
-            changes["v_Data"] = try secret()
+            try takeData(into: &changes)
             let query = try ItemQueries(pairs).dictionary(in: session)
             let references = try values(of: query, "r_PersistentRef", keychains)
             let count = try keychains.update(query, to: changes)
@@ -82,7 +82,7 @@ struct ItemCommand: ParsableCommand {
             try report(references.flatMap { try found(["v_PersistentRef": $0], keychains) })
         } else if delete {
             let query = try ItemQueries(pairs).dictionary(in: session)
-            let items = try isJSON ? found(query, keychains) : []
+            let items = isJSON ? (try? found(query, keychains)) ?? [] : []
             try keychains.delete(query)
             try report(items)
         } else {
@@ -115,6 +115,17 @@ struct ItemCommand: ParsableCommand {
     /// Tells programs what became of items.
     private func report(_ dictionaries: [ItemDictionary]) throws {
         if isJSON { try show(dictionaries) }
+    }
+
+    /// The data of -d or -f, or what is among the pairs, which everybody can see as well.
+    private func takeData(into dictionary: inout ItemDictionary) throws {
+        let given = dictionary["v_Data"]
+        if let secret = try secret() {
+            guard given == nil else { throw CommandError("the data is given twice", advice: "leave v_Data out") }
+            dictionary["v_Data"] = secret
+        } else if case .string(let text) = given {
+            dictionary["v_Data"] = .secret(SharedSecret(SecretArgument.secret(text)))
+        }
     }
 
     private func secret() throws -> ItemValue? {

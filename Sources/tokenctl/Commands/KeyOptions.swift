@@ -34,6 +34,7 @@ struct KeyOptions: ParsableArguments {
             selector = .label(label)
             found = try session.searchList.keys(selector)
         }
+        if found.found.isEmpty, let damage = session.damage(in: found) { throw damage }
         let keys = session.reporting(found)
         guard let key = try keys.first ?? absentKey(selector, in: session) else {
             throw KeychainError(

@@ -212,7 +212,10 @@ struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
     }
 
     func run() throws {
-        let (item, keychain) = try PasswordSearch<Kind>(for: item.attributes, in: keychains).first()
+        var search = try PasswordSearch<Kind>(for: item.attributes, in: keychains)
+        // The one that is meant may be the damaged one.
+        search.refusesDamage = true
+        let (item, keychain) = try search.first()
         _ = try keychain.delete(matching: Query(item.reference))
         try ItemText.show(item, in: keychain.path, json: output.json)
         if !output.json { StandardError.write("password has been deleted.\n") }
@@ -226,6 +229,8 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     private let attributes: Attributes
     private let session: Session
     private let uris: [PKCS11URI]
+    /// Whether one that is damaged stops the search, though others match.
+    var refusesDamage = false
 
     /// - Parameter keychains: those to search instead of all, or URIs of them or of passwords.
     init(for attributes: Attributes, in keychains: [String]) throws {
@@ -245,9 +250,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     func matches(_ limit: Query.Limit) throws -> [Match] {
         let query = try Query(Kind.itemClass, attributes, limit: uris.isEmpty ? limit : .all)
         let result = try session.searchList.items(matching: query)
-        if result.found.isEmpty, let damage = result.failures.first(where: { $0.error.code == .decode }) {
-            throw damage.error
-        }
+        if refusesDamage || result.found.isEmpty, let damage = session.damage(in: result) { throw damage }
         var found = session.reporting(result)
         if !uris.isEmpty { found = try ObjectURIs(session).items(found, namedBy: uris) }
         return found.compactMap { item in session.local(of: item).map { (item, $0) } }

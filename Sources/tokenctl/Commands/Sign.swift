@@ -96,6 +96,9 @@ struct Verify: ParsableCommand {
         guard (key == nil) != (certificate == nil) else {
             throw ValidationError("give either the key (--key) or its certificate (--certificate)")
         }
+        guard signature != "-" || file != "-" else {
+            throw ValidationError("the file and its signature cannot both be standard input")
+        }
     }
 
     func run() throws {

@@ -184,6 +184,18 @@ import VirtualCard
         }
     }
 
+    @Test func aDamagedBindingIsNotMadeGoodByAnotherAndCanBeUndone() throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try local.database().execute(
+            "INSERT INTO card_binding SELECT 7, 'other', reference, label, public_key, algorithm, exchange, salt, wrapped_key, NULL FROM card_binding"
+        )
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        #expect(throws: KeychainError(.decode)) { try local.keychain.cardBindings() }
+        #expect(try local.keychain.unbind() == 2)
+        #expect(try local.keychain.cardBindings().isEmpty)
+    }
+
     @Test func aBindingOfAnotherKeychainOpensNothing() throws {
         let desk = try desk()
         let other = try TestKeychain()

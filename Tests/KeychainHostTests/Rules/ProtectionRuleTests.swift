@@ -57,7 +57,7 @@ import TokenKit
             "class": .string("genp"), "acct": .string("a"), "pdmn": .string(value), "v_Data": .data([7]),
         ])
         let count = try local.keychain.backUp(to: local.folder.path("backup"))
-        #expect(count == BackupCount(items: mayLeave ? 1 : 0, leftOut: mayLeave ? 0 : 1))
+        #expect(count == BackupCount(items: mayLeave ? 1 : 0, leftOut: mayLeave ? 0 : 1, damaged: 0))
     }
 
     private func place(

@@ -154,6 +154,23 @@ import TokenKit
         #expect(throws: KeychainError(.decode)) { try test.keychain.secretText(key.reference) }
     }
 
+    /// SQL compares what is in the file now, and not what was stored.
+    @Test(arguments: [Query.Limit.one, .all])
+    func whatWasLookedForMayBeTheDamagedOne(limit: Query.Limit) throws {
+        try test.database().execute("UPDATE genp SET icmt = 'd' WHERE acct = 'target'")
+        let result = try test.keychain.items(matching: Query(.genericPassword, [.comment: "c"], limit: limit))
+        #expect(result.items.isEmpty)
+        #expect(result.damaged.map(\.code) == [.decode])
+        #expect(try test.keychain.items(matching: Query(.internetPassword, limit: .all)).damaged.isEmpty)
+        #expect(try test.keychain.items(matching: Query(.genericPassword, [.account: "neighbour"])).damaged.isEmpty)
+    }
+
+    @Test func aKeyThatIsDamagedIsNotMissing() throws {
+        try test.add(TestKey.named("anna").privateKey, [.label: "mine"])
+        try test.database().execute("UPDATE keys SET edat = 1")
+        #expect(throws: KeychainError(.decode)) { try test.keychain.keys(.label("mine")) }
+    }
+
     @Test func aCertificateThatChangedByItselfIsNotChangedButDeleted() throws {
         let item = try test.add(TestKey.named("anna").certificate)
         try test.database().execute("UPDATE cert SET labl = 'other'")
@@ -284,6 +301,12 @@ import TokenKit
         #expect(try other.items(matching: Query(.genericPassword, limit: .all)).items == [target, neighbour])
         try other.change(KeychainSettings(locksOnSleep: true))
         #expect(try test.reopened().settings == KeychainSettings(locksOnSleep: true))
+    }
+
+    @Test func damagedSettingsAreNotMadeGoodByANewPassword() throws {
+        try test.database().execute("UPDATE keychain SET lock_interval = 99999")
+        try test.keychain.changePassword(from: .of("correct"), to: .of("other"), cost: .negligible)
+        #expect(throws: KeychainError(.invalidKeychain)) { try test.reopened().settings }
     }
 
     @Test(arguments: ["scrypt_n = 1 << 60", "scrypt_n = 3", "scrypt_p = 1 << 31", "scrypt_r = 0", "scrypt_n = 0"])

@@ -25,7 +25,7 @@ import TokenKit
         let item = try test.addPassword("a", secret: "first")
         let certificate = try test.keychain.add(NewItem(.certificate, [.label: "C"], der: [0x30, 0]))
         try test.keychain.change(KeychainSettings(lockInterval: 300))
-        #expect(try test.keychain.backUp(to: backup) == BackupCount(items: 2, leftOut: 0))
+        #expect(try test.keychain.backUp(to: backup) == BackupCount(items: 2, leftOut: 0, damaged: 0))
         try test.keychain.update(matching: Query(item.reference), to: ItemChanges(secret: .of("second")))
         let restored = try restored()
         #expect(!restored.isLocked)
@@ -40,7 +40,7 @@ import TokenKit
         for accessible in Accessibility.all { try test.addPassword("\(accessible)", [.accessible: accessible]) }
         try test.keychain.add(NewItem(.key, [.keyClass: 2, .accessible: "aku"], secret: .of("key")))
         let count = try test.keychain.backUp(to: backup)
-        #expect(count == BackupCount(items: 3, leftOut: 5))
+        #expect(count == BackupCount(items: 3, leftOut: 5, damaged: 0))
         let restored = try restored()
         #expect(try passwords(restored).map { $0[.accessible] } == ["ak", "ck", "dk"])
         #expect(try test.passwords().count == 7)
@@ -148,6 +148,18 @@ import TokenKit
             try database.stampRows(of: "genp")
         }
         #expect(throws: KeychainError(.invalidKeychain)) { try restored() }
+        #expect(try test.secretText(item) == "s3cret")
+    }
+
+    /// With it the backup could not be restored, and nobody would know before it is needed.
+    @Test func whatIsDamagedIsLeftOutAndCounted() throws {
+        let item = try test.addPassword()
+        try test.addPassword("damaged")
+        try test.database().execute("UPDATE genp SET icmt = 'x' WHERE acct = 'damaged'")
+        let count = try test.keychain.backUp(to: backup)
+        #expect(count == BackupCount(items: 1, leftOut: 0, damaged: 1))
+        #expect(
+            try restored().items(matching: Query(.genericPassword, limit: .all)).items.map { $0[.account] } == ["anna"])
         #expect(try test.secretText(item) == "s3cret")
     }
 
