@@ -12,9 +12,13 @@ public final class DaemonWithCard: Sendable {
 
     /// Starts a daemon, inserts the card and waits until clients see it.
     ///
-    /// - Parameter reader: What the reader is called; ykcs11 sees only names that start with "Yubico".
-    public init(_ card: VirtualCard, reader: String = "Virtual PCD") throws {
-        let daemon = try PrivatePCSCD(reader: reader)
+    /// - Parameters:
+    ///   - reader: What the reader is called; ykcs11 sees only names that start with "Yubico".
+    ///   - driver: What stands before vpcd; nil for nothing.
+    public init(
+        _ card: VirtualCard, reader: String = "Virtual PCD", driver: PrivatePCSCD.ReaderDriver? = nil
+    ) throws {
+        let daemon = try PrivatePCSCD(reader: reader, driver: driver)
         let link = try VPCDLink(card: card, connecting: { try? daemon.connectCard() })
         (self.daemon, self.link) = (daemon, link)
         Thread.detached(in: served) { try? link.run() }

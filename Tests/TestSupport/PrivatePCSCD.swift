@@ -29,11 +29,14 @@ public final class PrivatePCSCD: Sendable {
 
     /// Starts a daemon; when this returns, clients can connect and a card can be inserted.
     ///
-    /// - Parameter reader: What the reader is called; ykcs11 sees only names that start with "Yubico".
-    public init(reader: String = "Virtual PCD") throws {
+    /// - Parameters:
+    ///   - reader: What the reader is called; ykcs11 sees only names that start with "Yubico".
+    ///   - driver: What stands before vpcd; nil for nothing.
+    public init(reader: String = "Virtual PCD", driver: ReaderDriver? = nil) throws {
         let (input, output) = try (ChildProcess.pipe(), ChildProcess.pipe())
         process = try ChildProcess(
-            [Self.script, "start", reader],
+            [Self.script, "start", reader] + (driver.map { [$0.path] } ?? []),
+            environment: driver?.environment ?? [:],
             streams: [input.read.fileDescriptor, output.write.fileDescriptor, STDERR_FILENO])
         lifeline = input.write
         try output.write.close()
@@ -48,6 +51,16 @@ public final class PrivatePCSCD: Sendable {
     deinit {
         try? lifeline.close()
         process.wait()
+    }
+
+    /// A reader's driver, and what it is to find in its environment.
+    public struct ReaderDriver: Sendable {
+        let path: String
+        let environment: [String: String]
+
+        public init(path: String, environment: [String: String]) {
+            (self.path, self.environment) = (path, environment)
+        }
     }
 
     /// What a program needs in its environment to be a client of this daemon.

@@ -17,6 +17,19 @@ public protocol Prompter: Sendable {
 
     /// Asks a yes-or-no question; what cannot be answered is a no.
     func confirm(_ question: String) throws(KeychainError) -> Bool
+
+    /// Whether somebody may be there who types a PIN on the reader's own keys, also where nothing can be asked here.
+    var allowsPINPad: Bool { get }
+
+    /// Shows a message that wants no answer, where there is a place for it.
+    func tell(_ message: String)
+}
+
+extension Prompter {
+    /// A script or a file has the answer itself.
+    public var allowsPINPad: Bool { canAskAgain }
+
+    public func tell(_ message: String) {}
 }
 
 /// What is asked for, and what a person must know to answer.
@@ -79,10 +92,20 @@ public struct PromptRequest: Sendable {
     }
 
     /// The sentence above the field: what for, where, and how many tries are left.
-    var sentence: String {
-        let tries = triesLeft.map { $0 == 1 ? ", last try" : ", \($0) tries left" } ?? ""
-        return shown("\(field) for '\(subject)'\(use.map { " to \($0)" } ?? "")\(tries)")
+    var sentence: String { shown("\(matter)\(tries)") }
+
+    /// The same where it is typed on the reader's own keys.
+    var instruction: String { shown("Enter the \(matter) on the reader's keypad\(tries)") }
+
+    /// Has whoever is to type it on the reader told so.
+    package func tellOfPINPad(_ prompter: any Prompter) {
+        if let failure { prompter.tell(failure) }
+        prompter.tell(instruction)
     }
+
+    private var matter: String { "\(field) for '\(subject)'\(use.map { " to \($0)" } ?? "")" }
+
+    private var tries: String { triesLeft.map { $0 == 1 ? ", last try" : ", \($0) tries left" } ?? "" }
 }
 
 /// Text as it may be shown: names of files and cards are not to move a cursor, or to turn round what is said.
@@ -131,6 +154,7 @@ public struct FirstAvailablePrompter: Prompter {
 
     public var canAsk: Bool { prompters.contains(where: \.canAsk) }
     public var canAskAgain: Bool { prompters.first(where: \.canAsk)?.canAskAgain ?? false }
+    public var allowsPINPad: Bool { prompters.contains(where: \.allowsPINPad) }
 
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         for prompter in prompters where prompter.canAsk {
@@ -139,6 +163,10 @@ public struct FirstAvailablePrompter: Prompter {
             }
         }
         throw .cannotAsk(request)
+    }
+
+    public func tell(_ message: String) {
+        for prompter in prompters { prompter.tell(message) }
     }
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool {

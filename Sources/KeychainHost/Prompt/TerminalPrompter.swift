@@ -25,4 +25,8 @@ public struct TerminalPrompter: Prompter {
         terminal.write("\(shown(question)) [y/N] ")
         return ["y", "Y", "yes"].contains(terminal.readLine())
     }
+
+    public func tell(_ message: String) {
+        Terminal()?.write("\(shown(message))\n")
+    }
 }

@@ -8,8 +8,8 @@ public import TokenKit
 ///         do { return try slot.perform(at: insertion) { … } } catch { try question.answer(failedWith: error) }
 ///     }
 ///
-/// A PIN that the context carries comes first, once. The card is held while a PIN is presented, never while a person is
-/// asked.
+/// A PIN that the context carries comes first, once; then the reader's own keys, where it has any. The card is held while a
+/// PIN is presented, never while a person is asked here.
 struct PINQuestion {
     private let kind: PINKind
     private let use: String?
@@ -23,6 +23,9 @@ struct PINQuestion {
 
     /// Whether the last answer was the context's.
     private var isFromContext = false
+
+    /// Whether the reader's keys failed, and the prompter is asked instead.
+    private var hasPINPadFailed = false
 
     /// Whether the last answer was one that the card had refused before.
     private var isKnownIncorrect = false
@@ -59,19 +62,25 @@ struct PINQuestion {
         isFromContext = kind == .pin && authentication.hasCredential(.pin)
         let rules = slot.pinRules(at: insertion)
         if rules.isTypedOnToken { try checkTyping(isGiven: isFromContext) }
-        guard isFromContext || authentication.prompter.canAsk else {
+        let usesPINPad = !isFromContext && mayUsePINPad
+        guard isFromContext || usesPINPad || authentication.prompter.canAsk else {
             throw .cannotAsk(PromptRequest(purpose, subject: subject, use: use))
         }
         let triesLeft = try look(rules)
         try obtainConsent(triesLeft: triesLeft)
-        if rules.isTypedOnToken {
-            timesAsked += 1
-            return PIN(Secret(capacity: 0) { _ in })
-        }
         if isFromContext, let held = authentication.credential(.pin) { return PIN(held) }
-        let request = PromptRequest(purpose, subject: subject, use: use, triesLeft: triesLeft, failure: failure)
         timesAsked += 1
-        return PIN(try authentication.prompter.ask(request))
+        if rules.isTypedOnToken { return .typed }
+        let request = PromptRequest(purpose, subject: subject, use: use, triesLeft: triesLeft, failure: failure)
+        guard usesPINPad else { return PIN(try authentication.prompter.ask(request)) }
+        request.tellOfPINPad(authentication.prompter)
+        return .typed
+    }
+
+    /// Whether the PIN is to be typed on the reader.
+    private var mayUsePINPad: Bool {
+        kind == .pin && !hasPINPadFailed && authentication.prompter.allowsPINPad
+            && slot.takesTypedPIN(at: insertion)
     }
 
     /// Takes note that the card refused the answer.
@@ -83,6 +92,9 @@ struct PINQuestion {
         }
         switch error.code {
         case .pinIncorrect, .pinFormat, .pinKnownIncorrect: break
+        case .pinPadFailed where authentication.prompter.canAsk:
+            (hasPINPadFailed, failure) = (true, error.reason)
+            return
         default: throw KeychainError(error)
         }
         if isFromContext { authentication.removeCredential(.pin) }

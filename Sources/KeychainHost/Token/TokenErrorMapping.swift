@@ -16,7 +16,7 @@ extension KeychainError {
         case .malformed: .decode
         case .pinRequired: .notLoggedIn
         case .pinFormat, .pinIncorrect, .pinKnownIncorrect, .pinLastTry, .pinBlocked, .notAuthorized: .authFailed
-        case .conditionsNotSatisfied, .storage: .deviceError
+        case .conditionsNotSatisfied, .storage, .pinPadFailed: .deviceError
         }
     }
 

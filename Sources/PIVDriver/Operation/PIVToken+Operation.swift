@@ -24,14 +24,20 @@ extension PIVToken {
     public mutating func perform(
         _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError) -> Secret {
-        let block = try padded(pin, .pin)
+        let block = try block(presenting: pin)
         let target = try target(of: operation, &card)
-        let reference = try pinReference(&card)
-        try requireTry(of: reference, block, lastTry, &card)
-        // Any command between these two may take the PIN from a key that wants it always.
-        try present(block, as: reference, &card)
+        if pin.origin == .presented {
+            guard isPINPresented(in: card) else {
+                throw TokenError(.pinRequired, "the \(target.slot.label) key wants the PIN")
+            }
+        } else {
+            let reference = try pinReference(&card)
+            try requireTry(of: reference, block, lastTry, &card)
+            // Any command between these two may take the PIN from a key that wants it always.
+            try present(block, as: reference, &card)
+        }
         do {
-            return try authenticate(target, isFresh: true, &card)
+            return try authenticate(target, isFresh: pin.origin != .presented, &card)
         } catch {
             // The PIN is right, so it may be presented once more.
             guard let again = try afterReplacement(of: target, operation, error, &card) else { throw error }

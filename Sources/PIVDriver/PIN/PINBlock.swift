@@ -6,6 +6,10 @@ enum PINBlock {
     private static let minimumLength = 6
     private static let padding: UInt8 = 0xFF
 
+    /// The same typed on a reader's keys, which has digits alone.
+    static let entry = PINEntry(
+        digits: UInt8(minimumLength)...UInt8(length), block: Array(repeating: padding, count: length))
+
     /// - Throws: ``TokenError`` `.pinFormat` for what the card would refuse, and perhaps charge a try for.
     static func padded(
         _ pin: borrowing PIN, kind: PINKind, anyCharacters: Bool

@@ -109,9 +109,10 @@ struct PINState: Sendable {
         }
     }
 
-    /// A value that tells whether two PINs of a kind are the same, in this process alone, and nothing else of them.
+    /// A value that tells whether two PINs of a kind are the same, in this process alone, and nothing else of them; nil for an
+    /// empty block, that of a PIN typed on the reader.
     static func fingerprint(_ block: borrowing Secret, of reference: PINReference) -> [UInt8]? {
-        guard let salt, let code = try? HMAC.code(for: salt, key: block) else { return nil }
+        guard !block.isEmpty, let salt, let code = try? HMAC.code(for: salt, key: block) else { return nil }
         return [reference.rawValue] + code
     }
 

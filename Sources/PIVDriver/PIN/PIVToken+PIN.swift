@@ -5,20 +5,46 @@ extension PIVToken {
     public mutating func verify(
         _ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError) {
-        let block = try padded(pin, .pin)
+        let block = try block(presenting: pin)
         let reference = try pinReference(&card)
         try requireTry(of: reference, block, lastTry, &card)
         try present(block, as: reference, &card)
+    }
+
+    /// What VERIFY takes; empty where the reader is to make it of what is typed there.
+    func block(presenting pin: borrowing PIN) throws(TokenError) -> Secret {
+        guard pin.origin == .given else { return Secret(capacity: 0) { _ in } }
+        return try padded(pin, .pin)
     }
 
     /// VERIFY, and nothing before or after it.
     mutating func present(
         _ block: borrowing Secret, as reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) {
-        pins.sending(to: reference)
-        let response = try send(PIVCommand.verify(reference), secret: block, &card)
+        let response =
+            if block.isEmpty { try enter(reference, &card) } else { try sendPIN(block, to: reference, &card) }
         try judge(response.status, block, of: reference, "presenting the PIN", &card)
         pins.accepted(PINState.fingerprint(block, of: reference), of: reference)
+    }
+
+    private mutating func sendPIN(
+        _ block: borrowing Secret, to reference: PINReference, _ card: inout CardTransaction
+    ) throws(TokenError) -> ResponseAPDU {
+        pins.sending(to: reference)
+        return try send(PIVCommand.verify(reference), secret: block, &card)
+    }
+
+    /// VERIFY with what is typed on the reader.
+    private mutating func enter(
+        _ reference: PINReference, _ card: inout CardTransaction
+    ) throws(TokenError) -> ResponseAPDU {
+        let (believed, count) = (pins, selection.count)
+        pins.sending(to: reference)
+        let response = try send(PIVCommand.verify(reference), entering: PINBlock.entry, &card)
+        guard let failure = TokenError(ofPINEntry: response.status) else { return response }
+        // PIV was sent nothing.
+        if selection.count == count { pins = believed }
+        throw failure
     }
 
     public mutating func change(

@@ -66,7 +66,7 @@ extension PIVToken {
     mutating func isRejectedElsewhere(
         _ block: borrowing Secret, of reference: PINReference, triesLeft: Int, _ card: inout CardTransaction
     ) throws(TokenError) -> Bool {
-        guard let rejectedPINs else { return false }
+        guard let rejectedPINs, !block.isEmpty else { return false }
         for bytes in rejectedPINs.all() {
             guard let known = RejectedPINs(parsing: bytes), known.contains(block, of: reference, triesLeft: triesLeft)
             else { continue }
@@ -79,7 +79,7 @@ extension PIVToken {
     mutating func rememberRejection(
         of block: borrowing Secret, _ reference: PINReference, triesLeft: Int?, _ card: inout CardTransaction
     ) {
-        guard let rejectedPINs, let triesLeft, let id = try? tokenID(&card) else { return }
+        guard let rejectedPINs, !block.isEmpty, let triesLeft, let id = try? tokenID(&card) else { return }
         guard var known = rejectedPINs.recall(id).flatMap(RejectedPINs.init(parsing:)) ?? RejectedPINs() else { return }
         known.insert(block, of: reference, triesLeft: triesLeft)
         rejectedPINs.remember(known.encoded, for: id)

@@ -32,6 +32,15 @@ extension PIVToken {
         }
     }
 
+    /// Sends a PIN that is typed on the reader to the PIV application. Where another application answered, it is typed again.
+    mutating func send(
+        _ header: CommandAPDU, entering entry: PINEntry, _ card: inout CardTransaction
+    ) throws(TokenError) -> ResponseAPDU {
+        try sending(doubting: \.mayComeFromAnotherApplication, &card) { (card) throws(TokenError) in
+            try card.exchange(header, entering: entry)
+        }
+    }
+
     /// Runs `body`, and runs it once more where the answer may be that of an application which another program selected
     /// since the last transaction.
     private mutating func sending(

@@ -11,6 +11,8 @@ public struct PIVToken: Token {
     let certificates: (any TokenMemory)?
     let rejectedPINs: (any TokenMemory)?
 
+    public let pinRules = PINRules(entry: PINBlock.entry)
+
     var selection: Selection
     var pins = PINState()
     var knowledge: Knowledge

@@ -61,6 +61,22 @@ extension TokenError {
         return TokenError(.pinBlocked, why, triesLeft: 0, status: status)
     }
 
+    /// What a reader says that was to have a PIN typed; nil for a card's own answer.
+    init?(ofPINEntry status: StatusWord) {
+        switch status {
+        case .pinEntryTimedOut:
+            self.init(
+                .card(.cancelled), "no PIN was typed on the reader's keypad in time (ask again)", status: status)
+        case .pinEntryCancelled:
+            self.init(.card(.cancelled), "the PIN entry was canceled on the reader's keypad", status: status)
+        case .pinEntryWrongLength:
+            self.init(.pinFormat, "a PIN has six to eight digits; nothing was sent to the card", status: status)
+        case _ where status.sw1 == 0x64:
+            self.init(.pinPadFailed, TokenError.pinPadFailure, status: status)
+        default: return nil
+        }
+    }
+
     private static func meaning(of status: StatusWord) -> (Code, String) {
         switch status {
         case .securityStatusNotSatisfied: (.pinRequired, "the card wants the PIN first")

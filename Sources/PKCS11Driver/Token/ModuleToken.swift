@@ -129,7 +129,7 @@ struct ModuleToken: Token {
         let now = try host.token(in: info.slot, run: run)
         guard now.isSameToken(as: info) else { throw ModuleConnection.exchanged }
         let isTyped = pinRules.isTypedOnToken
-        guard isTyped ? pin.count == 0 : now.takesPIN(of: pin.count) else {
+        guard isTyped ? pin.origin == .typed : now.takesPIN(of: pin.count) else {
             throw TokenError(
                 .pinFormat, "the token takes PINs of \(now.minimumPINLength) to \(now.maximumPINLength) bytes")
         }

@@ -2,17 +2,40 @@
 ///
 /// It knows nothing of what a card accepts: the driver checks length and characters before a try is spent.
 public struct PIN: ~Copyable, Sendable {
-    /// The characters, in the encoding they were typed in.
+    /// Where the card has it from.
+    public enum Origin: Sendable {
+        /// From here.
+        case given
+        /// From whoever types it on the keys of the reader, or on those of the token.
+        case typed
+        /// It was presented just now, for the use that follows.
+        case presented
+    }
+
+    public let origin: Origin
+
+    /// The characters, in the encoding they were typed in; none where it was not given here.
     public let secret: Secret
 
     public init(_ secret: consuming Secret) {
+        self.init(.given, secret)
+    }
+
+    private init(_ origin: Origin, _ secret: consuming Secret) {
+        self.origin = origin
         self.secret = secret
     }
+
+    /// One that a person is to type on the keys of the reader or of the token.
+    public static var typed: PIN { PIN(.typed, Secret(capacity: 0) { _ in }) }
+
+    /// One that a person typed there just now.
+    public static var presented: PIN { PIN(.presented, Secret(capacity: 0) { _ in }) }
 
     /// A PIN from text that is no secret, as tests and documented defaults have it.
     package init(_ text: StaticString) {
         var bytes = Array(text.description.utf8)
-        secret = Secret(consuming: &bytes)
+        self.init(Secret(consuming: &bytes))
     }
 
     /// The number of bytes.
@@ -26,6 +49,6 @@ public struct PIN: ~Copyable, Sendable {
 
     /// A second PIN of the same bytes.
     public borrowing func clone() -> PIN {
-        PIN(secret.clone())
+        PIN(origin, secret.clone())
     }
 }

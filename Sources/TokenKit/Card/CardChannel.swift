@@ -7,6 +7,12 @@ public protocol CardChannel: AnyObject {
     /// The bytes may hold a PIN: an implementation keeps no copy.
     func transmit(_ command: Span<UInt8>) throws(CardError) -> [UInt8]
 
+    /// Has the reader ask for a PIN on its own keys, put it into a command, and send that.
+    ///
+    /// - Parameter header: the command without its data.
+    /// - Returns: the card's answer, or a status word of the reader's own where nothing was sent.
+    func transmit(_ header: CommandAPDU, entering entry: PINEntry) throws(CardError) -> [UInt8]
+
     /// Keeps other programs from the card from now on, where that is not so yet.
     func hold() throws(CardError)
 }
@@ -14,6 +20,11 @@ public protocol CardChannel: AnyObject {
 extension CardChannel {
     /// Nobody else is on a channel of one's own.
     public func hold() {}
+
+    /// Most channels lead to no reader with keys.
+    public func transmit(_ header: CommandAPDU, entering entry: PINEntry) throws(CardError) -> [UInt8] {
+        throw CardError(.communication, "the reader has no keys to type a PIN on")
+    }
 }
 
 /// From when on a transaction keeps other programs from the card.
@@ -63,10 +74,13 @@ public protocol CardConnection: AnyObject, Sendable {
     /// Whether the card that was connected to is still in. Nothing is sent to it.
     var isCardPresent: Bool { get }
 
+    /// Whether a PIN can be typed on the reader's own keys. The reader is asked once; nothing is sent to the card.
+    func takes(_ entry: PINEntry) -> Bool
+
     /// Runs `body` while no other program can reach the card.
     ///
     /// A card that another program reset since the last transaction is reconnected first, and the transaction's
-    /// ``CardTransaction/epoch`` is a new one. No person may be asked anything meanwhile.
+    /// ``CardTransaction/epoch`` is a new one. No person may be asked anything meanwhile but by the reader itself.
     ///
     /// - Parameter hold: with ``CardHold/fromTheSecondCommand`` such a reset is an error, ``CardError`` `.reset`.
     func withTransaction<Result: ~Copyable>(
@@ -80,6 +94,9 @@ public protocol CardConnection: AnyObject, Sendable {
 }
 
 extension CardConnection {
+    /// Most readers have no keys.
+    public func takes(_ entry: PINEntry) -> Bool { false }
+
     /// Runs `body` while no other program can reach the card.
     public func withTransaction<Result: ~Copyable>(
         _ body: (inout CardTransaction) throws(TokenError) -> Result

@@ -93,6 +93,21 @@ public struct CardTransaction: ~Copyable {
         return try traced(masked, shownCount: count) { () throws(CardError) in try channel.transmit(encoded.bytes) }
     }
 
+    /// Sends a short command with a PIN that a person types on the reader's own keys.
+    ///
+    /// It returns once that is done, or the reader waits no longer; nobody else has the card meanwhile.
+    ///
+    /// - Returns: the card's answer, or one of the reader's such as ``StatusWord/pinEntryCancelled``.
+    public mutating func send(_ header: CommandAPDU, entering entry: PINEntry) throws(CardError) -> ResponseAPDU {
+        try hold()
+        commandCount += 1
+        var masked = header
+        masked.confidentiality.insert(.command)
+        return try traced(masked, shownCount: entry.block.count) { () throws(CardError) in
+            try channel.transmit(header, entering: entry)
+        }
+    }
+
     // MARK: - One command
 
     private func needsExtendedForm(_ command: CommandAPDU) -> Bool {

@@ -26,6 +26,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     private let turn = CountingSemaphore(count: 1)
     private var link: CardLink
     private var epoch = 0
+    private var pinPad = PINPadSearch.open
     /// Why there will be no further transaction.
     private var end: CardError?
 
@@ -45,6 +46,17 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         // What a driver has against the question says nothing of the card.
         let isGone: [CardError.Code] = [.removed, .noCard, .noReader, .serviceUnavailable]
         return code == .success || !isGone.contains(CardError(code, reader: reader.name).code)
+    }
+
+    func takes(_ entry: PINEntry) -> Bool {
+        // Some readers say that they can and cannot.
+        guard PINPad.isWanted else { return false }
+        turn.wait()
+        defer { turn.signal() }
+        if case .open = pinPad, (try? requireConnection()) != nil, (try? waitForOthers()) != nil {
+            pinPad = handle.pinPad()
+        }
+        return if case .found(let pad) = pinPad { pad.takes(entry) } else { false }
     }
 
     /// Runs `body` in a transaction; another thread's is waited for.
@@ -181,6 +193,18 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
             if wasUsed { try hold() } else if !isHeld { try card.waitForOthers() }
             wasUsed = true
             let (code, response) = card.handle.transmit(command, card.link.transmissionProtocol)
+            guard code == .success else { throw CardError(code, reader: card.reader.name) }
+            return response
+        }
+
+        func transmit(_ header: CommandAPDU, entering entry: PINEntry) throws(CardError) -> [UInt8] {
+            try hold()
+            guard case .found(let pad) = card.pinPad else {
+                throw CardError(.communication, "the reader has no keys to type a PIN on")
+            }
+            wasUsed = true
+            let (code, response) = card.handle.control(
+                pad.code, PINPad.request(header, entry), limit: ResponseAPDU.maximumLength)
             guard code == .success else { throw CardError(code, reader: card.reader.name) }
             return response
         }

@@ -120,6 +120,19 @@ final class PCSCHandle: Sendable {
         }
     }
 
+    /// Has the reader's driver do what a control code stands for, however long that takes. Wraps SCardControl.
+    ///
+    /// - Parameter limit: bytes that the answer may have.
+    func control(_ code: UInt32, _ input: [UInt8], limit: Int) -> (code: PCSCCode, answer: [UInt8]) {
+        var answer = [UInt8](repeating: 0, count: limit)
+        var length: DWORD = 0
+        cpcsc_begin_call()
+        let result = PCSCCode(
+            unsafe SCardControl(
+                handle, DWORD(code), input, DWORD(input.count), &answer, DWORD(answer.count), &length))
+        return (result, result == .success ? Array(answer.prefix(Int(clamping: length))) : [])
+    }
+
     /// Ends the connection. Wraps SCardDisconnect.
     ///
     /// To reset the card it waits for as long as another program holds a transaction.

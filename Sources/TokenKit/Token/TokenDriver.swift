@@ -65,10 +65,11 @@ public protocol Token: Sendable {
     /// Whether the PIN was presented here, and nothing is known to have taken that back. Nothing is sent for it.
     func isPINPresented(in card: borrowing CardTransaction) -> Bool
 
-    /// Presents the PIN, which is empty where the token asks for it by itself.
+    /// Presents the PIN.
     ///
     /// - Throws: ``TokenError`` `.pinFormat`, `.pinKnownIncorrect` or `.pinLastTry` before anything is sent;
-    ///   `.pinIncorrect` with the tries left, or `.pinBlocked`, when the card refuses.
+    ///   `.pinIncorrect` with the tries left, or `.pinBlocked`, when the card refuses. One that is ``PIN/typed``:
+    ///   `.card(.cancelled)` where nobody types it, `.pinPadFailed`.
     mutating func verify(
         _ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError)
@@ -112,9 +113,13 @@ public struct PINRules: Hashable, Sendable {
     /// Whether the token asks for it by itself, on its own keys, and takes none from here.
     public var isTypedOnToken: Bool
 
-    public init(isManagedHere: Bool = true, isTypedOnToken: Bool = false) {
+    /// How it is typed on the keys of a reader; nil where it cannot be.
+    public var entry: PINEntry?
+
+    public init(isManagedHere: Bool = true, isTypedOnToken: Bool = false, entry: PINEntry? = nil) {
         self.isManagedHere = isManagedHere
         self.isTypedOnToken = isTypedOnToken
+        self.entry = entry
     }
 }
 

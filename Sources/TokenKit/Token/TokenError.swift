@@ -25,6 +25,8 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         case pinLastTry
         /// No try is left.
         case pinBlocked
+        /// The reader's own keys failed; the PIN may be presented in another way.
+        case pinPadFailed
         /// A touch, or another condition that the card sets, did not come.
         case conditionsNotSatisfied
         /// The management key is needed, or was refused.
@@ -50,6 +52,9 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         self.triesLeft = triesLeft
         self.status = status
     }
+
+    /// What to say of a reader whose keys fail.
+    package static let pinPadFailure = "the reader's keypad failed (with TOKENKIT_PINPAD=no it is not used)"
 
     /// A failure of the way to the card.
     public init(_ error: CardError) {
@@ -81,5 +86,18 @@ extension CardTransaction {
     /// ``send(_:secret:)`` for code that throws ``TokenError``.
     public mutating func exchange(_ header: CommandAPDU, secret: borrowing Secret) throws(TokenError) -> ResponseAPDU {
         do { return try send(header, secret: secret) } catch { throw TokenError(error) }
+    }
+
+    /// ``send(_:entering:)`` for code that throws ``TokenError``.
+    ///
+    /// - Throws: ``TokenError`` `.pinPadFailed` for what the reader fails at: other commands it may pass on all the same.
+    public mutating func exchange(_ header: CommandAPDU, entering entry: PINEntry) throws(TokenError) -> ResponseAPDU {
+        do {
+            return try send(header, entering: entry)
+        } catch  where error.code == .communication || error.code == .malformed {
+            throw TokenError(.pinPadFailed, "\(TokenError.pinPadFailure): \(error)")
+        } catch {
+            throw TokenError(error)
+        }
     }
 }

@@ -3,7 +3,7 @@ internal import Synchronization
 /// The one owner of a reader and of the token in it.
 ///
 /// Calls from any number of threads queue here; each holds the card for one transaction. Nobody is asked anything
-/// while a call runs.
+/// while a call runs, but by a reader or token with keys of its own.
 public final class TokenSlot: Sendable {
     /// The reader's name.
     public var name: String { reader.name }
@@ -132,6 +132,14 @@ public final class TokenSlot: Sendable {
     /// What holds for the PIN of the token that was there at `insertion`. Nothing is sent to it.
     public func pinRules(at insertion: Insertion) -> PINRules {
         state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
+    }
+
+    /// Whether the PIN of the token that was there at `insertion` can be typed on the reader's own keys. No command is sent.
+    public func takesTypedPIN(at insertion: Insertion) -> Bool {
+        state.withLock { state in
+            guard state.insertion == insertion, let entry = state.token?.pinRules.entry else { return false }
+            return state.connection?.takes(entry) ?? false
+        }
     }
 
     /// Lets go of the card.

@@ -29,10 +29,11 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     /// - Parameters:
     ///   - keys: The kind of key at each reference; "9A" has its certificate in "9A.pem", the authority its own in "ca.pem".
     ///   - objects: Data objects of the card, by the names of a ``CardImage``'s files.
+    ///   - driver: What stands before vpcd; nil for nothing.
     ///   - variables: What programs find in their environment beside what they need.
     init(
         _ keys: KeyValuePairs<String, KeyKind>, profile: CardProfile = .yubiKey57, objects: [String: [UInt8]] = [:],
-        variables: [String: String] = [:]
+        driver: PrivatePCSCD.ReaderDriver? = nil, variables: [String: String] = [:]
     ) throws {
         let folder = try TemporaryFolder()
         self.folder = folder
@@ -53,7 +54,7 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
                 PKCS12.create([.init(key, certificate)], password: Secret(capacity: 0) { _ in }, iterations: 1))
         }
         for (name, content) in objects { try folder.write("image/" + name, content) }
-        holder = try DaemonWithCard(CardImage.load(folder.path("image")).makeCard(profile: profile))
+        holder = try DaemonWithCard(CardImage.load(folder.path("image")).makeCard(profile: profile), driver: driver)
         let home = folder.path("home")
         let own = [
             "HOME": home, "XDG_CONFIG_HOME": home + "/.config", "XDG_DATA_HOME": home + "/.local/share",

@@ -20,6 +20,28 @@ import TokenKit
         #expect(request.sentence == sentence)
     }
 
+    @Test func whatIsTypedOnTheReaderIsSaidSo() {
+        let request = PromptRequest(.pin, subject: "a\nb", use: "sign", triesLeft: 2, failure: "wrong")
+        #expect(request.instruction == "Enter the PIN for 'a\u{FFFD}b' to sign on the reader's keypad, 2 tries left")
+        let (first, second) = (TypesInTurn(), TypesInTurn())
+        request.tellOfPINPad(FirstAvailablePrompter([first, NoPrompter(), second]))
+        for person in [first, second] { #expect(person.messages == ["wrong", request.instruction]) }
+        PromptRequest(.pin, subject: "card").tellOfPINPad(first)
+        #expect(first.messages.last == "Enter the PIN for 'card' on the reader's keypad")
+        #expect(first.messages.count == 3)
+    }
+
+    /// Where nobody is to be asked, and where a script has the answer, nobody is to type it on the reader either.
+    @Test func whoMayTypeOnTheReader() throws {
+        #expect(TerminalPrompter().allowsPINPad)
+        #expect(PinentryPrompter(program: "/nonexistent").allowsPINPad)
+        #expect(FirstAvailablePrompter([PinentryPrompter(program: "/nonexistent"), NoPrompter()]).allowsPINPad)
+        #expect(!NoPrompter().allowsPINPad)
+        #expect(!AnswersByScript("123456").allowsPINPad)
+        #expect(!FirstAvailablePrompter([NoPrompter()]).allowsPINPad)
+        #expect(try !SecretSource("fd:0").allowsPINPad)
+    }
+
     @Test func theFirstThatCanAskIsAsked() throws {
         let (first, second) = (TypesInTurn("1"), TypesInTurn("2"))
         let prompter = FirstAvailablePrompter([NoPrompter(), first, second])

@@ -8,6 +8,7 @@ final class TypesInTurn: Prompter {
         var answers: ArraySlice<String>
         var requests: [PromptRequest] = []
         var questions: [String] = []
+        var messages: [String] = []
     }
 
     private let state: Mutex<State>
@@ -25,6 +26,7 @@ final class TypesInTurn: Prompter {
 
     var requests: [PromptRequest] { state.withLock { $0.requests } }
     var questions: [String] { state.withLock { $0.questions } }
+    var messages: [String] { state.withLock { $0.messages } }
 
     var canAsk: Bool { true }
     var canAskAgain: Bool { true }
@@ -43,6 +45,8 @@ final class TypesInTurn: Prompter {
         state.withLock { $0.questions.append(question) }
         return agrees
     }
+
+    func tell(_ message: String) { state.withLock { $0.messages.append(message) } }
 }
 
 /// A program that has one answer and gives it whenever it is asked, as pinentry does with what it keeps.

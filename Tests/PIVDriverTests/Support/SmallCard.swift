@@ -16,6 +16,11 @@ final class SmallCard: CardChannel {
     /// Answers in hexadecimal, status word included, to commands that begin so.
     var answers: [(command: String, answer: String)] = []
     var triesLeft = 3
+
+    /// What is typed on its reader's keys, and what the reader says in its place; without either there are none.
+    var typed = ""
+    var readerAnswer: StatusWord?
+
     private(set) var commands: [String] = []
     private var isVerified = false
     private var chain: [UInt8] = []
@@ -50,6 +55,15 @@ final class SmallCard: CardChannel {
         parsed.data = chain + parsed.data
         chain = parsed.cla & 0x10 != 0 ? parsed.data : []
         return chain.isEmpty ? answer(to: parsed).encoded() : [0x90, 0x00]
+    }
+
+    func transmit(_ header: CommandAPDU, entering entry: PINEntry) throws(CardError) -> [UInt8] {
+        if let readerAnswer { return [readerAnswer.sw1, readerAnswer.sw2] }
+        guard !typed.isEmpty else { throw CardError(.communication, "the reader has no keys") }
+        var command = header
+        command.data = Array(typed.utf8) + entry.block.dropFirst(typed.utf8.count)
+        let bytes = try command.encoded(.short)
+        return try transmit(bytes.span)
     }
 
     private func answer(to command: CommandAPDU) -> ResponseAPDU {

@@ -1,0 +1,133 @@
+internal import Glibc
+
+/// The control codes by which a reader's driver does what is no part of PC/SC itself. PC/SC part 10 §2.2.
+struct ReaderFeatures: Hashable, Sendable {
+    /// `CM_IOCTL_GET_FEATURE_REQUEST`, a macro with arguments that Swift does not import.
+    static let request: UInt32 = 0x4200_0000 + 3400
+
+    /// Bytes of the longest list: no feature has a number above 255.
+    static let maximumLength = 256 * 6
+
+    /// `FEATURE_VERIFY_PIN_DIRECT`.
+    private(set) var verifyPIN: UInt32?
+
+    /// `FEATURE_GET_TLV_PROPERTIES`.
+    private(set) var properties: UInt32?
+
+    /// Reads tag, length and a control code, most significant byte first, for as long as there are any. What is of another
+    /// length is passed over.
+    init(parsing bytes: [UInt8]) {
+        var elements = TaggedValues(bytes)
+        while let (tag, value) = elements.next() {
+            guard value.count == 4 else { continue }
+            let code = value.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            switch tag {
+            case 0x06: verifyPIN = code
+            case 0x12: properties = code
+            default: break
+            }
+        }
+    }
+}
+
+/// A reader's keys, on which a PIN is typed that the computer never sees.
+struct PINPad: Hashable, Sendable {
+    /// The control code that has a PIN typed and sent to the card.
+    let code: UInt32
+
+    /// How many digits can be typed.
+    let digits: ClosedRange<UInt8>
+
+    /// - Parameter properties: what the reader tells of itself, a list as long as it likes; empty for nothing.
+    init(code: UInt32, properties: [UInt8]) {
+        self.code = code
+        var (minimum, maximum): (UInt8, UInt8) = (0, .max)
+        var elements = TaggedValues(properties)
+        while let (tag, value) = elements.next() {
+            guard value.count == 1, let limit = value.first, limit > 0 else { continue }
+            switch tag {
+            case 0x06: minimum = limit
+            case 0x07: maximum = limit
+            default: break
+            }
+        }
+        digits = min(minimum, maximum)...maximum
+    }
+
+    /// Whether every PIN of that form can be typed. One that cannot would be cut off, and cost a try.
+    func takes(_ entry: PINEntry) -> Bool {
+        digits.lowerBound <= entry.digits.lowerBound && entry.digits.upperBound <= digits.upperBound
+            && entry.block.count <= PINPad.longestBlock
+    }
+
+    /// The block's length has four bits.
+    private static let longestBlock = 15
+
+    /// Seconds that the reader waits for the first digit, and for the key that ends the entry.
+    private static let patience: UInt8 = 30
+
+    /// A `PIN_VERIFY_STRUCTURE`, whose numbers are in this machine's byte order. PC/SC part 10 §2.5.2.
+    static func request(_ header: CommandAPDU, _ entry: PINEntry) -> [UInt8] {
+        let count = UInt8(truncatingIfNeeded: entry.block.count)
+        let command = [header.cla, header.ins, header.p1, header.p2, count] + entry.block
+        let digits = UInt16(entry.digits.lowerBound) << 8 | UInt16(entry.digits.upperBound)
+        var request = [patience, patience]
+        // In units of bytes: at offset 0, from the left, in ASCII; nowhere is its length.
+        request += [0x82, count, 0x00]
+        request += bytes(of: digits)
+        // The entry ends with the OK key; one message, the reader's first, in English.
+        request += [0x02, 0x01] + bytes(of: UInt16(0x0409)) + [0x00]
+        request += [0x00, 0x00, 0x00]
+        request += bytes(of: UInt32(truncatingIfNeeded: command.count))
+        return request + command
+    }
+
+    private static func bytes(of number: some FixedWidthInteger) -> [UInt8] {
+        // On a machine of the other byte order this turns it round.
+        let number = number.littleEndian
+        return (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+    }
+}
+
+/// What is known of a reader's keys.
+enum PINPadSearch: Sendable {
+    /// It has not been asked yet, or did not answer.
+    case open
+    case none
+    case found(PINPad)
+}
+
+extension PINPad {
+    /// Whether `TOKENKIT_PINPAD` leaves readers with keys to be used as such.
+    static var isWanted: Bool {
+        guard let value = unsafe getenv("TOKENKIT_PINPAD") else { return true }
+        return unsafe strcmp(value, "no") != 0
+    }
+}
+
+extension PCSCHandle {
+    /// Asks for the reader's keys. Another program's transaction, or its reset of the card, leaves the question open.
+    func pinPad() -> PINPadSearch {
+        let (code, list) = control(ReaderFeatures.request, [], limit: ReaderFeatures.maximumLength)
+        guard code != .sharingViolation, code != .resetCard else { return .open }
+        let features = ReaderFeatures(parsing: list)
+        guard let verifyPIN = features.verifyPIN else { return .none }
+        let properties = features.properties.map { control($0, [], limit: ReaderFeatures.maximumLength).answer }
+        return .found(PINPad(code: verifyPIN, properties: properties ?? []))
+    }
+}
+
+/// The elements of a list, each a byte for its tag, one for its length, and so many bytes; it ends where one is cut off.
+private struct TaggedValues: IteratorProtocol {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) {
+        rest = bytes[...]
+    }
+
+    mutating func next() -> (tag: UInt8, value: ArraySlice<UInt8>)? {
+        guard let tag = rest.popFirst(), let length = rest.popFirst(), length <= rest.count else { return nil }
+        defer { rest = rest.dropFirst(Int(length)) }
+        return (tag, rest.prefix(Int(length)))
+    }
+}
