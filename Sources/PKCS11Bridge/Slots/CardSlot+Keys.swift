@@ -36,13 +36,13 @@ extension CardSlot {
     ) throws(CryptokiError) -> Secret {
         if let pin {
             let insertion = try card(of: generation, &state).insertion
-            return try perform(operation, presenting: pin, at: insertion, &state)
+            return try perform(operation, with: PIN(pin), at: insertion, &state)
         }
         if let result = try performAtOnce(operation, of: generation, &state) { return result }
         let insertion = try card(of: generation, &state).insertion
         let pin = try remembered(for: operation, insertion, &state)
         do throws(CryptokiError) {
-            return try perform(operation, presenting: pin, at: insertion, &state)
+            return try perform(operation, with: pin, at: insertion, &state)
         } catch {
             throw refused(error, &state)
         }
@@ -73,10 +73,9 @@ extension CardSlot {
     }
 
     private func perform(
-        _ operation: TokenOperation, presenting secret: consuming Secret, at insertion: TokenSlot.Insertion,
+        _ operation: TokenOperation, with pin: borrowing PIN, at insertion: TokenSlot.Insertion,
         _ state: inout State
     ) throws(CryptokiError) -> Secret {
-        let pin = PIN(secret)
         state.card?.pinStatus = nil
         return try CryptokiError.mapping { () throws(TokenError) in
             try slot.perform(at: insertion) { (token, card) throws(TokenError) in
@@ -85,20 +84,27 @@ extension CardSlot {
         }
     }
 
-    /// The PIN of the login, where it may be presented again.
+    /// The PIN of the login, where it may be presented again, or was just typed on the reader.
     private func remembered(
         for operation: TokenOperation, _ insertion: TokenSlot.Insertion, _ state: inout State
-    ) throws(CryptokiError) -> Secret {
+    ) throws(CryptokiError) -> PIN {
         let isAlways = try CryptokiError.mapping { () throws(TokenError) in
             try slot.perform(at: insertion) { (token, card) throws(TokenError) in
                 try token.inventory(.object(operation.key), &card).objects.first?.key?.pinPolicy.isAlways ?? false
             }
         }
-        guard !isAlways || state.login.isFresh, let pin = state.login.clonedPIN() else {
-            throw CryptokiError(CKR_USER_NOT_LOGGED_IN)
+        guard !isAlways || state.login.isFresh else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        if let pin = state.login.clonedPIN() {
+            if isAlways { state.login.isFresh = false }
+            return PIN(pin)
         }
-        if isAlways { state.login.isFresh = false }
-        return pin
+        // What nobody has here is not presented again: a key that asks once wants another login.
+        guard isAlways, isLoggedIn else {
+            endLogin(&state)
+            throw CryptokiError(CKR_USER_NOT_LOGGED_IN, "the card has forgotten the PIN")
+        }
+        state.login.isFresh = false
+        return .presented
     }
 
     /// The module asks for the PIN by itself: nobody holds the card meanwhile.

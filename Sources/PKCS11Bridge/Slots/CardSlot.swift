@@ -18,9 +18,9 @@ final class CardSlot: Slot {
     let state = Mutex(State())
     /// How many different cards there were.
     private let generations = Atomic(0)
-    private let logins = Atomic(0)
+    let logins = Atomic(0)
     /// The login that lasts; 0 for none. It is written under the lock of the state, and read without.
-    private let currentLogin = Atomic(0)
+    let currentLogin = Atomic(0)
     /// What was in the reader with the card that is known; nil where none is.
     private let seen = Mutex<ReaderOccupancy?>(nil)
 
@@ -48,6 +48,7 @@ final class CardSlot: Slot {
     /// It is presented again where another program or the service made the card forget it, and once, right after the login,
     /// to a key that wants it before each use. It ends with the login, and with the card being taken out.
     struct Login: ~Copyable {
+        /// Nil where it was typed on the reader.
         var pin: Secret?
         var isFresh = false
         /// The data objects that want the PIN.
@@ -177,7 +178,7 @@ final class CardSlot: Slot {
             let identity = try identity(&state)
             let status = try? pinStatus(&state)
             return TokenInfo(
-                name: CryptokiTokenName(identity), flags: flags(status), pinLengths: 6...8,
+                name: CryptokiTokenName(identity), flags: flags(status, hasPINPad: hasPINPad(state)), pinLengths: 6...8,
                 firmware: CardSlot.version(identity.version))
         }
     }
@@ -190,10 +191,10 @@ final class CardSlot: Slot {
         return status
     }
 
-    private func flags(_ status: PINStatus?) -> CK_FLAGS {
+    private func flags(_ status: PINStatus?, hasPINPad: Bool) -> CK_FLAGS {
         var flags = CKF_RNG | CKF_WRITE_PROTECTED | CKF_USER_PIN_INITIALIZED | CKF_TOKEN_INITIALIZED
         if !behaviour.asksItself { flags |= CKF_LOGIN_REQUIRED }
-        if behaviour.hasProtectedPath, !behaviour.asksItself { flags |= CKF_PROTECTED_AUTHENTICATION_PATH }
+        if behaviour.hasProtectedPath || hasPINPad, !behaviour.asksItself { flags |= CKF_PROTECTED_AUTHENTICATION_PATH }
         guard let left = status?.triesLeft else { return flags }
         if left == 0 { flags |= CKF_USER_PIN_LOCKED }
         if left == 1 { flags |= CKF_USER_PIN_FINAL_TRY }
@@ -265,104 +266,6 @@ final class CardSlot: Slot {
         return objects
     }
 
-    // MARK: Login
-
-    var login: Int? {
-        let number = currentLogin.load(ordering: .acquiring)
-        return number == 0 ? nil : number
-    }
-
-    private func endLogin(_ state: inout State) {
-        currentLogin.store(0, ordering: .releasing)
-        state.login = Login()
-    }
-
-    func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
-        var given = pin
-        try inSession { state throws(CryptokiError) in
-            _ = try present(&state)
-            guard !isLoggedIn else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
-            let pin = try obtain(given.take(), "log in", &state)
-            try verify(pin, &state)
-            state.login.pin = consume pin
-            state.login.isFresh = true
-            let number = logins.add(1, ordering: .relaxed).newValue
-            currentLogin.store(number, ordering: .releasing)
-        }
-    }
-
-    func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
-        var given = pin
-        return try inSession { state throws(CryptokiError) -> Secret? in
-            _ = try present(&state)
-            guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
-            let pin = try obtain(given.take(), "use the key once", &state)
-            try verify(pin, &state)
-            return pin
-        }
-    }
-
-    func logOut() {
-        state.withLock { state in
-            endLogin(&state)
-            guard let card = state.card, slot.holds(card.insertion) else { return }
-            // A card that knows no way to forget the PIN is reset, where no other program would notice: it is not.
-            _ = try? slot.perform(at: card.insertion) { (token, card) throws(TokenError) in try token.logOut(&card) }
-        }
-    }
-
-    func letGo() {
-        if isLoggedIn { logOut() }
-        state.withLock { $0.card = nil }
-        slot.disconnect(resetting: false)
-    }
-
-    /// The PIN that a program gave, or that the person gives who is asked.
-    private func obtain(
-        _ given: consuming Secret?, _ use: String, _ state: inout State
-    ) throws(CryptokiError) -> Secret {
-        if let given = given.take() { return given }
-        guard behaviour.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }
-        let label = (try? identity(&state))?.label ?? name
-        let request = PromptRequest(.pin, subject: "\(label) in \(name)", use: use)
-        return try CryptokiError.mapping { () throws(KeychainError) in try behaviour.prompter.ask(request) }
-    }
-
-    func verify(_ secret: borrowing Secret, _ state: inout State) throws(CryptokiError) {
-        let pin = PIN(secret.clone())
-        state.card?.pinStatus = nil
-        try reading(&state) { (token, card) throws(TokenError) in try token.verify(pin, lastTry: .keep, &card) }
-    }
-
-    /// What it means that the PIN of the login was presented once more and failed: where another program has changed it, the
-    /// login is over.
-    func refused(_ error: CryptokiError, _ state: inout State) -> CryptokiError {
-        guard [CKR_PIN_INCORRECT, CKR_PIN_LOCKED].contains(error.code) else { return error }
-        endLogin(&state)
-        return CryptokiError(CKR_USER_NOT_LOGGED_IN, "the PIN of the login is no longer right: \(error.reason)")
-    }
-
-    func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError) {
-        guard let old = old.take(), let new = new.take() else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
-        let oldPIN = PIN(old)
-        let newPIN = PIN(new.clone())
-        // What is as long as it must be, and is not sent, has characters that it must not have.
-        let isLongEnough = (6...8).contains(oldPIN.bytes.count) && (6...8).contains(newPIN.bytes.count)
-        var replacement: Secret? = new
-        try inSession { state throws(CryptokiError) in
-            state.card?.pinStatus = nil
-            do throws(CryptokiError) {
-                try reading(&state) { (token, card) throws(TokenError) in
-                    try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
-                }
-            } catch {
-                guard error.code == CKR_PIN_LEN_RANGE, isLongEnough else { throw error }
-                throw CryptokiError(CKR_PIN_INVALID, error.reason)
-            }
-            if isLoggedIn { state.login.pin = replacement.take() }
-        }
-    }
-
     // MARK: Writing
 
     func create(_ template: Template) throws(CryptokiError) -> ObjectName { throw CardSlot.writeProtected }
@@ -382,13 +285,4 @@ final class CardSlot: Slot {
 
     private static let writeProtected = CryptokiError(
         CKR_TOKEN_WRITE_PROTECTED, "what is on a card was put there by its issuer")
-}
-
-extension CardSlot.Login {
-    borrowing func clonedPIN() -> Secret? {
-        switch pin {
-        case .some(let pin): pin.clone()
-        case .none: nil
-        }
-    }
 }

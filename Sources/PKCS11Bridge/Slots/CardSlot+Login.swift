@@ -1,0 +1,146 @@
+internal import CCryptoki
+internal import KeychainHost
+internal import Synchronization
+internal import SystemCrypto
+internal import TokenKit
+
+// The login, and the PIN that it takes.
+extension CardSlot {
+    var login: Int? {
+        let number = currentLogin.load(ordering: .acquiring)
+        return number == 0 ? nil : number
+    }
+
+    func endLogin(_ state: inout State) {
+        currentLogin.store(0, ordering: .releasing)
+        state.login = Login()
+    }
+
+    func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
+        var given = pin
+        try inSession { state throws(CryptokiError) in
+            _ = try present(&state)
+            guard !isLoggedIn else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+            state.login.pin = try authenticate(given.take(), "log in", &state)
+            state.login.isFresh = true
+            let number = logins.add(1, ordering: .relaxed).newValue
+            currentLogin.store(number, ordering: .releasing)
+        }
+    }
+
+    func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
+        var given = pin
+        return try inSession { state throws(CryptokiError) -> Secret? in
+            _ = try present(&state)
+            guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+            let pin = try authenticate(given.take(), "use the key once", &state)
+            // Nobody is to type it twice: that it was presented has to do.
+            if pin == nil { state.login.isFresh = true }
+            return pin
+        }
+    }
+
+    func logOut() {
+        state.withLock { state in
+            endLogin(&state)
+            guard let card = state.card, slot.holds(card.insertion) else { return }
+            // A card that knows no way to forget the PIN is reset, where no other program would notice: it is not.
+            _ = try? slot.perform(at: card.insertion) { (token, card) throws(TokenError) in try token.logOut(&card) }
+        }
+    }
+
+    func letGo() {
+        if isLoggedIn { logOut() }
+        state.withLock { $0.card = nil }
+        slot.disconnect(resetting: false)
+    }
+
+    /// Presents the PIN that a program gave, or else that of the person who is asked: on the reader where it has keys.
+    ///
+    /// - Returns: the PIN; nil for one that was typed on the reader.
+    private func authenticate(
+        _ given: consuming Secret?, _ use: String, _ state: inout State
+    ) throws(CryptokiError) -> Secret? {
+        if let given = given.take() {
+            try verify(given, &state)
+            return given
+        }
+        let hasPINPad = hasPINPad(state)
+        guard hasPINPad || behaviour.hasProtectedPath else {
+            throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask")
+        }
+        let label = (try? identity(&state))?.label ?? name
+        let request = PromptRequest(.pin, subject: "\(label) in \(name)", use: use)
+        if hasPINPad, try enter(request, &state) { return nil }
+        let pin = try CryptokiError.mapping { () throws(KeychainError) in try behaviour.prompter.ask(request) }
+        try verify(pin, &state)
+        return pin
+    }
+
+    /// Whether the PIN can be typed on the reader.
+    func hasPINPad(_ state: borrowing State) -> Bool {
+        state.card.map { slot.takesTypedPIN(at: $0.insertion) } ?? false
+    }
+
+    /// Has the PIN typed on the reader.
+    ///
+    /// - Returns: false where the reader failed at it, and somebody else can be asked.
+    private func enter(_ request: PromptRequest, _ state: inout State) throws(CryptokiError) -> Bool {
+        request.tellOfPINPad(behaviour.prompter)
+        state.card?.pinStatus = nil
+        let insertion = try present(&state).insertion
+        do throws(TokenError) {
+            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                try token.verify(.typed, lastTry: .keep, &card)
+            }
+            return true
+        } catch {
+            guard error.code == .pinPadFailed, behaviour.hasProtectedPath else { throw CryptokiError(error) }
+            return false
+        }
+    }
+
+    func verify(_ secret: borrowing Secret, _ state: inout State) throws(CryptokiError) {
+        let pin = PIN(secret.clone())
+        state.card?.pinStatus = nil
+        try reading(&state) { (token, card) throws(TokenError) in try token.verify(pin, lastTry: .keep, &card) }
+    }
+
+    /// What it means that the PIN of the login was presented once more and failed: where another program has changed it, the
+    /// login is over.
+    func refused(_ error: CryptokiError, _ state: inout State) -> CryptokiError {
+        guard [CKR_PIN_INCORRECT, CKR_PIN_LOCKED].contains(error.code) else { return error }
+        endLogin(&state)
+        return CryptokiError(CKR_USER_NOT_LOGGED_IN, "the PIN of the login is no longer right: \(error.reason)")
+    }
+
+    func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError) {
+        guard let old = old.take(), let new = new.take() else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
+        let oldPIN = PIN(old)
+        let newPIN = PIN(new.clone())
+        // What is as long as it must be, and is not sent, has characters that it must not have.
+        let isLongEnough = (6...8).contains(oldPIN.bytes.count) && (6...8).contains(newPIN.bytes.count)
+        var replacement: Secret? = new
+        try inSession { state throws(CryptokiError) in
+            state.card?.pinStatus = nil
+            do throws(CryptokiError) {
+                try reading(&state) { (token, card) throws(TokenError) in
+                    try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
+                }
+            } catch {
+                guard error.code == CKR_PIN_LEN_RANGE, isLongEnough else { throw error }
+                throw CryptokiError(CKR_PIN_INVALID, error.reason)
+            }
+            if isLoggedIn { state.login.pin = replacement.take() }
+        }
+    }
+}
+
+extension CardSlot.Login {
+    borrowing func clonedPIN() -> Secret? {
+        switch pin {
+        case .some(let pin): pin.clone()
+        case .none: nil
+        }
+    }
+}
