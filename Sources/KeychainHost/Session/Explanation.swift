@@ -14,6 +14,8 @@ public struct Explanation: Sendable {
     public struct Visit: Sendable {
         public let keychain: String
         public let outcome: Outcome
+        /// What is wrong with items that are damaged, and are not among the matches.
+        public var damage: [String] = []
         /// What would have to be asked for to read what is wanted; nil for nothing.
         public let question: String?
         /// How the store gets to the rows, in its own words; empty where there is nothing to choose.
@@ -53,7 +55,14 @@ extension KeychainSession {
         let unread = request.searchList.failures.map {
             Explanation.Visit(keychain: $0.keychain, outcome: .failed(reason: $0.error.reason), question: nil, plan: [])
         }
-        let visits = request.searchList.members.map { visit($0, request, identities) }
+        var visits: [Explanation.Visit] = []
+        var count = 0
+        for member in request.searchList.members {
+            // Nothing is asked of keychains behind the one in which the limit is reached.
+            let visit = visit(member, request, identities, isReached: query.limit.count.map { count >= $0 } ?? false)
+            if case .searched(let matches) = visit.outcome { count += matches }
+            visits.append(visit)
+        }
         let found =
             identities.map { min($0.count, query.limit.count ?? $0.count) }
             ?? (try? request.searchList.items(matching: query).found.count) ?? 0
@@ -67,9 +76,11 @@ extension KeychainSession {
             limit: query.limit.count, visits: visits + unread, count: found)
     }
 
-    /// - Parameter identities: what was found of that class, wherever it is; nil where another one is searched for.
+    /// - Parameters:
+    ///   - identities: what was found of that class, wherever it is; nil where another one is searched for.
+    ///   - isReached: whether the keychains before have as many matches as are wanted.
     private func visit(
-        _ member: any Keychain, _ request: SearchRequest, _ identities: [Identity]?
+        _ member: any Keychain, _ request: SearchRequest, _ identities: [Identity]?, isReached: Bool
     ) -> Explanation.Visit {
         // An identity is searched for by its two halves, the certificate first.
         let queries: [Query]
@@ -85,13 +96,17 @@ extension KeychainSession {
             return Explanation.Visit(keychain: member.name, outcome: .skipped(reason: reason), question: nil, plan: [])
         }
         do throws(KeychainError) {
-            var items: [Item] = []
-            for query in queries { items += try member.items(matching: query).items }
+            var (items, damage): ([Item], [String]) = ([], [])
+            for query in queries {
+                let result = try member.items(matching: query)
+                items += result.items
+                damage += result.damaged.map(\.reason)
+            }
             let references = Set(items.map(\.reference))
             let matches = identities?.count { references.contains($0.certificate.reference) } ?? items.count
             return Explanation.Visit(
-                keychain: member.name, outcome: .searched(matches: matches),
-                question: question(for: items, in: member, request, cards: authentication.cards),
+                keychain: member.name, outcome: .searched(matches: matches), damage: damage,
+                question: isReached ? nil : question(for: items, in: member, request, cards: authentication.cards),
                 plan: queries.flatMap { member.plan(for: $0) })
         } catch {
             return Explanation.Visit(

@@ -6,7 +6,7 @@ struct Explain: ParsableCommand {
         commandName: "explain",
         abstract: "Say what a search would do, without asking anybody for anything.",
         discussion: """
-            The query is written as for item. Each keychain is listed with what became of it, what would have to be asked \
+            The query is written as for item; one match is wanted where m_Limit says nothing else. Each keychain is listed with what became of it, what would have to be asked \
             for to read what is wanted, and how its rows are found.
             """)
 
@@ -62,7 +62,8 @@ struct Explain: ParsableCommand {
     private static func row(_ visit: Explanation.Visit) -> VisitRow {
         let (outcome, matches): (String, Int?) =
             switch visit.outcome {
-            case .searched(let matches): ("\(matches) found", matches)
+            case .searched(let matches):
+                ((["\(matches) found"] + visit.damage.map { "damaged: \($0)" }).joined(separator: "; "), matches)
             case .skipped(let reason): ("skipped: \(reason)", nil)
             case .failed(let reason): ("failed: \(reason)", nil)
             }

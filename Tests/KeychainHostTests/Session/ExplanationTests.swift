@@ -46,6 +46,31 @@ import TokenKit
         #expect(token.count == 0)
     }
 
+    @Test func whatIsDamagedIsToldBesideWhatMatches() throws {
+        try local.database().execute("UPDATE genp SET icmt = 'x' WHERE acct = 'a'")
+        let query: ItemDictionary = [
+            "class": .string("genp"), "svce": .string("mail"), "m_Limit": .string("m_LimitAll"),
+        ]
+        let visit = try session.explain(query).visits[2]
+        #expect(visit.outcome == .searched(matches: 1))
+        #expect(visit.damage == ["the generic password has been altered since it was stored"])
+    }
+
+    @Test func nothingIsAskedOfKeychainsBehindTheOneThatHasEnough() throws {
+        let other = try TestKeychain()
+        try other.addPassword("a", service: "mail")
+        other.keychain.lock()
+        let session = KeychainSession(searchList: SearchList(locals: [local.keychain, other.keychain]))
+        func questions(_ limit: ItemValue) throws -> [String?] {
+            let query: ItemDictionary = [
+                "class": .string("genp"), "acct": .string("a"), "r_Data": .bool(true), "m_Limit": limit,
+            ]
+            return try session.explain(query).visits.map(\.question)
+        }
+        #expect(try questions(.number(1)) == [nil, nil])
+        #expect(try questions(.number(2))[1] != nil)
+    }
+
     @Test func columnsAndFiltersAreNamed() throws {
         let explanation = try session.explain([
             "class": .string("cert"), "labl": .string("ANNA HOLDER"), "pkhh": .data([1]),
