@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import SystemCrypto
 internal import TokenKit
 
 /// How an RSA message is padded.
@@ -43,8 +44,8 @@ struct Encrypt: ParsableCommand {
         let input = try Input(file)
         let session = try Session(cards)
         let ciphertext: [UInt8]
-        switch try key.resolveAny(in: session, isPublic: true) {
-        case .pair(let key):
+        switch try key.resolvePublic(in: session) {
+        case .key(let key):
             let algorithm =
                 options.padding == .oaep
                 ? KeyAlgorithm.rsaEncryptionOAEP(options.digest.algorithm) : .rsaEncryptionPKCS1

@@ -10,6 +10,12 @@ enum NamedKey {
     case symmetric(SymmetricKey)
 }
 
+/// A key that a command uses for which the public half is enough.
+enum NamedPublicKey {
+    case key(PublicKey)
+    case symmetric(SymmetricKey)
+}
+
 /// Which private key is meant, or which symmetric one where the command takes it.
 struct KeyOptions: ParsableArguments {
     @Option(
@@ -50,18 +56,48 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// The one key that is meant. A symmetric key is named by its label, and comes after all others.
-    func resolveAny(in session: Session, isPublic: Bool = false) throws -> NamedKey {
+    func resolveAny(in session: Session) throws -> NamedKey {
         do {
-            return .pair(try resolve(in: session, isPublic: isPublic))
+            return .pair(try resolve(in: session))
         } catch let error as KeychainError where error.code == .itemNotFound {
-            let keys = try session.locals.flatMap { try $0.symmetricKeys(.label(key)) }
-            guard let symmetric = keys.first else { throw error }
-            guard keys.count == 1 else {
-                throw CommandError(
-                    "'\(key)' is more than one symmetric key", advice: "give each a label of its own: tokenctl item -u")
-            }
-            return .symmetric(symmetric)
+            guard let key = try symmetricKey(in: session) else { throw error }
+            return .symmetric(key)
         }
+    }
+
+    /// The same where the public half of a pair is all that is wanted, and may be all that there is.
+    func resolvePublic(in session: Session) throws -> NamedPublicKey {
+        do {
+            return .key(try PublicKey(spki: resolve(in: session, isPublic: true).publicKey))
+        } catch let error as KeychainError where error.code == .itemNotFound {
+            if let key = try symmetricKey(in: session) { return .symmetric(key) }
+            guard let key = try publicKey(in: session) else { throw error }
+            return .key(key)
+        }
+    }
+
+    private func symmetricKey(in session: Session) throws -> SymmetricKey? {
+        let keys = try session.locals.flatMap { try $0.symmetricKeys(.label(key)) }
+        guard keys.count <= 1 else {
+            throw CommandError(
+                "'\(key)' is more than one symmetric key", advice: "give each a label of its own: tokenctl item -u")
+        }
+        return keys.first
+    }
+
+    /// A public key whose private half is somebody else's, by its label.
+    private func publicKey(in session: Session) throws -> PublicKey? {
+        let query = try Query(
+            .key,
+            [
+                .keyClass: KeyClass.public.value, .label: .string(key), .synchronizable: Query.anySynchronizable,
+            ], limit: .all)
+        let keys = Set(try session.searchList.items(matching: query).found.compactMap(\.der))
+        guard keys.count <= 1 else {
+            throw CommandError(
+                "'\(key)' is more than one public key", advice: "give each a label of its own: tokenctl item -u")
+        }
+        return try keys.first.map { try PublicKey(spki: $0) }
     }
 
     private func absentKey(_ selector: KeySelector, in session: Session) throws -> (any KeychainKey)? {

@@ -126,8 +126,8 @@ struct Verify: ParsableCommand {
         var named = KeyOptions()
         named.key = key ?? ""
         let session = try Session(cards)
-        switch try named.resolveAny(in: session, isPublic: true) {
-        case .pair(let key): return try isValid(by: PublicKey(spki: key.publicKey))
+        switch try named.resolvePublic(in: session) {
+        case .key(let key): return try isValid(by: key)
         case .symmetric(let key):
             let (code, input) = (try Input(signature).whole(), try Input(file))
             return try key.verify(
