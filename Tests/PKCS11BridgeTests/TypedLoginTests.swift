@@ -19,15 +19,18 @@ import VirtualCard
     private let cryptoki: Cryptoki
     private let session: CK_SESSION_HANDLE
 
-    init() throws {
-        let folder = try TemporaryFolder()
-        let reader = TypingReader(try Cards.plain())
+    init() throws { try self.init(TypingReader(Cards.plain()), TemporaryFolder()) }
+
+    /// A program of the user whose home the folder is.
+    private init(_ reader: TypingReader, _ folder: TemporaryFolder) throws {
         let home = folder.path
         let preferences = KeychainPreferences(
             directories: Directories(system: home + "/etc") {
                 ["HOME": home, "XDG_RUNTIME_DIR": home + "/run"][$0]
             })
-        let process = ProcessKeychains(preferences, drivers: { _ in [PIVDriver()] }, readers: { [reader] })
+        let process = ProcessKeychains(
+            preferences, drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] },
+            readers: { [reader] })
         cryptoki = Cryptoki(process, filter: TokenFilter(), behaviour: Behaviour(), log: Log { _ in nil })
         let slot = try #require(cryptoki.slotList(withToken: true, refreshing: true).first)
         session = try cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION | CKF_RW_SESSION)
@@ -93,6 +96,19 @@ import VirtualCard
         let code = returned { _ = try cryptoki.sign(session, Self.digest, .bytes(64)) }
         #expect(code == CKR_USER_NOT_LOGGED_IN)
         try sign(2, again: true)
+    }
+
+    /// Between what was typed and its use a card is sent nothing, since some take it back after any command.
+    @Test func aCardThatTakesThePINBackAfterAnyCommandSigns() throws {
+        let reader = TypingReader(try Cards.plain(.p256, .openFIPS201))
+        let first = try TypedLoginTests(reader, folder)
+        try first.cryptoki.findObjectsInit(first.session, Template([]))
+        _ = try first.cryptoki.findObjects(first.session, limit: 100)
+        first.cryptoki.finalize()
+        let second = try TypedLoginTests(reader, folder)
+        try second.logIn()
+        try second.sign(2)
+        #expect(reader.timesTyped == 1)
     }
 
     @Test func aLoginThatFailsIsNone() throws {

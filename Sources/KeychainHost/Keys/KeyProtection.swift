@@ -4,10 +4,15 @@ struct KeyProtection {
 
     /// - Parameter attributes: the key's.
     init(of attributes: Attributes) {
-        self.attributes = attributes.filter { Self.copied.contains($0.key) }
+        let isSymmetric = attributes[.keyClass].map { KeyClass.symmetric.value.matches($0) } ?? false
+        self.attributes = attributes.filter {
+            Self.copied.contains($0.key) || isSymmetric && Self.publicUses.contains($0.key)
+        }
     }
 
     private static let uses: [Attribute] = [.canSign, .canDecrypt, .canDerive, .canUnwrap]
+    /// What a pair does with its public half, and a symmetric key with itself.
+    private static let publicUses: Set<Attribute> = [.canEncrypt, .canVerify, .canWrap]
     private static let copied = Set(
         uses + [.isExtractable, .isSensitive, .wasAlwaysSensitive, .accessible, .accessControl])
 
@@ -16,7 +21,7 @@ struct KeyProtection {
     /// - Throws: `errSecReadOnlyAttr`, naming the attribute, where the copy would be less protected.
     func strengthened(by given: Attributes) throws(KeychainError) -> Attributes {
         let given = try ItemClass.key.checkedForStorage(given, for: .add)
-        let loosened = Self.copied.sorted().first { attribute in
+        let loosened = attributes.keys.sorted().first { attribute in
             guard let old = attributes[attribute], let new = given[attribute] else { return false }
             return Self.isLooser(attribute, new, than: old)
         }

@@ -21,7 +21,10 @@ extension LocalKeychain {
         case .reference(let reference): query = Query(reference)
         case .publicKeyHash: return []
         }
-        return try items(matching: query).items.filter(\.isSymmetricKey).map { SymmetricKey($0, in: self) }
+        let result = try items(matching: query)
+        let keys = result.items.filter(\.isSymmetricKey).map { SymmetricKey($0, in: self) }
+        if keys.isEmpty, let damage = result.damaged.first { throw damage }
+        return keys
     }
 }
 

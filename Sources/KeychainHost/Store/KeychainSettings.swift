@@ -46,6 +46,7 @@ extension KeychainSettings {
         try database.run(
             "UPDATE keychain SET lock_on_sleep = ?, lock_interval = ? WHERE id = 1",
             [.integer(locksOnSleep ? 1 : 0), interval])
+        // Whoever sets them has opened the keychain, so that what opens it is as it was written.
         try database.stampRows(of: "keychain")
     }
 }

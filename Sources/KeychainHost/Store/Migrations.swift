@@ -11,7 +11,10 @@ enum Migrations {
     static var currentVersion: Int64 { Int64(steps.count) }
 
     /// The oldest layout that is read as it is where nothing can be written: what came after it only adds to it.
-    static let oldestReadableVersion: Int64 = 6
+    static let oldestReadableVersion = firstVersionWithChecksums
+
+    /// The first layout in which rows have checksums.
+    private static let firstVersionWithChecksums: Int64 = 6
 
     static let steps = [
         """
@@ -141,9 +144,13 @@ enum Migrations {
         }
         try database.writing { () throws(KeychainError) in
             let version = try checkedVersion(of: database)
+            // Another process may have been first.
+            guard version < currentVersion else { return }
             try KeychainError.mapping { () throws(SQLiteError) in
                 for step in steps.dropFirst(Int(truncatingIfNeeded: version)) { try database.execute(step) }
-                for table in checkedTables { try database.stampRows(of: table) }
+                if version < firstVersionWithChecksums {
+                    for table in checkedTables { try database.stampRows(of: table) }
+                }
                 try database.execute("PRAGMA user_version = \(currentVersion)")
             }
         }

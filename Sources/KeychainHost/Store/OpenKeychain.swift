@@ -38,7 +38,7 @@ struct OpenKeychain: ~Copyable {
         // What was altered may be what was looked for: SQL sees what it is now.
         let isSure = query.reference != nil && !result.items.isEmpty
         if result.damaged.isEmpty, !isSure, query.itemClass != .identity, query.includes(identifier),
-            integrity.hasAltered(query.itemClass, { (try? database.hasAlteredRow(query.itemClass.rawValue)) ?? true })
+            integrity.hasAltered(query.itemClass, { (try? database.hasAlteredRow(query.itemClass.rawValue)) ?? false })
         {
             result.damaged.append(
                 KeychainError(

@@ -79,8 +79,9 @@ extension Database {
     func alteredRows(of table: String, limit: Int = .max) throws(SQLiteError) -> [SQLValue] {
         var numbers: [SQLValue] = []
         let rows = try prepare("SELECT * FROM \(table)")
+        let columns = rows.checkedColumns
         while numbers.count < limit, try rows.step() {
-            let found = rows.checksum
+            let found = rows.checksum(columns)
             if found.stored != found.sum.value { numbers.append(found.row) }
         }
         return numbers
@@ -104,8 +105,9 @@ extension Database {
         var sums: [(row: SQLValue, sum: SQLValue)] = []
         do {
             let rows = try prepare("SELECT * FROM \(table) WHERE \(condition)", values)
+            let columns = rows.checkedColumns
             while try rows.step() {
-                let found = rows.checksum
+                let found = rows.checksum(columns)
                 if found.stored != found.sum.value { sums.append((found.row, found.sum.value)) }
             }
         }
@@ -115,14 +117,33 @@ extension Database {
     }
 }
 
+/// What the columns of a statement are for a checksum.
+private enum CheckedColumn {
+    case rowNumber, sum
+    case value(RowChecksum.Column)
+}
+
 extension Statement {
-    fileprivate var checksum: (row: SQLValue, sum: RowChecksum, stored: SQLValue) {
-        var result = (row: SQLValue.null, sum: RowChecksum(), stored: SQLValue.null)
-        for column in 0..<columnCount {
+    fileprivate var checkedColumns: [CheckedColumn] {
+        (0..<columnCount).map { column in
             switch name(of: column) {
-            case "id": result.row = self[column]
-            case RowChecksum.column: result.stored = self[column]
-            case let name: result.sum.add(self[column], of: RowChecksum.Column(name))
+            case "id": .rowNumber
+            case RowChecksum.column: .sum
+            case let name: .value(RowChecksum.Column(name))
+            }
+        }
+    }
+
+    fileprivate func checksum(
+        _ columns: [CheckedColumn]
+    ) -> (row: SQLValue, sum: RowChecksum, stored: SQLValue) {
+        var result = (row: SQLValue.null, sum: RowChecksum(), stored: SQLValue.null)
+        for (index, column) in columns.enumerated() {
+            let index = Int32(truncatingIfNeeded: index)
+            switch column {
+            case .rowNumber: result.row = self[index]
+            case .sum: result.stored = self[index]
+            case .value(let part): add(index, as: part, to: &result.sum)
             }
         }
         return result

@@ -62,6 +62,16 @@ struct Statement: ~Copyable {
         }
     }
 
+    /// Adds a column to the checksum of the row, without a copy of it.
+    func add(_ column: Int32, as part: RowChecksum.Column, to checksum: inout RowChecksum) {
+        switch unsafe sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: checksum.add(unsafe sqlite3_column_int64(handle, column), of: part)
+        case SQLITE_BLOB: checksum.add(blob: unsafe buffer(at: column).bytes, of: part)
+        case SQLITE_TEXT: checksum.add(text: unsafe buffer(at: column).bytes, of: part)
+        default: break
+        }
+    }
+
     /// Wraps `sqlite3_column_count`.
     var columnCount: Int32 { unsafe sqlite3_column_count(handle) }
 

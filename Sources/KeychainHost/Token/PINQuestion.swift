@@ -24,8 +24,8 @@ struct PINQuestion {
     /// Whether the last answer was the context's.
     private var isFromContext = false
 
-    /// Whether the reader's keys failed, and the prompter is asked instead.
-    private var hasPINPadFailed = false
+    /// Whether the PIN may be typed on the reader's keys: not where they have failed, and not where it is more than presented.
+    private var allowsPINPad: Bool
 
     /// Whether the last answer was one that the card had refused before.
     private var isKnownIncorrect = false
@@ -39,10 +39,12 @@ struct PINQuestion {
     /// - Parameters:
     ///   - kind: which of the card's secrets.
     ///   - use: completes "PIN to …".
+    ///   - allowsPINPad: whether all that the card is to do with it is to verify it.
     init(
         _ kind: PINKind, use: String?, slot: TokenSlot, insertion: TokenSlot.Insertion,
-        authentication: AuthenticationContext
+        authentication: AuthenticationContext, allowsPINPad: Bool = true
     ) {
+        self.allowsPINPad = allowsPINPad && kind == .pin
         self.kind = kind
         self.use = use
         self.slot = slot
@@ -79,7 +81,7 @@ struct PINQuestion {
 
     /// Whether the PIN is to be typed on the reader.
     private var mayUsePINPad: Bool {
-        kind == .pin && !hasPINPadFailed && authentication.prompter.allowsPINPad
+        allowsPINPad && authentication.prompter.allowsPINPad
             && slot.takesTypedPIN(at: insertion)
     }
 
@@ -93,7 +95,7 @@ struct PINQuestion {
         switch error.code {
         case .pinIncorrect, .pinFormat, .pinKnownIncorrect: break
         case .pinPadFailed where authentication.prompter.canAsk:
-            (hasPINPadFailed, failure) = (true, error.reason)
+            (allowsPINPad, failure) = (false, error.reason)
             return
         default: throw KeychainError(error)
         }

@@ -37,7 +37,8 @@ extension TokenKeychain {
     public func change(_ kind: PINKind, authentication: AuthenticationContext) throws(KeychainError) {
         let insertion = try insertionOfManagedPIN()
         var question = PINQuestion(
-            kind, use: "change it", slot: slot, insertion: insertion, authentication: authentication)
+            kind, use: "change it", slot: slot, insertion: insertion, authentication: authentication,
+            allowsPINPad: false)
         var old = try question.ask()
         var new = try askNew(kind, for: question.subject, authentication)
         while true {

@@ -40,7 +40,9 @@ extension PIVToken {
             return try authenticate(target, isFresh: pin.origin != .presented, &card)
         } catch {
             // The PIN is right, so it may be presented once more.
-            guard let again = try afterReplacement(of: target, operation, error, &card) else { throw error }
+            guard pin.origin == .given, let again = try afterReplacement(of: target, operation, error, &card) else {
+                throw error
+            }
             return try perform(again, presenting: pin, lastTry: lastTry, &card)
         }
     }

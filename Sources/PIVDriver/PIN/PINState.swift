@@ -84,9 +84,9 @@ struct PINState: Sendable {
     /// The card refused a value, and told so many tries.
     mutating func refused(_ fingerprint: [UInt8]?, of reference: PINReference, triesLeft: Int?) {
         learn(triesLeft.map { .left($0) } ?? .unknown, of: reference)
-        guard let fingerprint else { return }
         // As many tries as after an earlier one: in between the right one was presented or set.
         rejected = rejected.filter { $0.key.first != reference.rawValue || $0.value > triesLeft ?? 0 }
+        guard let fingerprint else { return }
         rejected[fingerprint] = triesLeft ?? .max
     }
 

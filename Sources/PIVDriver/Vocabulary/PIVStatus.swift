@@ -71,7 +71,7 @@ extension TokenError {
             self.init(.card(.cancelled), "the PIN entry was canceled on the reader's keypad", status: status)
         case .pinEntryWrongLength:
             self.init(.pinFormat, "a PIN has six to eight digits; nothing was sent to the card", status: status)
-        case _ where status.sw1 == 0x64:
+        case _ where status.sw1 == 0x64 || status.sw1 == 0x6B:
             self.init(.pinPadFailed, TokenError.pinPadFailure, status: status)
         default: return nil
         }

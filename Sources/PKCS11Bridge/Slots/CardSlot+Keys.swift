@@ -90,7 +90,8 @@ extension CardSlot {
     ) throws(CryptokiError) -> PIN {
         let isAlways = try CryptokiError.mapping { () throws(TokenError) in
             try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                try token.inventory(.object(operation.key), &card).objects.first?.key?.pinPolicy.isAlways ?? false
+                // As far as it is known already: a card may take the PIN back after any command.
+                try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy.isAlways ?? false
             }
         }
         guard !isAlways || state.login.isFresh else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }

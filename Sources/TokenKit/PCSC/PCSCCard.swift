@@ -157,7 +157,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     ///
     /// The service looks into its readers every 0.4 seconds; until it has, a card that is gone is one that does not answer.
     private func explanation(of error: TokenError) -> TokenError {
-        guard error.code == .card(.communication) else { return error }
+        guard error.code == .card(.communication) || error.code == .pinPadFailed else { return error }
         if let end { return TokenError(end) }
         for _ in 0..<30 {
             let now = CardError(handle.probe(), reader: reader.name)

@@ -78,7 +78,11 @@ struct UnbindKeychain: ParsableCommand {
     func run() throws {
         let opened = try LocalKeychain.named(keychain)
         // A damaged binding must not keep the cards from being unbound.
-        let bindings = (try? opened.cardBindings()) ?? []
+        let bindings: [CardBinding]
+        do throws(KeychainError) { bindings = try opened.cardBindings() } catch {
+            guard error.code == .decode else { throw error }
+            bindings = []
+        }
         let isListed = bindings.contains { $0.tokenID == token }
         let uri = try isListed ? nil : token.flatMap { try PKCS11URI(argument: $0) }
         let id = try uri.map { try UnbindKeychain.id(of: $0) } ?? token

@@ -40,9 +40,11 @@ struct KeyOptions: ParsableArguments {
             selector = .label(label)
             found = try session.searchList.keys(selector)
         }
-        if found.found.isEmpty, let damage = session.damage(in: found) { throw damage }
+        let damage = found.found.isEmpty ? session.damage(in: found) : nil
+        let absent = found.found.isEmpty ? try absentKey(selector, in: session) : nil
+        if absent == nil, let damage { throw damage }
         let keys = session.reporting(found)
-        guard let key = try keys.first ?? absentKey(selector, in: session) else {
+        guard let key = keys.first ?? absent else {
             throw KeychainError(
                 .itemNotFound, "there is no private key '\(key)'", remedy: "tokenctl find-identity lists what there is")
         }
@@ -59,7 +61,7 @@ struct KeyOptions: ParsableArguments {
     func resolveAny(in session: Session) throws -> NamedKey {
         do {
             return .pair(try resolve(in: session))
-        } catch let error as KeychainError where error.code == .itemNotFound {
+        } catch let error as KeychainError where [.itemNotFound, .decode].contains(error.code) {
             guard let key = try symmetricKey(in: session) else { throw error }
             return .symmetric(key)
         }
@@ -69,7 +71,7 @@ struct KeyOptions: ParsableArguments {
     func resolvePublic(in session: Session) throws -> NamedPublicKey {
         do {
             return .key(try PublicKey(spki: resolve(in: session, isPublic: true).publicKey))
-        } catch let error as KeychainError where error.code == .itemNotFound {
+        } catch let error as KeychainError where [.itemNotFound, .decode].contains(error.code) {
             if let key = try symmetricKey(in: session) { return .symmetric(key) }
             guard let key = try publicKey(in: session) else { throw error }
             return .key(key)
@@ -77,7 +79,13 @@ struct KeyOptions: ParsableArguments {
     }
 
     private func symmetricKey(in session: Session) throws -> SymmetricKey? {
-        let keys = try session.locals.flatMap { try $0.symmetricKeys(.label(key)) }
+        let keys = try session.locals.flatMap { keychain in
+            // That another key is damaged is for whoever finds none to say.
+            do throws(KeychainError) { return try keychain.symmetricKeys(.label(key)) } catch {
+                guard error.code == .decode else { throw error }
+                return []
+            }
+        }
         guard keys.count <= 1 else {
             throw CommandError(
                 "'\(key)' is more than one symmetric key", advice: "give each a label of its own: tokenctl item -u")

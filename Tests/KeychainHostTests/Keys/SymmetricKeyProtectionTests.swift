@@ -19,6 +19,12 @@ import TokenKit
 
     private func label(_ key: SymmetricKey) throws -> AttributeValue { try #require(key.attributes[.applicationLabel]) }
 
+    @Test(arguments: [Attribute.canEncrypt, .canVerify, .canWrap, .canDecrypt])
+    func aCopyDoesNothingThatTheKeyDoesNot(use: Attribute) throws {
+        let key = try SymmetricKey(Secret(copying: bytes.span), type: .aes, [use: false])
+        expect(.readOnlyAttribute, key: use.rawValue) { _ = try NewItem.symmetricKey(key, [use: true]) }
+    }
+
     @Test func whatItsAttributesForbidItDoesNotDo() throws {
         let rows: [(Attribute, KeyType, KeyOperation, KeyAlgorithm)] = [
             (.canEncrypt, .aes, .encrypt, .aesGCM), (.canDecrypt, .aes, .decrypt, .aesGCM),
