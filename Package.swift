@@ -145,7 +145,9 @@ let package = Package(
             exclude: ["Scripts"], swiftSettings: test),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport"],
+            dependencies: [
+                "TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport", "CPCSC",
+            ],
             exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(
             name: "FuzzTargets", dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver"],

@@ -25,6 +25,7 @@ struct PCSCCode: RawRepresentable, Hashable, Sendable {
     static let linkLost = PCSCCode(SCARD_F_COMM_ERROR)
     static let unsupportedFeature = PCSCCode(SCARD_E_UNSUPPORTED_FEATURE)
     static let resetCard = PCSCCode(SCARD_W_RESET_CARD)
+    static let unpoweredCard = PCSCCode(SCARD_W_UNPOWERED_CARD)
     static let removedCard = PCSCCode(SCARD_W_REMOVED_CARD)
 }
 

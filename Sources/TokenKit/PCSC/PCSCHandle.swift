@@ -32,8 +32,18 @@ final class PCSCHandle: Sendable {
         var handle: SCARDHANDLE = 0
         var active: DWORD = 0
         cpcsc_begin_call()
-        let code = PCSCCode(
+        var code = PCSCCode(
             unsafe SCardConnect(context.handle, reader, self.sharing, PCSCHandle.protocols, &handle, &active))
+        if code == .unpoweredCard {
+            // A program has switched it off, and others have no way to it before somebody switches it on.
+            cpcsc_begin_call()
+            code = PCSCCode(
+                unsafe SCardConnect(context.handle, reader, DWORD(SCARD_SHARE_DIRECT), 0, &handle, &active))
+            if code == .success {
+                (code, active) = PCSCHandle.reconnect(handle, self.sharing, .reset)
+                if code != .success { _ = SCardDisconnect(handle, Disposition.leave.word) }
+            }
+        }
         guard code == .success else { throw CardError(code, .connecting, reader: reader) }
         self.handle = handle
         initialProtocol = active == DWORD(SCARD_PROTOCOL_T0) ? .t0 : .t1
@@ -84,12 +94,30 @@ final class PCSCHandle: Sendable {
     }
 
     /// Takes notice of a reset. Wraps SCardReconnect.
+    ///
+    /// The service tells of a card that was switched off as of one that was reset. It is switched on again: nothing is lost
+    /// by that, and as it is no other program would get at it.
     func reconnect() -> (code: PCSCCode, protocol: CardLink.TransmissionProtocol) {
+        var (code, active) = PCSCHandle.reconnect(handle, sharing, .leave)
+        if code == .success, !isPowered { (code, active) = PCSCHandle.reconnect(handle, sharing, .reset) }
+        return (code, active == DWORD(SCARD_PROTOCOL_T0) ? .t0 : .t1)
+    }
+
+    private static func reconnect(
+        _ handle: SCARDHANDLE, _ sharing: DWORD, _ disposition: Disposition
+    ) -> (code: PCSCCode, active: DWORD) {
         var active: DWORD = 0
         cpcsc_begin_call()
-        let code = PCSCCode(
-            unsafe SCardReconnect(handle, sharing, PCSCHandle.protocols, Disposition.leave.word, &active))
-        return (code, active == DWORD(SCARD_PROTOCOL_T0) ? .t0 : .t1)
+        let code = unsafe SCardReconnect(handle, sharing, PCSCHandle.protocols, disposition.word, &active)
+        return (PCSCCode(code), active)
+    }
+
+    /// Whether the card has power, for all that is known. Wraps SCardStatus.
+    private var isPowered: Bool {
+        var (nameLength, state, active, length): (DWORD, DWORD, DWORD, DWORD) = (0, 0, 0, 0)
+        cpcsc_begin_call()
+        let code = PCSCCode(unsafe SCardStatus(handle, nil, &nameLength, &state, &active, nil, &length))
+        return code != .success || state & DWORD(SCARD_POWERED) != 0
     }
 
     /// Sends one command. Wraps SCardTransmit.
