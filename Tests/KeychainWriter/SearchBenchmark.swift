@@ -220,6 +220,11 @@ final class PlainReader {
 
     /// Makes the file one of the layout without checksums, which gets those of the copies when it is opened.
     func forgetChecksums() throws {
+        try execute(
+            """
+            ALTER TABLE keychain ADD COLUMN lock_on_sleep INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE keychain ADD COLUMN lock_interval INTEGER; DROP TABLE settings
+            """)
         for table in ["keychain", "card_binding", "genp", "inet", "cert", "keys"] {
             try execute("ALTER TABLE \(table) DROP COLUMN row_check")
         }

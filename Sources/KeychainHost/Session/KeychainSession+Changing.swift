@@ -14,8 +14,15 @@ extension KeychainSession {
             try unlockKeychains(of: request)
             count = try update(request, to: changes)
         }
-        guard count > 0 else { throw request.notFound() }
+        try check(count, of: request)
         return count
+    }
+
+    /// - Throws: where nothing was there to be changed, what a search for it says: it may be what is damaged.
+    private func check(_ count: Int, of request: SearchRequest) throws(KeychainError) {
+        guard count == 0 else { return }
+        _ = try find(request.query, request)
+        throw request.notFound()
     }
 
     private func update(_ request: SearchRequest, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
@@ -26,7 +33,7 @@ extension KeychainSession {
     @discardableResult
     func delete(matching request: SearchRequest) throws(KeychainError) -> Int {
         let count = try request.searchList.delete(matching: request.query)
-        guard count > 0 else { throw request.notFound() }
+        try check(count, of: request)
         return count
     }
 

@@ -126,39 +126,38 @@ final class ItemColumns: Sendable {
         return (values, checksum.value)
     }
 
-    /// The row a statement made by ``select(_:)`` stands on.
+    /// The row a statement made by ``select(_:)`` stands on; what this program cannot have written is left out of it.
     ///
-    /// - Throws: `errSecDecode` if this program cannot have written it.
+    /// - Throws: `errSecDecode` for a row without an id.
     func row(_ statement: borrowing Statement) throws(KeychainError) -> ItemRow {
         var checksum = RowChecksum()
         let uuid = statement.value(0, adding: parts.uuid, to: &checksum)
-        guard let id = uuid.blob.flatMap({ UniqueID(bytes: $0) }) else { throw damaged("uuid") }
-        let der = try bytes(statement.value(1, adding: parts.der, to: &checksum), of: "der")
-        let sealed = try bytes(statement.value(2, adding: parts.sealed, to: &checksum), of: "sealed")
-        var attributes = Attributes(minimumCapacity: 12)
+        guard let id = uuid.blob.flatMap({ UniqueID(bytes: $0) }) else {
+            throw KeychainError(
+                .decode, "a \(itemClass.noun) is damaged in its column uuid",
+                remedy: "restore the keychain from a backup; one made now leaves the \(itemClass.noun) out")
+        }
+        let der = statement.value(1, adding: parts.der, to: &checksum)
+        let sealed = statement.value(2, adding: parts.sealed, to: &checksum)
+        var row = ItemRow(
+            id: id, itemClass: itemClass, attributes: Attributes(minimumCapacity: 12), der: der.blob,
+            sealed: sealed.blob)
         for (index, type) in types.enumerated() {
             let column = Int32(truncatingIfNeeded: 4 + index)
             let stored = statement.value(column, adding: attributeParts[index], to: &checksum)
             if case .null = stored { continue }
-            let attribute = self.attributes[index]
-            guard let value = stored.attributeValue(of: type) else { throw damaged(attribute.rawValue) }
-            attributes[attribute] = value
+            let attribute = attributes[index]
+            if let value = stored.attributeValue(of: type) {
+                row.attributes[attribute] = value
+            } else {
+                row.damagedColumn = attribute.rawValue
+            }
         }
-        let row = ItemRow(
-            id: id, itemClass: itemClass, attributes: attributes, der: der, sealed: sealed,
-            isAltered: statement[3] != checksum.value)
+        if row.der == nil, der != .null { row.damagedColumn = "der" }
         // The end of a row that is damaged reads as if nothing had been stored there.
-        guard row.der != nil || row.sealed != nil else { throw damaged("sealed") }
+        if row.sealed == nil, sealed != .null || row.der == nil { row.damagedColumn = "sealed" }
+        row.isAltered = row.damagedColumn != nil || statement[3] != checksum.value
         return row
-    }
-
-    /// Nil only where nothing was stored: an item whose data cannot be read is none without data.
-    private func bytes(_ value: SQLValue, of column: String) throws(KeychainError) -> [UInt8]? {
-        switch value {
-        case .null: return nil
-        case .blob(let bytes): return bytes
-        default: throw damaged(column)
-        }
     }
 
     private static func condition(_ attribute: Attribute, _ type: AttributeType, in itemClass: ItemClass) -> String {
@@ -168,11 +167,6 @@ final class ItemColumns: Sendable {
     }
 
     private static func quoted(_ attribute: Attribute) -> String { "\"\(attribute.rawValue)\"" }
-
-    private func damaged(_ column: String) -> KeychainError {
-        KeychainError(
-            .decode, "a \(itemClass.noun) is damaged in its column \(column)", remedy: "restore it from a backup")
-    }
 }
 
 extension ItemClass {

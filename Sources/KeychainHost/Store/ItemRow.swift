@@ -8,8 +8,10 @@ struct ItemRow {
     var attributes: Attributes
     let der: [UInt8]?
     var sealed: [UInt8]?
-    /// Whether it is not as it was written, by its checksum.
+    /// Whether it is not as it was written, by its checksum, or since no program of this kind can have written it.
     var isAltered = false
+    /// A column of it that no program of this kind can have written.
+    var damagedColumn: String?
 
     /// The public part.
     func item(in keychain: KeychainIdentifier) -> Item {
@@ -75,9 +77,13 @@ struct ItemRow {
     }
 
     var altered: KeychainError {
-        KeychainError(
-            .decode, "the \(itemClass.noun) has been altered since it was stored",
-            remedy: "restore the keychain from a backup, or delete it ('tokenctl item -D' does) and add it anew")
+        let column = damagedColumn.map { ", in its column \($0)" } ?? ""
+        let reference = Hex.encode(PersistentReference(itemClass, .local(id)).encoded())
+        return KeychainError(
+            .decode, "the \(itemClass.noun) has been altered since it was stored\(column)",
+            remedy:
+                "restore the keychain from a backup, or delete it with 'tokenctl item -D v_PersistentRef=\(reference)' and add it anew"
+        )
     }
 
     private func associatedData(_ keychain: UniqueID, hasSecret: Bool = true) -> AssociatedData {

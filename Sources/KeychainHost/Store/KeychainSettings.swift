@@ -11,7 +11,7 @@ public struct KeychainSettings: Sendable, Hashable {
     }
 }
 
-/// Two columns of the table `keychain`.
+// The one row of a table of their own, so that whoever sets them vouches for nothing else.
 extension KeychainSettings {
     /// What is heeded where the row is not as it was written.
     private static let strictest = KeychainSettings(locksOnSleep: true, lockInterval: 1)
@@ -20,21 +20,26 @@ extension KeychainSettings {
     ///
     /// - Throws: `errSecInvalidKeychain` where it is not as it was written.
     init(checkedIn database: borrowing Database) throws(KeychainError) {
-        guard try KeychainError.mapping({ () throws(SQLiteError) in try !database.hasAlteredRow("keychain") }) else {
+        guard let stored = try Self.stored(in: database) else {
             throw KeychainError(
                 .invalidKeychain,
                 "the keychain's settings are not as they were written; until they are, it locks within a second",
                 remedy: "set them anew, or restore the keychain from a backup")
         }
-        self = try KeychainSettings(readingFrom: database)
+        self = stored
     }
 
-    /// Reads the row; a number that makes no sense counts as the shortest interval.
+    /// Reads the row; where it is not as it was written, the keychain locks as soon as it can.
     init(readingFrom database: borrowing Database) throws(KeychainError) {
-        self = try KeychainError.mapping { () throws(SQLiteError) in
-            guard try !database.hasAlteredRow("keychain") else { return Self.strictest }
-            let row = try database.prepare("SELECT lock_on_sleep, lock_interval FROM keychain WHERE id = 1")
-            guard try row.step() else { return KeychainSettings() }
+        self = try Self.stored(in: database) ?? Self.strictest
+    }
+
+    /// What was written; nil where that is not there. A number that makes no sense counts as the shortest interval.
+    private static func stored(in database: borrowing Database) throws(KeychainError) -> KeychainSettings? {
+        try KeychainError.mapping { () throws(SQLiteError) in
+            guard try !database.hasAlteredRow("settings") else { return nil }
+            let row = try database.prepare("SELECT lock_on_sleep, lock_interval FROM settings WHERE id = 1")
+            guard try row.step() else { return nil }
             return KeychainSettings(
                 locksOnSleep: row[0].integer != 0,
                 lockInterval: row[1].integer.map { UInt32(clamping: max($0, 1)) })
@@ -44,10 +49,9 @@ extension KeychainSettings {
     func write(to database: borrowing Database) throws(SQLiteError) {
         let interval = lockInterval.map { SQLValue.integer(Int64($0)) } ?? .null
         try database.run(
-            "UPDATE keychain SET lock_on_sleep = ?, lock_interval = ? WHERE id = 1",
+            "INSERT OR REPLACE INTO settings (id, lock_on_sleep, lock_interval) VALUES (1, ?, ?)",
             [.integer(locksOnSleep ? 1 : 0), interval])
-        // Whoever sets them has opened the keychain, so that what opens it is as it was written.
-        try database.stampRows(of: "keychain")
+        try database.stampRows(of: "settings")
     }
 }
 

@@ -11,7 +11,7 @@ enum Migrations {
     static var currentVersion: Int64 { Int64(steps.count) }
 
     /// The oldest layout that is read as it is where nothing can be written: what came after it only adds to it.
-    static let oldestReadableVersion = firstVersionWithChecksums
+    static let oldestReadableVersion: Int64 = 7
 
     /// The first layout in which rows have checksums.
     private static let firstVersionWithChecksums: Int64 = 6
@@ -125,10 +125,20 @@ enum Migrations {
         ALTER TABLE cert ADD COLUMN row_check INTEGER;
         ALTER TABLE keys ADD COLUMN row_check INTEGER;
         """,
+        """
+        CREATE TABLE settings (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            lock_on_sleep INTEGER NOT NULL, lock_interval INTEGER,
+            row_check INTEGER
+        ) STRICT;
+        INSERT INTO settings (id, lock_on_sleep, lock_interval) SELECT id, lock_on_sleep, lock_interval FROM keychain;
+        ALTER TABLE keychain DROP COLUMN lock_on_sleep;
+        ALTER TABLE keychain DROP COLUMN lock_interval;
+        """,
     ]
 
     /// The tables whose rows have a checksum.
-    static let checkedTables = ["keychain", "card_binding"] + ItemClass.stored.map(\.rawValue)
+    static let checkedTables = ["keychain", "settings", "card_binding"] + ItemClass.stored.map(\.rawValue)
 
     /// Brings the file to the present layout, whichever process gets there first.
     ///
@@ -147,10 +157,12 @@ enum Migrations {
             // Another process may have been first.
             guard version < currentVersion else { return }
             try KeychainError.mapping { () throws(SQLiteError) in
+                // Rows that lose or gain columns get another sum; one that was damaged must not get one that fits.
+                let unstamped =
+                    version < firstVersionWithChecksums
+                    ? checkedTables : try database.hasAlteredRow("keychain") ? [] : ["keychain", "settings"]
                 for step in steps.dropFirst(Int(truncatingIfNeeded: version)) { try database.execute(step) }
-                if version < firstVersionWithChecksums {
-                    for table in checkedTables { try database.stampRows(of: table) }
-                }
+                for table in unstamped { try database.stampRows(of: table) }
                 try database.execute("PRAGMA user_version = \(currentVersion)")
             }
         }

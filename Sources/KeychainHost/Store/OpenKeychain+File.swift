@@ -49,6 +49,7 @@ extension OpenKeychain {
             try Migrations.apply(to: database)
             try KeychainError.mapping { () throws(SQLiteError) in
                 try wrapped.insert(into: database)
+                try KeychainSettings().write(to: database)
                 // Last, so that everything is in the file itself when it gets its name.
                 try database.run("PRAGMA journal_mode = WAL")
             }

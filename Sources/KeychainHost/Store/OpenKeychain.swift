@@ -118,7 +118,7 @@ struct OpenKeychain: ~Copyable {
         try checkIndexes()
         return try database.writing { () throws(KeychainError) in
             try checkPasscode(row)
-            try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
+            try write(row, sql, values)
             try note(.add, row)
             return row.item(in: identifier)
         }
@@ -163,7 +163,7 @@ struct OpenKeychain: ~Copyable {
             }
             try checkPasscode(new)
             let (sql, values) = columns.update(new, in: row.id)
-            try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
+            try write(new, sql, values)
             try note(.update, new)
             count += 1
         }
@@ -185,10 +185,11 @@ struct OpenKeychain: ~Copyable {
         }
     }
 
-    /// Deletes every item a query finds, in the transaction that is going on.
+    /// Deletes every item a query finds, in the transaction that is going on. One that was altered has to be named by its
+    /// reference: what else it has may have been another's.
     func remove(_ query: Query) throws(KeychainError) -> Int {
         let delete = query.itemClass.columns.delete
-        let found = try matchingRows(query)
+        let found = try matchingRows(query).filter { !$0.isAltered || query.reference != nil }
         for row in found {
             try KeychainError.mapping { () throws(SQLiteError) in try database.run(delete, [.blob(row.id.bytes)]) }
             try note(.delete, row)
@@ -201,11 +202,25 @@ struct OpenKeychain: ~Copyable {
     private func matchingRows(_ query: Query) throws(KeychainError) -> [ItemRow] {
         var rows: [ItemRow] = []
         try forEachRow(query, startingOver: { rows = [] }) { row throws(KeychainError) in
-            // A damaged row is not what the query means; it must not keep the others from being changed.
-            if let row = try? row(), query.matches(row.item(in: identifier)) { rows.append(row) }
+            // A row beyond reading is not what the query means; it must not keep the others from being changed.
+            if let row = try? row(), row.isAltered && query.reference != nil || query.matches(row.item(in: identifier))
+            {
+                rows.append(row)
+            }
             return true
         }
         return rows
+    }
+
+    /// - Throws: `errSecDuplicateItem`; `errSecDecode` where what is in the way was altered: it may have been another item.
+    private func write(_ row: ItemRow, _ sql: String, _ values: [SQLValue]) throws(KeychainError) {
+        do throws(SQLiteError) { try database.run(sql, values) } catch {
+            let error = KeychainError(error)
+            guard error.code == .duplicateItem else { throw error }
+            let unique = row.attributes.filter { row.itemClass.uniqueAttributes.contains($0.key) }
+            let others = try found(Query(row.itemClass, unique, limit: .all))
+            throw others.items.isEmpty ? others.damaged.first ?? error : error
+        }
     }
 
     private func initialAttributes(of new: borrowing NewItem) -> Attributes {

@@ -250,6 +250,49 @@ import TokenKit
         #expect(count == 1)
     }
 
+    // MARK: Writing beside what is damaged
+
+    /// It may have been another item, whose place it has taken.
+    @Test(arguments: ["acct = 'other'", "labl = 1.5, acct = 'other'"])
+    func anAlteredItemIsDeletedByItsReferenceAlone(assignment: String) throws {
+        let session = KeychainSession(searchList: SearchList(locals: [test.keychain]))
+        try test.database().execute("UPDATE genp SET \(assignment) WHERE acct = 'target'")
+        for account in ["other", "target"] {
+            let query = try Query(.genericPassword, [.account: .string(account)])
+            #expect(try test.keychain.delete(matching: query) == 0)
+            #expect(throws: KeychainError(.decode)) {
+                try session.delete(["class": .string("genp"), "acct": .string(account)])
+            }
+        }
+        #expect(try test.keychain.delete(matching: Query(.genericPassword)) == 1, "what is sound goes")
+        #expect(try test.keychain.delete(matching: Query(target.reference)) == 1)
+        #expect(try test.keychain.items(matching: Query(.genericPassword, limit: .all)).damaged.isEmpty)
+    }
+
+    @Test func theErrorOfAnAlteredItemNamesWhatDeletesIt() throws {
+        try test.database().execute("UPDATE genp SET icmt = 'd' WHERE acct = 'target'")
+        let session = KeychainSession(searchList: SearchList(locals: [test.keychain]))
+        let error = try #require(throws: KeychainError.self) {
+            try session.copyMatching(["class": .string("genp"), "acct": .string("target"), "r_Attributes": .bool(true)])
+        }
+        let reference = target.reference.encoded()
+        #expect(error.remedy?.contains("v_PersistentRef=\(Hex.encode(reference))'") == true)
+        try session.delete(["v_PersistentRef": .data(reference)])
+        #expect(try test.passwords() == [neighbour])
+    }
+
+    @Test func anAlteredItemIsNoDuplicate() throws {
+        try test.database().execute("UPDATE genp SET acct = 'other' WHERE acct = 'target'")
+        let error = try #require(throws: KeychainError.self) { try test.addPassword("other") }
+        #expect(error.code == .decode)
+        #expect(throws: KeychainError(.decode)) {
+            try test.keychain.update(matching: Query(neighbour.reference), to: ItemChanges([.account: "other"]))
+        }
+        #expect(throws: KeychainError(.duplicateItem)) { try test.addPassword("neighbour") }
+        #expect(
+            try test.addPassword("target")[.account] == "target", "what is damaged stands in the way of nothing else")
+    }
+
     // MARK: Rows beyond reading
 
     @Test func aRowThatCannotBeReadIsReportedAndHidesNoOther() throws {
@@ -262,6 +305,7 @@ import TokenKit
         #expect(try test.secretText(neighbour) == "neighbour's")
         let query = try Query(.genericPassword)
         #expect(try test.keychain.update(matching: query, to: ItemChanges([.label: "x"])) == 1)
+        #expect(try test.keychain.delete(matching: Query(target.reference)) == 1)
     }
 
     @Test(arguments: ["uuid = x'01'", "labl = CAST(x'FF' AS TEXT)", "acct = 7", "invi = 2"])
@@ -292,9 +336,12 @@ import TokenKit
         #expect(throws: KeychainError(.invalidKeychain)) { try other.unlock(password: .of("correct")) }
     }
 
-    @Test(arguments: ["lock_on_sleep = 2", "lock_interval = 86400", "row_check = NULL"])
-    func damagedSettingsAreToldAndSetAnew(assignment: String) throws {
-        try test.database().execute("UPDATE keychain SET \(assignment)")
+    @Test(arguments: [
+        "UPDATE settings SET lock_on_sleep = 2", "UPDATE settings SET lock_interval = 86400",
+        "UPDATE settings SET row_check = NULL", "DELETE FROM settings",
+    ])
+    func damagedSettingsAreToldAndSetAnew(sql: String) throws {
+        try test.database().execute(sql)
         let other = try test.reopened()
         #expect(throws: KeychainError(.invalidKeychain)) { try other.settings }
         try other.unlock(password: .of("correct"))
@@ -304,9 +351,17 @@ import TokenKit
     }
 
     @Test func damagedSettingsAreNotMadeGoodByANewPassword() throws {
-        try test.database().execute("UPDATE keychain SET lock_interval = 99999")
+        try test.database().execute("UPDATE settings SET lock_interval = 99999")
         try test.keychain.changePassword(from: .of("correct"), to: .of("other"), cost: .negligible)
         #expect(throws: KeychainError(.invalidKeychain)) { try test.reopened().settings }
+    }
+
+    @Test func aDamagedKeyRowIsNotMadeGoodByNewSettings() throws {
+        try test.database().execute("UPDATE keychain SET salt = randomblob(32)")
+        try test.keychain.change(KeychainSettings(locksOnSleep: true))
+        let other = try test.reopened()
+        #expect(try other.settings == KeychainSettings(locksOnSleep: true))
+        #expect(throws: KeychainError(.invalidKeychain)) { try other.unlock(password: .of("correct")) }
     }
 
     @Test(arguments: ["scrypt_n = 1 << 60", "scrypt_n = 3", "scrypt_p = 1 << 31", "scrypt_r = 0", "scrypt_n = 0"])

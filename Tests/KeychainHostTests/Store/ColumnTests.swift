@@ -78,41 +78,39 @@ import TokenKit
 
 /// A file of an older layout is brought to the present one, and its items stay.
 @Suite struct LayoutTests {
-    @Test func aFileOfTheFirstLayoutKeepsItsItems() throws {
+    @Test(arguments: 1..<Int(Migrations.currentVersion))
+    func aFileOfAnyOlderLayoutKeepsItsItems(layout: Int) throws {
         let test = try TestKeychain()
         let item = try test.addPassword("anna", secret: "s3cret", [.label: "L"])
-        try test.database().execute(
-            """
-            DROP TABLE card_binding; DROP TABLE inet; DROP INDEX keys_atag; DROP INDEX genp_svce;
-            CREATE INDEX genp_svce ON genp (ifnull(CAST(svce AS BLOB), x''));
-            ALTER TABLE genp DROP COLUMN accc; ALTER TABLE cert DROP COLUMN accc; ALTER TABLE keys DROP COLUMN accc;
-            DROP TABLE journal; ALTER TABLE keychain DROP COLUMN has_password;
-            ALTER TABLE keychain DROP COLUMN lock_on_sleep; ALTER TABLE keychain DROP COLUMN lock_interval;
-            ALTER TABLE keychain DROP COLUMN identity; ALTER TABLE keychain DROP COLUMN row_check;
-            ALTER TABLE genp DROP COLUMN row_check; ALTER TABLE cert DROP COLUMN row_check;
-            ALTER TABLE keys DROP COLUMN row_check;
-            PRAGMA user_version = 1;
-            """)
+        try test.keychain.change(KeychainSettings(locksOnSleep: true, lockInterval: 300))
+        try test.downgrade(to: layout)
         let reopened = try test.reopened()
         try reopened.unlock(password: .of("correct"))
-        #expect(try reopened.items(matching: Query(.genericPassword)).items == [item])
+        let found = try reopened.items(matching: Query(.genericPassword))
+        #expect(found.items == [item])
+        #expect(found.damaged.isEmpty)
         #expect(try reopened.secretText(item.reference) == "s3cret")
+        let kept = KeychainSettings(locksOnSleep: true, lockInterval: 300)
+        #expect(try reopened.settings == (layout < 4 ? KeychainSettings() : kept))
         try reopened.add(.internetPassword([.server: "example.org"], secret: .of("new")))
         #expect(try reopened.items(matching: Query(.internetPassword)).items.count == 1)
         #expect(try test.database().value("PRAGMA user_version").integer == Migrations.currentVersion)
+    }
+
+    @Test func whatIsDamagedIsNotMadeGoodByAnotherLayout() throws {
+        let test = try TestKeychain()
+        try test.downgrade(to: 6)
+        try test.database().execute("UPDATE keychain SET lock_interval = 86400, salt = randomblob(32)")
+        let reopened = try test.reopened()
+        #expect(throws: KeychainError(.invalidKeychain)) { try reopened.settings }
+        #expect(throws: KeychainError(.invalidKeychain)) { try reopened.unlock(password: .of("correct")) }
     }
 
     /// Nothing is lost by that: it is read as soon as it can be written to.
     @Test func aFileOfAnOlderLayoutWaitsUntilItCanBeWritten() throws {
         let test = try TestKeychain()
         let item = try test.addPassword("anna", secret: "s3cret")
-        try test.database().execute(
-            """
-            ALTER TABLE keychain DROP COLUMN row_check; ALTER TABLE card_binding DROP COLUMN row_check;
-            ALTER TABLE genp DROP COLUMN row_check; ALTER TABLE inet DROP COLUMN row_check;
-            ALTER TABLE cert DROP COLUMN row_check; ALTER TABLE keys DROP COLUMN row_check;
-            PRAGMA user_version = 5
-            """)
+        try test.downgrade(to: 5)
         chmod(test.path, 0o400)
         #expect(throws: KeychainError(.wrongSecVersion)) { try test.reopened() }
         chmod(test.path, 0o600)
@@ -120,7 +118,6 @@ import TokenKit
         #expect(try writable.items(matching: Query(.genericPassword)).items == [item])
         try writable.unlock(password: .of("correct"))
         #expect(try writable.secretText(item.reference) == "s3cret")
-        #expect(try test.database().value("PRAGMA user_version").integer == Migrations.currentVersion)
     }
 
     @Test func aFileOfALayoutThatLacksColumnsIsNotReadWhereItCannotBeWritten() throws {

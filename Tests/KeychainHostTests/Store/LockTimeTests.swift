@@ -55,7 +55,7 @@ final class TestUptime: Sendable {
 
     @Test(arguments: [(Int64(-5), UInt32(1)), (0, 1), (7, 7), (.max, .max)])
     func anIntervalThatMakesNoSenseIsTheShortest(stored: Int64, interval: UInt32) throws {
-        try test.forge("UPDATE keychain SET lock_interval = ?", [.integer(stored)])
+        try test.forge("UPDATE settings SET lock_interval = ?", [.integer(stored)])
         #expect(try test.keychain.settings.lockInterval == interval)
     }
 

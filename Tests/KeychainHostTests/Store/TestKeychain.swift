@@ -72,6 +72,55 @@ struct TestKeychain {
         if values.isEmpty { try database.execute(sql) } else { try database.run(sql, values) }
         for table in Migrations.checkedTables { try database.stampRows(of: table) }
     }
+
+    /// Gives the file back the layout that it had before one of the migrations, with all that fits into it.
+    func downgrade(to version: Int) throws {
+        let database = try database()
+        for (layout, sql) in Self.stepsBack where layout >= version {
+            let isAltered = try layout >= 6 && database.hasAlteredRow("keychain")
+            try database.execute(sql)
+            if layout >= 6, !isAltered { try database.stampRows(of: "keychain") }
+        }
+        try database.execute("PRAGMA user_version = \(version)")
+    }
+
+    /// What undoes the migrations, the last first.
+    private static let stepsBack = [
+        (
+            6,
+            """
+            ALTER TABLE keychain ADD COLUMN lock_on_sleep INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE keychain ADD COLUMN lock_interval INTEGER;
+            UPDATE keychain SET (lock_on_sleep, lock_interval) = (SELECT lock_on_sleep, lock_interval FROM settings);
+            DROP TABLE settings;
+            """
+        ),
+        (
+            5,
+            """
+            ALTER TABLE keychain DROP COLUMN row_check; ALTER TABLE card_binding DROP COLUMN row_check;
+            ALTER TABLE genp DROP COLUMN row_check; ALTER TABLE inet DROP COLUMN row_check;
+            ALTER TABLE cert DROP COLUMN row_check; ALTER TABLE keys DROP COLUMN row_check;
+            """
+        ),
+        (4, "ALTER TABLE keychain DROP COLUMN identity;"),
+        (
+            3,
+            """
+            DROP TABLE journal; ALTER TABLE keychain DROP COLUMN has_password;
+            ALTER TABLE keychain DROP COLUMN lock_on_sleep; ALTER TABLE keychain DROP COLUMN lock_interval;
+            """
+        ),
+        (2, "DROP TABLE card_binding;"),
+        (
+            1,
+            """
+            DROP TABLE inet; DROP INDEX keys_atag; DROP INDEX genp_svce;
+            CREATE INDEX genp_svce ON genp (ifnull(CAST(svce AS BLOB), x''));
+            ALTER TABLE genp DROP COLUMN accc; ALTER TABLE cert DROP COLUMN accc; ALTER TABLE keys DROP COLUMN accc;
+            """
+        ),
+    ]
 }
 
 extension LocalKeychain {
