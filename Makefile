@@ -23,9 +23,9 @@ consumers := IntegrationTests\.(ClientCertificate|Engine|GnuTLS|Java|Kerberos|Ke
 # What is installed has libstdc++ in it, since loading it takes a third of the time that loading the module does, and needs no
 # folder to look for libraries in. The linker takes the first libstdc++ that it finds.
 release := swift build -c release --disable-local-rpath -Xlinker -L$(CURDIR)/.build/static --product
-sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
+sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]' -o -name '*.order')
 
-.PHONY: all demo test install uninstall bench lint format reference sanitize fuzz clean
+.PHONY: all demo test install uninstall bench lint format order reference sanitize fuzz clean
 
 all: .build/install/tokenctl .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so
 
@@ -88,6 +88,10 @@ lint:
 
 format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Examples
+
+order: .build/install/libtokenkit-pkcs11.so
+	Scripts/order-functions .build/release/libtokenkit-pkcs11.so >.build/functions.order
+	mv .build/functions.order Sources/PKCS11Module/functions.order
 
 reference:
 	TOKENKIT_WRITE_REFERENCE=1 swift test --filter AttributeReferenceTests

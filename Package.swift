@@ -35,6 +35,14 @@ func loadable(_ exports: String, name: String) -> [String] {
     ]
 }
 
+/// What puts functions side by side that are called while a library is loaded: `make order` writes the file.
+func ordered(_ functions: String) -> [String] {
+    [
+        "-Xlinker", "--symbol-ordering-file=\(Context.packageDirectory)/\(functions)",
+        "-Xlinker", "--no-warn-symbol-ordering",
+    ]
+}
+
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -90,8 +98,12 @@ let package = Package(
         .target(
             name: "PKCS11Module",
             dependencies: ["CCryptoki", "CFunctionList", "KeychainHost", "PIVDriver", "PKCS11Bridge", "TokenKit"],
-            exclude: ["exports.map", "tokenkit.module"], swiftSettings: strict,
-            linkerSettings: [.unsafeFlags(loadable("Sources/PKCS11Module/exports.map", name: "libtokenkit-pkcs11.so"))]),
+            exclude: ["exports.map", "functions.order", "tokenkit.module"], swiftSettings: strict,
+            linkerSettings: [
+                .unsafeFlags(
+                    loadable("Sources/PKCS11Module/exports.map", name: "libtokenkit-pkcs11.so")
+                        + ordered("Sources/PKCS11Module/functions.order"))
+            ]),
         .executableTarget(
             name: "tokenctl",
             dependencies: [
