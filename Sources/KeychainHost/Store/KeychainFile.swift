@@ -115,21 +115,53 @@ struct KeychainFile {
     ///
     /// - Throws: `errSecDuplicateKeychain` if the name is taken.
     func create(_ body: (_ path: String) throws(KeychainError) -> Void) throws(KeychainError) {
-        let draft = KeychainFile(folder: folder, name: ".\(name).\(UniqueID())").path
+        removeAbandonedDrafts()
+        let draft = KeychainFile(folder: folder, name: "\(draftPrefix)\(UniqueID())").path
         let file = unsafe open(draft, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_RDWR, Self.fileMode)
         guard file >= 0 else { throw KeychainError(system: "no file can be made in \(folder)") }
-        defer { for suffix in [""] + Self.companions { unsafe unlink(draft + suffix) } }
-        // The mode given to open is narrowed by the umask, which may even leave the owner without access.
-        let restricted = fchmod(file, Self.fileMode)
-        close(file)
-        guard restricted == 0 else { throw KeychainError(system: "the mode of \(draft) cannot be set") }
-        try body(draft)
+        defer { Self.removeDraft(draft) }
+        do {
+            defer { close(file) }
+            // The mode given to open is narrowed by the umask, which may even leave the owner without access.
+            guard fchmod(file, Self.fileMode) == 0 else {
+                throw KeychainError(system: "the mode of \(draft) cannot be set")
+            }
+            _ = flock(file, LOCK_EX | LOCK_NB)
+            try body(draft)
+        }
         try checkAbsent()
         guard unsafe link(draft, path) == 0 else {
             throw errno == EEXIST ? duplicate : KeychainError(system: "\(path) cannot be made")
         }
         try Folder(path: folder).sync()
     }
+
+    private var draftPrefix: String { ".\(name)." }
+
+    private static func removeDraft(_ path: String) { for suffix in [""] + companions { unsafe unlink(path + suffix) } }
+
+    /// Takes away what a program that was killed has left of a keychain that was to have this name. A draft at work is locked
+    /// but for a moment, in which it is young.
+    private func removeAbandonedDrafts() {
+        for other in Folder(path: folder).names where other.hasPrefix(draftPrefix) {
+            guard Hex.decode(other.dropFirst(draftPrefix.count))?.count == UniqueID.byteCount else { continue }
+            let path = KeychainFile(folder: folder, name: other).path
+            guard let status = try? Self.status(of: path), status.st_mode & S_IFMT == S_IFREG,
+                Int(time(nil)) - status.st_mtim.tv_sec > Self.youngDraft, !Self.isLocked(path)
+            else { continue }
+            Self.removeDraft(path)
+        }
+    }
+
+    private static func isLocked(_ path: String) -> Bool {
+        let file = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard file >= 0 else { return true }
+        defer { close(file) }
+        return flock(file, LOCK_EX | LOCK_NB) != 0
+    }
+
+    /// For how long a draft counts as young after it was written to, in seconds.
+    private static let youngDraft = 60
 
     /// Takes the file away, and what SQLite keeps beside it.
     func remove() throws(KeychainError) {

@@ -80,6 +80,34 @@ private func entries(_ folder: String) -> [String] {
         #expect(entries(folder.path) == ["k"])
     }
 
+    /// What was killed while it made one leaves a draft, of which a program that is at work has another.
+    @Test func whatAKilledProgramLeftGoesWithTheNextKeychain() throws {
+        let folder = try TemporaryFolder()
+        func draft(_ name: String, age: Int = 3600) throws -> Int32 {
+            let file = open(folder.path(name), O_CREAT | O_EXCL | O_RDWR, 0o600)
+            var times = [timespec](repeating: timespec(), count: 2)
+            times[0].tv_sec = time(nil) - age
+            times[1].tv_sec = times[0].tv_sec
+            try #require(file >= 0 && futimens(file, times) == 0)
+            return file
+        }
+        let digits = String(repeating: "A1", count: 16)
+        let kept = [
+            ".new.keychain.\(digits.dropLast(2))", ".new.keychain.\(digits)00", ".other.keychain.\(digits)",
+            ".new.keychain.B0\(digits.dropFirst(2))", ".new.keychain.C0\(digits.dropFirst(2))",
+        ]
+        for name in kept.prefix(3) { close(try draft(name)) }
+        close(try draft(kept[3], age: 5))
+        let atWork = try draft(kept[4])
+        defer { close(atWork) }
+        try #require(flock(atWork, LOCK_EX | LOCK_NB) == 0)
+        for suffix in ["", "-wal", "-journal"] { close(try draft(".new.keychain.\(digits)\(suffix)")) }
+        _ = try create(folder.path("new.keychain"))
+        #expect(
+            Set(entries(folder.path)).subtracting(["new.keychain-wal", "new.keychain-shm"])
+                == Set(kept + ["new.keychain"]))
+    }
+
     @Test func aNameThatIsTakenIsLeftAlone() throws {
         let folder = try TemporaryFolder()
         let first = try create(folder.path("k"))
