@@ -34,7 +34,7 @@ import TokenKit
         try lock(session)
         #expect(try state(session) == CKS_RW_PUBLIC_SESSION)
         #expect(returned { _ = try module.key(session, id) } == CKR_KEY_HANDLE_INVALID)
-        #expect(returned { try cryptoki.signInit(session, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
+        #expect(returned { try cryptoki.signInit(session, Self.ecdsa, key: key) } == CKR_USER_NOT_LOGGED_IN)
         #expect(returned { try cryptoki.logOut(session) } == CKR_USER_NOT_LOGGED_IN)
         try cryptoki.logIn(session, CKU_USER, pin: .of("open"))
         #expect(try state(session) == CKS_RW_USER_FUNCTIONS)

@@ -163,7 +163,7 @@ import VirtualCard
         let key = try module.key(session, [1])
         try module.cryptoki.closeSession(session)
         let next = try module.session()
-        #expect(returned { try module.cryptoki.signInit(next, Self.ecdsa, key: key) } == CKR_KEY_HANDLE_INVALID)
+        #expect(returned { try module.cryptoki.signInit(next, Self.ecdsa, key: key) } == CKR_USER_NOT_LOGGED_IN)
         try module.cryptoki.logIn(next, CKU_USER, pin: .of("123456"))
         #expect(try module.sign(next, Self.ecdsa, key, Self.digest).count == 64)
     }

@@ -166,14 +166,11 @@ extension Cryptoki {
         _ room: Room
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
-        let entry = try handles.entry(key, in: session, invalid: CKR_KEY_HANDLE_INVALID)
-        let publicKey: PublicKey
-        do throws(CryptokiError) { publicKey = try self.publicKey(wrapping, in: session) } catch {
-            let code =
-                error.code == CKR_KEY_HANDLE_INVALID
-                ? CKR_WRAPPING_KEY_HANDLE_INVALID : CKR_WRAPPING_KEY_TYPE_INCONSISTENT
-            throw CryptokiError(code)
-        }
+        let entry = try handles.keyEntry(key, in: session)
+        let publicKey = try Cryptoki.renaming([
+            CKR_KEY_HANDLE_INVALID: CKR_WRAPPING_KEY_HANDLE_INVALID,
+            CKR_KEY_TYPE_INCONSISTENT: CKR_WRAPPING_KEY_TYPE_INCONSISTENT,
+        ]) { () throws(CryptokiError) in try self.publicKey(wrapping, in: session) }
         let scheme = try Cryptoki.renaming([CKR_KEY_TYPE_INCONSISTENT: CKR_WRAPPING_KEY_TYPE_INCONSISTENT]) {
             () throws(CryptokiError) in try EncryptionScheme(request, key: publicKey)
         }
@@ -193,13 +190,10 @@ extension Cryptoki {
         _ template: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let session = try session(handle)
-        let object: CryptokiObject
-        do throws(CryptokiError) { object = try privateKey(unwrapping, in: session) } catch {
-            let code =
-                error.code == CKR_KEY_HANDLE_INVALID
-                ? CKR_UNWRAPPING_KEY_HANDLE_INVALID : CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT
-            throw CryptokiError(code)
-        }
+        let object = try Cryptoki.renaming([
+            CKR_KEY_HANDLE_INVALID: CKR_UNWRAPPING_KEY_HANDLE_INVALID,
+            CKR_KEY_TYPE_INCONSISTENT: CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT,
+        ]) { () throws(CryptokiError) in try privateKey(unwrapping, in: session) }
         guard let publicKey = object.publicKey else { throw CryptokiError(CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT) }
         try Cryptoki.requireSecretKey(template)
         let scheme = try Cryptoki.renaming([CKR_KEY_TYPE_INCONSISTENT: CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT]) {

@@ -74,14 +74,14 @@ extension Cryptoki {
     func key(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {
         let known: HandleTable.Entry
         do throws(CryptokiError) {
-            known = try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID)
+            known = try handles.keyEntry(handle, in: session)
         } catch {
             // The login that showed the key may have ended with its card.
             _ = try self.session(session.handle, meetingCard: true)
             throw error
         }
         guard known.session == nil, (try? meetChanges(in: session)) != nil else { return known.object }
-        return try handles.entry(handle, in: session, invalid: CKR_KEY_HANDLE_INVALID).object
+        return try handles.keyEntry(handle, in: session).object
     }
 
     /// Takes over what others have changed, and lets go of what they have deleted.

@@ -105,6 +105,7 @@ package final class Cryptoki: Sendable {
     /// PKCS #11 §5.6.4.
     package func sessionInfo(_ handle: CK_SESSION_HANDLE) throws(CryptokiError) -> SessionInfo {
         let session = try session(handle)
+        session.slot.noticeEndOfLogin()
         return SessionInfo(
             slot: session.slot.id, state: session.stateNumber,
             flags: CKF_SERIAL_SESSION | (session.isWritable ? CKF_RW_SESSION : 0))

@@ -117,13 +117,32 @@ final class HandleTable: Sendable {
     }
 
     /// - Throws: `CKR_OBJECT_HANDLE_INVALID`, also for a private object while nobody is logged in.
-    func entry(
-        _ handle: CK_OBJECT_HANDLE, in session: Session, invalid: CK_RV = CKR_OBJECT_HANDLE_INVALID
-    ) throws(CryptokiError) -> Entry {
-        guard let entry = state.withLock({ $0.entries[handle] }), entry.slot == session.slot.id,
-            entry.generation == session.generation, entry.isVisible(in: session.slot.login)
-        else { throw CryptokiError(invalid, "handle \(handle)") }
+    func entry(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> Entry {
+        guard let entry = known(handle, in: session), entry.isVisible(in: session.slot.login) else {
+            throw CryptokiError(CKR_OBJECT_HANDLE_INVALID, "handle \(handle)")
+        }
         return entry
+    }
+
+    /// The entry of a key that is to be used.
+    ///
+    /// - Throws: `CKR_KEY_HANDLE_INVALID`; `CKR_USER_NOT_LOGGED_IN` for a key of the token's user whose login ended by itself, since
+    ///   the next one finds it under this handle.
+    func keyEntry(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> Entry {
+        guard let entry = known(handle, in: session) else {
+            throw CryptokiError(CKR_KEY_HANDLE_INVALID, "handle \(handle)")
+        }
+        guard entry.isVisible(in: session.slot.login) else {
+            guard entry.session == nil else { throw CryptokiError(CKR_KEY_HANDLE_INVALID, "handle \(handle)") }
+            throw CryptokiError(CKR_USER_NOT_LOGGED_IN, "the login that showed the key is over")
+        }
+        return entry
+    }
+
+    private func known(_ handle: CK_OBJECT_HANDLE, in session: Session) -> Entry? {
+        state.withLock { $0.entries[handle] }.flatMap {
+            $0.slot == session.slot.id && $0.generation == session.generation ? $0 : nil
+        }
     }
 
     /// The objects of sessions with a token that the template finds.

@@ -11,6 +11,14 @@ extension CardSlot {
         return number == 0 ? nil : number
     }
 
+    /// The card may have been taken out since, or its service started anew. A card that is in use is in.
+    func noticeEndOfLogin() {
+        guard isLoggedIn else { return }
+        _ = state.withLockIfAvailable { state in
+            if let card = state.card, !slot.holds(card.insertion) { endLogin(&state) }
+        }
+    }
+
     func endLogin(_ state: inout State) {
         currentLogin.store(0, ordering: .releasing)
         state.login = Login()

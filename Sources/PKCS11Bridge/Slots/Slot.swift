@@ -66,6 +66,9 @@ protocol Slot: AnyObject, Sendable {
     /// The number of the login that lasts, which no other one has; nil for none. It waits for no card.
     var login: Int? { get }
 
+    /// Looks whether the login is over, where only a look tells. It waits for no card.
+    func noticeEndOfLogin()
+
     /// - Parameter pin: nil where the token is to ask for it.
     func logIn(_ pin: consuming Secret?) throws(CryptokiError)
 
@@ -121,6 +124,8 @@ extension Slot {
     var isLoggedIn: Bool { login != nil }
 
     var version: Int64? { nil }
+
+    func noticeEndOfLogin() {}
 
     func requireToken() throws(CryptokiError) {
         guard hasToken else { throw CryptokiError(CKR_TOKEN_NOT_PRESENT) }

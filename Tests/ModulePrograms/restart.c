@@ -1,0 +1,90 @@
+/* The service ends and comes back between two calls: sessions and handles go on, and only the login is over. */
+#include "module.h"
+
+static CK_SESSION_HANDLE session;
+static CK_OBJECT_HANDLE key;
+
+/* The test does what a file is called, and removes it when that is done. */
+static void have(const char *wish) {
+    fclose(fopen(wish, "w"));
+    for (int tries = 0; access(wish, F_OK) == 0; tries++) {
+        HOLDS(tries < 6000);
+        usleep(10000);
+    }
+}
+
+static void restart(void) {
+    have("stop");
+    have("start");
+}
+
+static CK_STATE state(void) {
+    CK_SESSION_INFO info;
+    MUST(CKR_OK, p11->C_GetSessionInfo(session, &info));
+    return info.state;
+}
+
+static CK_RV id(CK_OBJECT_HANDLE object) {
+    CK_BYTE value;
+    CK_ATTRIBUTE template[] = {{CKA_ID, &value, 1}};
+    return p11->C_GetAttributeValue(session, object, template, 1);
+}
+
+/* The handles of before are good in the next login. */
+static void log_in_again(void) {
+    MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
+    HOLDS(state() == CKS_RW_USER_FUNCTIONS);
+    MUST(CKR_OK, sign(session, key));
+    MUST(CKR_OK, id(key));
+    HOLDS(find(session, CKO_PRIVATE_KEY, 1) == key);
+}
+
+int main(int count, char **arguments) {
+    HOLDS(count == 2);
+    load(arguments[1]);
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    session = open_session();
+    CK_OBJECT_HANDLE certificate = find(session, CKO_CERTIFICATE, 1);
+    MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
+    key = find(session, CKO_PRIVATE_KEY, 1);
+    MUST(CKR_OK, sign(session, key));
+
+    /* Whoever asks for the state first is told the truth. */
+    restart();
+    HOLDS(state() == CKS_RW_PUBLIC_SESSION);
+    HOLDS(find(session, CKO_CERTIFICATE, 1) == certificate);
+    MUST(CKR_USER_NOT_LOGGED_IN, sign(session, key));
+    MUST(CKR_OBJECT_HANDLE_INVALID, id(key));
+    log_in_again();
+
+    /* Whoever signs first. */
+    restart();
+    MUST(CKR_USER_NOT_LOGGED_IN, sign(session, key));
+    HOLDS(state() == CKS_RW_PUBLIC_SESSION);
+    MUST(CKR_USER_NOT_LOGGED_IN, sign(session, key));
+    log_in_again();
+
+    /* Whoever searches first. */
+    restart();
+    HOLDS(find(session, CKO_CERTIFICATE, 1) == certificate);
+    HOLDS(state() == CKS_RW_PUBLIC_SESSION);
+    log_in_again();
+
+    /* Whoever logs in first, without having noticed. */
+    restart();
+    log_in_again();
+
+    /* In the middle of a signature, and asked while there is no service. */
+    CK_MECHANISM mechanism = {CKM_ECDSA, NULL, 0};
+    CK_BYTE digest[32] = {1}, signature[256];
+    CK_ULONG length = sizeof signature;
+    MUST(CKR_OK, p11->C_SignInit(session, &mechanism, key));
+    have("stop");
+    HOLDS(state() == CKS_RW_PUBLIC_SESSION);
+    MUST(CKR_DEVICE_ERROR, p11->C_Login(session, CKU_USER, pin, 6));
+    have("start");
+    MUST(CKR_USER_NOT_LOGGED_IN, p11->C_Sign(session, digest, sizeof digest, signature, &length));
+    log_in_again();
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+    return 0;
+}
