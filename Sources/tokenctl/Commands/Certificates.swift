@@ -71,6 +71,19 @@ struct CertificateSelection: ParsableArguments {
         }
     }
 
+    /// What is searched: local keychains.
+    ///
+    /// - Throws: `errSecReadOnly` for a card or a module's token.
+    func session() throws -> Session {
+        for name in keychains {
+            guard let noun = NamedKeychain.noun(ofCard: name) else { continue }
+            let token = try? Session(keychains: [name], locals: false).eachToken { $1.label }.found.first
+            throw KeychainError(
+                .readOnly, "'\(token ?? name)' is \(noun), and only read", remedy: "name the file of a keychain")
+        }
+        return try Session(keychains: keychains, cards: false)
+    }
+
     /// The one certificate in a local keychain that is meant; an exact name goes before one that contains it.
     func resolve(in session: Session) throws -> Item {
         let uris = try PKCS11URI.all(in: keychains).map(\.forCertificates)
@@ -117,7 +130,7 @@ struct DeleteCertificate: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let session = try Session(keychains: selection.keychains, cards: false)
+        let session = try selection.session()
         let item = try selection.resolve(in: session)
         _ = try session.local(of: item)?.delete(matching: Query(item.reference))
         if output.json { try Listing.showJSON(ItemText.JSONItem(item, keychain: session.location(of: item))) }
@@ -133,7 +146,7 @@ struct DeleteIdentity: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let session = try Session(keychains: selection.keychains, cards: false)
+        let session = try selection.session()
         let certificate = try selection.resolve(in: session)
         _ = try session.local(of: certificate)?.delete(matching: Query(certificate.reference))
         let keys = try deleteKeys(of: certificate, in: session)
