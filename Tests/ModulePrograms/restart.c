@@ -4,15 +4,6 @@
 static CK_SESSION_HANDLE session;
 static CK_OBJECT_HANDLE key;
 
-/* The test does what a file is called, and removes it when that is done. */
-static void have(const char *wish) {
-    fclose(fopen(wish, "w"));
-    for (int tries = 0; access(wish, F_OK) == 0; tries++) {
-        HOLDS(tries < 6000);
-        usleep(10000);
-    }
-}
-
 static void restart(void) {
     have("stop");
     have("start");

@@ -1,6 +1,5 @@
 /* Provokes every return value that can be, and prints each with its function: whoever runs it knows which there are. The module
- * shows a card (RSA in 9A and 9D, P-256 in 9C and 9E) and a keychain with the password "open". What is to become of the card is
- * asked for on standard output, and answered by a file in the folder. */
+ * shows a card (RSA in 9A and 9D, P-256 in 9C and 9E) and a keychain with the password "open". */
 #include "module.h"
 
 static int failures;
@@ -80,19 +79,6 @@ static CK_MECHANISM ecdh = {CKM_ECDH1_DERIVE, &ecdh_parameters, sizeof ecdh_para
 static CK_ATTRIBUTE any_data[] = {{CKA_CLASS, VALUE(data_class)}, {CKA_TOKEN, VALUE(yes)}, {CKA_VALUE, block, 4}};
 static CK_ATTRIBUTE secret_key[] = {{CKA_CLASS, VALUE(secret_class)}, {CKA_VALUE, block, 32}};
 static CK_ATTRIBUTE named_curve[] = {{CKA_EC_PARAMS, VALUE(p256)}}, kept[] = {{CKA_TOKEN, VALUE(yes)}};
-
-/* Has the card taken out, put back, or answer as no card should. */
-static void ask(const char *folder, const char *what) {
-    static int count;
-    char path[4096];
-    snprintf(path, sizeof path, "%s/answer-%d", folder, ++count);
-    printf("? %s\n", what);
-    fflush(stdout);
-    for (int tries = 0; access(path, F_OK) != 0; tries++) {
-        HOLDS(tries < 3000);
-        usleep(10000);
-    }
-}
 
 #define EACH_OF_A_SLOT(code, slot)                                                \
     do {                                                                          \
@@ -188,7 +174,7 @@ static void before_and_at_the_beginning(void *library) {
     RETURNED("C_GetInterfaceList", CKR_BUFFER_TOO_SMALL, get_all(all, &room));
 }
 
-static void slots(const char *folder) {
+static void slots(void) {
     CK_SLOT_ID ids[8];
     CK_TOKEN_INFO info;
     number = COUNT(ids);
@@ -198,12 +184,12 @@ static void slots(const char *folder) {
     card_slot = ids[0], chain_slot = ids[1];
 
     /* A card that does not know PIV; it is believed until it is taken out. */
-    ask(folder, "fail");
+    have("fail");
     GIVES(CKR_TOKEN_NOT_RECOGNIZED, C_OpenSession, card_slot, CKF_SERIAL_SESSION, NULL, NULL, &number);
-    ask(folder, "heal");
+    have("heal");
     GIVES(CKR_TOKEN_NOT_RECOGNIZED, C_GetTokenInfo, card_slot, &info);
-    ask(folder, "remove");
-    ask(folder, "insert");
+    have("remove");
+    have("insert");
 
     GIVES(CKR_ARGUMENTS_BAD, C_GetSlotList, CK_TRUE, NULL, NULL);
     room = 1;
@@ -437,7 +423,7 @@ static void encrypting(void) {
     GIVES(CKR_OPERATION_ACTIVE, C_Encrypt, card, block, 1, buffer, &room);
 }
 
-static void decrypting(const char *folder) {
+static void decrypting(void) {
     CK_OBJECT_HANDLE public = find(card, CKO_PUBLIC_KEY, 3), private = find(card, CKO_PRIVATE_KEY, 3);
     BEGINNING(C_DecryptInit, &rsa_pkcs, &rsa_pkcs_with, private);
     GIVES(CKR_KEY_HANDLE_INVALID, C_DecryptInit, card, &rsa_pkcs, 4711);
@@ -491,8 +477,8 @@ static void decrypting(const char *folder) {
     OK(p11->C_DecryptInit(card, &rsa_pkcs, private));
     OK(p11->C_DecryptInit(second, &rsa_pkcs, private));
     OK(p11->C_DecryptUpdate(second, ciphertext, 256, buffer, &room));
-    ask(folder, "remove");
-    ask(folder, "insert");
+    have("remove");
+    have("insert");
     room = sizeof buffer;
     GIVES(CKR_USER_NOT_LOGGED_IN, C_Decrypt, card, ciphertext, 256, buffer, &room);
     GIVES(CKR_USER_NOT_LOGGED_IN, C_DecryptFinal, second, buffer, &room);
@@ -732,7 +718,7 @@ static void find_keys(void) {
     agreer = find(card, CKO_PRIVATE_KEY, 4);
 }
 
-static void failing_card(const char *folder) {
+static void failing_card(void) {
     OK(p11->C_OpenSession(card_slot, CKF_SERIAL_SESSION | CKF_RW_SESSION, NULL, NULL, &parts));
     find_keys();
     CK_OBJECT_HANDLE object = create(card, secret_key, 2), data = 0;
@@ -746,24 +732,24 @@ static void failing_card(const char *folder) {
     HOLDS(number == 1);
 
     begin_on_card();
-    ask(folder, "refuse");
+    have("refuse");
     GIVES(CKR_FUNCTION_REJECTED, C_Sign, card, block, 1, buffer, &room);
     GIVES(CKR_FUNCTION_REJECTED, C_SignFinal, parts, buffer, &room);
-    ask(folder, "heal");
+    have("heal");
     begin_on_card();
-    ask(folder, "fail");
+    have("fail");
     EACH_ON_CARD(CKR_DEVICE_ERROR);
     GIVES(CKR_DEVICE_ERROR, C_GetAttributeValue, card, data, &value, 1);
     GIVES(CKR_DEVICE_ERROR, C_SetPIN, card, pin, 6, pin, 6);
     OK(p11->C_Logout(card));
     GIVES(CKR_DEVICE_ERROR, C_Login, card, CKU_USER, pin, 6);
     GIVES_3_0(CKR_DEVICE_ERROR, C_LoginUser, card, CKU_USER, pin, 6, NULL, 0);
-    ask(folder, "heal");
+    have("heal");
 
     OK(p11->C_Login(card, CKU_USER, pin, 6));
     find_keys();
     begin_on_card();
-    ask(folder, "remove");
+    have("remove");
     EACH_ON_CARD(CKR_DEVICE_REMOVED);
     value.ulValueLen = sizeof buffer;
     GIVES(CKR_DEVICE_REMOVED, C_GetAttributeValue, card, data, &value, 1);
@@ -780,7 +766,7 @@ static void failing_card(const char *folder) {
     GIVES(CKR_TOKEN_NOT_PRESENT, C_GetMechanismList, card_slot, NULL, &number);
     GIVES(CKR_TOKEN_NOT_PRESENT, C_GetMechanismInfo, card_slot, CKM_ECDSA, &mechanism_info);
     GIVES(CKR_TOKEN_NOT_PRESENT, C_OpenSession, card_slot, CKF_SERIAL_SESSION, NULL, NULL, &number);
-    ask(folder, "insert");
+    have("insert");
 
     /* The last try is kept. */
     GIVES(CKR_PIN_INCORRECT, C_Login, card, CKU_USER, (CK_UTF8CHAR *)"111111", 6);
@@ -827,20 +813,20 @@ int main(int count, char **arguments) {
         unwilling_person();
     } else {
         before_and_at_the_beginning(library);
-        slots(arguments[2]);
+        slots();
         sessions();
         locked_keychain();
         creating();
         objects();
         encrypting();
-        decrypting(arguments[2]);
+        decrypting();
         digesting();
         signing();
         verifying();
         generating();
         wrapping();
         deriving();
-        failing_card(arguments[2]);
+        failing_card();
     }
     OK(p11->C_Finalize(NULL));
     return failures != 0;

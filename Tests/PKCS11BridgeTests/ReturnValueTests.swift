@@ -243,4 +243,25 @@ import VirtualCard
         #expect(CryptokiReturnValue.name(of: CKR_OPERATION_CANCEL_FAILED) == "CKR_OPERATION_CANCEL_FAILED")
         #expect(CryptokiReturnValue.name(of: 0x8000_ABCD) == "CKR 0x8000ABCD")
     }
+
+    @Test func whateverIsThrownWithoutAReasonHasAMeaningForTheLog() throws {
+        let header = try String(contentsOfFile: "/usr/include/p11-kit-1/p11-kit/pkcs11.h", encoding: .utf8)
+        let codes = Dictionary(
+            header.matches(of: /#define\s+(CKR_[A-Z0-9_]+)\s+\((?:0x)?([0-9a-fA-F]+)UL\)/)
+                .map { (String($0.1), UInt($0.2, radix: 16)) }, uniquingKeysWith: { first, _ in first })
+        var bare: Set<String> = []
+        for target in ["PKCS11Bridge", "PKCS11Module"] {
+            let folder = Program.packageRoot.appending(path: "Sources/\(target)")
+            for file in FileManager.default.enumerator(atPath: folder.path)?.compactMap({ $0 as? String }) ?? []
+            where file.hasSuffix(".swift") {
+                let text = try Repository.text("Sources/\(target)/\(file)")
+                bare.formUnion(text.matches(of: /CryptokiError\((CKR_[A-Z_]+)\)/).map { String($0.1) })
+            }
+        }
+        #expect(bare.count > 20)
+        for name in bare {
+            let code = try #require(codes[name] ?? nil)
+            #expect(CryptokiError(code).description.hasPrefix(name + ": "), "\(name)")
+        }
+    }
 }

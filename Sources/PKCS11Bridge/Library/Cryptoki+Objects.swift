@@ -274,7 +274,7 @@ extension Cryptoki {
     func handle(of name: ObjectName, in session: Session) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         guard let object = try session.slot.object(name) else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         guard let handle = handles.handles(of: [object], in: session).first else {
-            throw CryptokiError(CKR_GENERAL_ERROR)
+            throw CryptokiError(CKR_GENERAL_ERROR, "an object without a handle")
         }
         return handle
     }

@@ -142,7 +142,7 @@ package final class Cryptoki: Sendable {
         var given = pin
         try session.state.withLock { state throws(CryptokiError) in
             guard state.signature != nil || state.decryption != nil else {
-                throw CryptokiError(CKR_OPERATION_NOT_INITIALIZED)
+                throw CryptokiError(CKR_OPERATION_NOT_INITIALIZED, "there is nothing begun to log in for")
             }
             var accepted = try session.slot.logInForOneUse(given.take())
             if state.signature != nil {

@@ -10,6 +10,7 @@ package struct CryptokiError: Error, Sendable, CustomStringConvertible {
     /// What happened, for the log; never a PIN, key or decrypted data.
     package let reason: String
 
+    /// - Parameter reason: what the code does not say of itself.
     package init(_ code: CK_RV, _ reason: String = "") {
         self.code = code
         self.reason = reason
@@ -17,6 +18,7 @@ package struct CryptokiError: Error, Sendable, CustomStringConvertible {
 
     package var description: String {
         let name = CryptokiReturnValue.name(of: code)
+        let reason = reason.isEmpty ? CryptokiError.meaning(of: code) : reason
         return reason.isEmpty ? name : "\(name): \(reason)"
     }
 }

@@ -94,7 +94,9 @@ extension CardSlot {
                 try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy.isAlways ?? false
             }
         }
-        guard !isAlways || state.login.isFresh else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+        guard !isAlways || state.login.isFresh else {
+            throw CryptokiError(CKR_USER_NOT_LOGGED_IN, "the key wants a login for each use (CKU_CONTEXT_SPECIFIC)")
+        }
         if let pin = state.login.clonedPIN() {
             if isAlways { state.login.isFresh = false }
             return PIN(pin)

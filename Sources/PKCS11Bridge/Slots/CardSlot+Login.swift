@@ -123,7 +123,9 @@ extension CardSlot {
     }
 
     func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError) {
-        guard let old = old.take(), let new = new.take() else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
+        guard let old = old.take(), let new = new.take() else {
+            throw CryptokiError(CKR_ARGUMENTS_BAD, "a PIN is missing: nobody is asked for a new one here")
+        }
         let oldPIN = PIN(old)
         let newPIN = PIN(new.clone())
         // What is as long as it must be, and is not sent, has characters that it must not have.

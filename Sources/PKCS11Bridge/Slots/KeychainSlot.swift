@@ -150,7 +150,7 @@ final class KeychainSlot: Slot {
 
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
         // No key here wants it each time.
-        throw CryptokiError(CKR_OPERATION_NOT_INITIALIZED)
+        throw CryptokiError(CKR_OPERATION_NOT_INITIALIZED, "no key of a keychain wants a login for each use")
     }
 
     func logOut() {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -19,6 +20,44 @@ enum ModuleProgram {
                 + options + [root + "/Tests/\(place)/\(name).c", "-ldl", "-lpthread", "-o", program])
         try #require(result.status == 0, "\(result)")
         return program
+    }
+
+    /// Runs a program in the folder, as a client of the service at an address.
+    ///
+    /// - Parameter grant: does what the program asks for, and is told by what name. One that throws leaves the wish open.
+    static func run(
+        _ program: String, _ arguments: [String] = [], in folder: TemporaryFolder, service: String,
+        _ variables: [String: String] = [:], granting grant: @escaping @Sendable (String) throws -> Void = { _ in }
+    ) throws -> ProgramResult {
+        let attendant = Attendant(of: folder.path("wish"), grant)
+        defer { attendant.dismiss() }
+        var environment = environment(in: folder).merging(variables) { $1 }
+        environment["PCSCLITE_CSOCK_NAME"] = service
+        let words = ([program, module] + arguments).map { "'\($0)'" }.joined(separator: " ")
+        return try Program.run(["sh", "-c", "cd '\(folder.path)' && exec \(words)"], environment: environment)
+    }
+
+    /// Does what a program writes into a file, and removes that when it is done.
+    private final class Attendant: Sendable {
+        private let isDismissed = Atomic(false)
+        private let isGone = DispatchSemaphore(value: 0)
+
+        init(of wish: String, _ grant: @escaping @Sendable (String) throws -> Void) {
+            Thread { [self] in
+                while !isDismissed.load(ordering: .relaxed) {
+                    if let name = try? String(contentsOfFile: wish, encoding: .utf8), (try? grant(name)) != nil {
+                        unlink(wish)
+                    }
+                    usleep(10_000)
+                }
+                isGone.signal()
+            }.start()
+        }
+
+        func dismiss() {
+            isDismissed.store(true, ordering: .relaxed)
+            isGone.wait()
+        }
     }
 
     /// Every place where the module looks for what is a user's.

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 import TokenKit
@@ -24,7 +23,7 @@ import VirtualCard
     }
 
     @Test func everyListedValueIsProvokedOrCannotBe() throws {
-        let provoked = try provoke("returns", folder.path).union(provokeWithAnUnwillingPerson())
+        let provoked = try provoke("willing").union(provokeWithAnUnwillingPerson())
         let (everywhere, somewhere) = try Self.documented()
         var unexplained: [String] = []
         for (function, values) in StandardReturnValues.all {
@@ -40,42 +39,13 @@ import VirtualCard
         #expect(everywhere.filter { value in provoked.contains { $0.hasSuffix(" " + value) } } == [])
     }
 
-    /// Runs the program and does what it asks for. Returns what it provoked: functions, each with a value.
-    private func provoke(
-        _ name: String, _ argument: String, _ variables: [String: String] = [:]
-    ) throws -> Set<String> {
-        let out = folder.path(name + ".out")
-        let run = Run()
-        run.attendant.enter()
-        Thread { [holder, folder] in
-            defer { run.attendant.leave() }
-            var answered = 0
-            while !run.hasEnded.load(ordering: .acquiring) {
-                let text = (try? String(contentsOfFile: out, encoding: .utf8)) ?? ""
-                let asked = text.split(separator: "\n").filter { $0.hasPrefix("? ") }.map { String($0.dropFirst(2)) }
-                for wish in asked.dropFirst(answered) {
-                    Self.fulfil(wish, holder)
-                    answered += 1
-                    _ = try? folder.write("answer-\(answered)", "")
-                }
-                usleep(10_000)
-            }
-        }.start()
-        let environment = ModuleProgram.environment(in: folder).merging(holder.daemon.environment) { $1 }
-        let result = try Program.run(
-            ["sh", "-c", "'\(program)' '\(ModuleProgram.module)' '\(argument)' >'\(out)'"],
-            environment: environment.merging(variables) { $1 })
-        run.hasEnded.store(true, ordering: .releasing)
-        run.attendant.wait()
+    /// Runs the program. Returns what it provoked: functions, each with a value.
+    private func provoke(_ person: String, _ variables: [String: String] = [:]) throws -> Set<String> {
+        let result = try ModuleProgram.run(
+            program, [person], in: folder, service: holder.daemon.socketPath, variables
+        ) { [holder] wish in try Self.grant(wish, holder) }
         #expect(result.status == 0, "\(result)")
-        let lines = try String(contentsOfFile: out, encoding: .utf8).split(separator: "\n").map(String.init)
-        return Set(lines.filter { $0.hasPrefix("C_") })
-    }
-
-    /// A run of the program, and who does meanwhile what it asks for.
-    private final class Run: Sendable {
-        let hasEnded = Atomic(false)
-        let attendant = DispatchGroup()
+        return Set(result.text.split(separator: "\n").map(String.init).filter { $0.hasPrefix("C_") })
     }
 
     private func provokeWithAnUnwillingPerson() throws -> Set<String> {
@@ -91,14 +61,14 @@ import VirtualCard
             done
             """)
         return try provoke(
-            "unwilling", "unwilling",
+            "unwilling",
             [
                 "PINENTRY_PROGRAM": folder.path("pinentry"), "TOKENKIT_PKCS11_PROMPT": "always",
                 "TOKENKIT_PKCS11_TOKENS": "cards",
             ])
     }
 
-    private static func fulfil(_ wish: String, _ holder: DaemonWithCard) {
+    private static func grant(_ wish: String, _ holder: DaemonWithCard) throws {
         func answer(_ status: UInt16) {
             for index in 0..<64 { holder.link.faults.order(.status(.init(rawValue: status)), at: index) }
         }
@@ -108,10 +78,10 @@ import VirtualCard
         case "heal": holder.link.faults.clear()
         case "remove":
             holder.link.remove()
-            try? holder.waitForNoCard()
+            try holder.waitForNoCard()
         default:
             holder.link.insert()
-            try? holder.waitForCard()
+            try holder.waitForCard()
         }
     }
 
