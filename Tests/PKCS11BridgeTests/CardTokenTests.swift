@@ -35,6 +35,24 @@ import VirtualCard
         #expect(token.flags & (CKF_USER_PIN_COUNT_LOW | CKF_USER_PIN_FINAL_TRY | CKF_USER_PIN_LOCKED) == 0)
     }
 
+    /// It costs a command, which is paid by who reads the card as a whole, or asks for what depends on it.
+    @Test(arguments: [true, false])
+    func theFirmwareIsToldOnceTheDriverKnowsIt(isListed: Bool) throws {
+        let reader = VirtualReader(card: try Cards.mixed())
+        let module = try TestModule(reader)
+        let slot = try #require(module.slots.first)
+        func version() throws -> [UInt8] {
+            let version = try module.cryptoki.tokenInfo(slot).firmware
+            return [version.major, version.minor]
+        }
+        #expect(try version() == [0, 0])
+        if isListed { _ = try module.find(module.session()) } else { _ = try module.cryptoki.mechanisms(slot) }
+        #expect(try version() == [5, 7])
+        let next = try TestModule(reader, sharing: module)
+        let told = try next.cryptoki.tokenInfo(try #require(next.slots.first)).firmware
+        #expect([told.major, told.minor] == (isListed ? [5, 7] : [0, 0]))
+    }
+
     @Test func aCardWithoutASerialNumberHasThatOfItsGUID() throws {
         var builder = VirtualCardBuilder(profile: .generic, fourKeys: .p256)
         builder.guid = Array(0..<16)

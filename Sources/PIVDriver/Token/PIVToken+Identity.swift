@@ -9,6 +9,12 @@ extension PIVToken {
         return label(of: TokenID(driver: PIVToken.driverName, instance: uuid), serialNumber: nil)
     }
 
+    public var knownVersion: String? { knownFirmware?.description ?? knowledge.rememberedIdentity?.version }
+
+    private var knownFirmware: Firmware? {
+        if case .known(let firmware) = knowledge.firmware { firmware } else { nil }
+    }
+
     /// The card's GUID as a certificate that was read tells it in a subject alternative name: those of 9A and 9E have to
     /// (SP 800-73-5 part 1 §3.1.2), others may. Good enough for a prompt, no proof of which card it is.
     private var certifiedUUID: String? {
@@ -28,25 +34,31 @@ extension PIVToken {
         // What a card says of itself beside its name stays the same as long as the name does.
         if let known = remembered?.identity {
             knowledge.rememberedIdentity = known
-            return known
+            return withVersion(known)
         }
         return identity(id: id, serialNumber: try serialNumber(&card))
     }
 
     /// The identity, if it has been read.
     var knownIdentity: TokenIdentity? {
-        if let remembered = knowledge.rememberedIdentity { return remembered }
+        if let remembered = knowledge.rememberedIdentity { return withVersion(remembered) }
         guard let id = knowledge.identity, case .known(let serialNumber) = knowledge.serialNumber else { return nil }
         return identity(id: id, serialNumber: serialNumber)
     }
 
     private func identity(id: TokenID, serialNumber: UInt32?) -> TokenIdentity {
-        var version: Firmware?
-        if case .known(let firmware) = knowledge.firmware { version = firmware }
-        return TokenIdentity(
+        TokenIdentity(
             id: id, label: label(of: id, serialNumber: serialNumber), manufacturer: quirks.manufacturer,
             model: quirks.model ?? application.label, serialNumber: serialNumber.map { String($0) },
-            version: version?.description)
+            version: knownFirmware?.description)
+    }
+
+    /// What was remembered before anybody had asked for the version.
+    private func withVersion(_ known: TokenIdentity) -> TokenIdentity {
+        guard known.version == nil, let firmware = knownFirmware else { return known }
+        return TokenIdentity(
+            id: known.id, label: known.label, manufacturer: known.manufacturer, model: known.model,
+            serialNumber: known.serialNumber, version: firmware.description)
     }
 
     /// GUID, else the cardholder's UUID, else serial number, else a certificate's hash.

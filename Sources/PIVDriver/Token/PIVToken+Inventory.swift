@@ -19,9 +19,16 @@ extension PIVToken {
             for slot in PIVSlot.primary { try add(slot, to: &inventory, &card) }
             for slot in try retiredSlots(&inventory, &card) { try add(slot, to: &inventory, &card) }
             if knowledge.attests { try add(.attestation, to: &inventory, &card) }
+            try learnVersion(&card)
             rememberContents()
         }
         return inventory
+    }
+
+    /// Has the version remembered with what was read: whoever only wants to know which card it is pays no command for it.
+    private mutating func learnVersion(_ card: inout CardTransaction) throws(TokenError) {
+        guard certificates != nil, knownIdentity?.version == nil else { return }
+        _ = try readable { (token) throws(TokenError) in try token.firmware(&card) }
     }
 
     private mutating func add(

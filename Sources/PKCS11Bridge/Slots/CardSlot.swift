@@ -21,8 +21,14 @@ final class CardSlot: Slot {
     let logins = Atomic(0)
     /// The login that lasts; 0 for none. It is written under the lock of the state, and read without.
     let currentLogin = Atomic(0)
-    /// What was in the reader with the card that is known; nil where none is.
-    private let seen = Mutex<ReaderOccupancy?>(nil)
+    /// What was last seen; nil where no card is known.
+    private let seen = Mutex<Sight?>(nil)
+
+    /// What was in the reader, and what that card says of itself.
+    private struct Sight {
+        let occupancy: ReaderOccupancy
+        let info: TokenInfo
+    }
 
     struct State: ~Copyable {
         var card: Card?
@@ -41,6 +47,8 @@ final class CardSlot: Slot {
         var data = CardData()
         /// How the PIN stood, and when that was asked.
         var pinStatus: (status: PINStatus, asked: ContinuousClock.Instant)?
+        /// Whether the PIN can be typed on the reader, as it was last asked.
+        var hasPINPad = false
     }
 
     /// The user's PIN, for as long as he is logged in.
@@ -73,7 +81,7 @@ final class CardSlot: Slot {
     var occupancy: ReaderOccupancy {
         let occupancy = slot.occupancy
         guard occupancy.hasCard, !filter.wantsAllCards else { return occupancy }
-        let isWanted = (try? state.withLock { state throws(CryptokiError) in try identity(&state) }) != nil
+        let isWanted = (try? generation()) != nil
         return ReaderOccupancy(hasCard: isWanted, changeCount: occupancy.changeCount)
     }
 
@@ -102,18 +110,33 @@ final class CardSlot: Slot {
     func generation() throws(CryptokiError) -> Int {
         let known = try state.withLockIfAvailable { state throws(CryptokiError) in try generation(&state) }
         if let known { return known }
-        // A card may be busy until somebody touches it: that it is still the one that it was the reader tells.
-        let now = slot.occupancy
-        if now.hasCard, seen.withLock({ $0 == now }) { return knownGeneration }
+        if lastSight != nil { return knownGeneration }
         return try state.withLock { state throws(CryptokiError) in try generation(&state) }
     }
 
     private func generation(_ state: inout State) throws(CryptokiError) -> Int {
         // Sessions go on only with a card that is known to be the same.
-        _ = try identity(&state)
-        let occupancy = state.card?.occupancy
-        seen.withLock { $0 = occupancy }
+        let identity = try identity(&state)
+        if seen.withLock({ $0?.occupancy != state.card?.occupancy }) { note(identity, state) }
         return knownGeneration
+    }
+
+    /// What was last seen of the card that is in. A card may be in use until somebody touches it: that it is still the one that it
+    /// was the reader tells.
+    private var lastSight: Sight? {
+        let now = slot.occupancy
+        return seen.withLock { $0 }.flatMap { now.hasCard && $0.occupancy == now ? $0 : nil }
+    }
+
+    @discardableResult
+    private func note(_ identity: TokenIdentity, _ state: borrowing State) -> TokenInfo {
+        let info = TokenInfo(
+            name: CryptokiTokenName(identity),
+            flags: flags(state.card?.pinStatus?.status, hasPINPad: state.card?.hasPINPad == true), pinLengths: 6...8,
+            firmware: CardSlot.version(identity.version ?? state.card.flatMap { slot.knownVersion(at: $0.insertion) }))
+        let sight = state.card.map { Sight(occupancy: $0.occupancy, info: info) }
+        seen.withLock { $0 = sight }
+        return info
     }
 
     /// The card that is in; looked at anew where it is not the one that was.
@@ -173,14 +196,23 @@ final class CardSlot: Slot {
         }
     }
 
+    /// Of a card that is in use what was last known.
     func tokenInfo() throws(CryptokiError) -> TokenInfo {
-        try state.withLock { state throws(CryptokiError) in
-            let identity = try identity(&state)
-            let status = try? pinStatus(&state)
-            return TokenInfo(
-                name: CryptokiTokenName(identity), flags: flags(status, hasPINPad: hasPINPad(state)), pinLengths: 6...8,
-                firmware: CardSlot.version(identity.version))
+        if !slot.isInUse,
+            let info = try state.withLockIfAvailable({ state throws(CryptokiError) in try tokenInfo(&state) })
+        {
+            return info
         }
+        if let last = lastSight { return last.info }
+        return try state.withLock { state throws(CryptokiError) in try tokenInfo(&state) }
+    }
+
+    private func tokenInfo(_ state: inout State) throws(CryptokiError) -> TokenInfo {
+        let identity = try identity(&state)
+        _ = try? pinStatus(&state)
+        let hasPINPad = hasPINPad(state)
+        state.card?.hasPINPad = hasPINPad
+        return note(identity, state)
     }
 
     /// Programs ask several times in a row: an answer holds for a moment, if this process does nothing to the PIN.

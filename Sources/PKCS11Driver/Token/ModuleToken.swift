@@ -42,6 +42,8 @@ struct ModuleToken: Token {
 
     var knownLabel: String? { identity.label }
 
+    var knownVersion: String? { identity.version }
+
     var pinRules: PINRules {
         PINRules(isManagedHere: false, isTypedOnToken: info.has(CKF_PROTECTED_AUTHENTICATION_PATH))
     }

@@ -74,6 +74,9 @@ public protocol CardConnection: AnyObject, Sendable {
     /// Whether the card that was connected to is still in. Nothing is sent to it.
     var isCardPresent: Bool { get }
 
+    /// Whether another program holds a transaction at the moment, which may last. It waits for nobody.
+    var isHeldElsewhere: Bool { get }
+
     /// Whether a PIN can be typed on the reader's own keys. The reader is asked once; nothing is sent to the card.
     func takes(_ entry: PINEntry) -> Bool
 
@@ -94,6 +97,9 @@ public protocol CardConnection: AnyObject, Sendable {
 }
 
 extension CardConnection {
+    /// Not every way to a card tells.
+    public var isHeldElsewhere: Bool { false }
+
     /// Most readers have no keys.
     public func takes(_ entry: PINEntry) -> Bool { false }
 

@@ -48,6 +48,8 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         return code == .success || !isGone.contains(CardError(code, reader: reader.name).code)
     }
 
+    var isHeldElsewhere: Bool { handle.isUsable && handle.probe() == .sharingViolation }
+
     func takes(_ entry: PINEntry) -> Bool {
         // Some readers say that they can and cannot.
         guard PINPad.isWanted else { return false }

@@ -24,6 +24,9 @@ public protocol Token: Sendable {
     /// ``TokenIdentity/label``, once it has been read: prompts show it, and do not cost a command for it.
     var knownLabel: String? { get }
 
+    /// ``TokenIdentity/version``, once it has been read: nobody is to pay a command for it.
+    var knownVersion: String? { get }
+
     /// What holds for its PIN. Nothing is sent for it.
     var pinRules: PINRules { get }
 
@@ -102,6 +105,7 @@ public protocol Token: Sendable {
 
 extension Token {
     public var knownLabel: String? { nil }
+    public var knownVersion: String? { nil }
     public var pinRules: PINRules { PINRules() }
 }
 

@@ -124,6 +124,17 @@ public final class TokenSlot: Sendable {
         }
     }
 
+    /// Whether somebody uses the card at the moment, this program or another, and may do so for long. It waits for nobody, and
+    /// nothing is sent.
+    public var isInUse: Bool {
+        state.withLockIfAvailable { $0.connection?.isHeldElsewhere ?? false } ?? true
+    }
+
+    /// The version of the token that was there at `insertion`, as far as that is known. Nothing is sent to it.
+    public func knownVersion(at insertion: Insertion) -> String? {
+        state.withLock { $0.insertion == insertion ? $0.token?.knownVersion : nil }
+    }
+
     /// What people call the token that was there at `insertion`, as far as that is known. Nothing is sent to it.
     public func knownLabel(at insertion: Insertion) -> String? {
         state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }

@@ -162,7 +162,10 @@ import TokenKit
         #expect(PIVDriver(certificates: memory).knownTokens().isEmpty)
         let inventory = try desk.inventory()
         let known = PIVDriver(certificates: memory).knownTokens()
-        #expect(known.map(\.identity) == [identity])
+        #expect(identity.version == nil)
+        #expect(known.map(\.identity.id) == [identity.id])
+        #expect(try known.map(\.identity) == [desk.identity()])
+        #expect(known.first?.identity.version == "5.7.1")
         let primary = inventory.objects.filter { $0.id != TokenObjectID("F9") }
         #expect(known.first?.inventory.objects.map(\.certificate) == primary.map(\.certificate))
         #expect(known.first?.inventory.objects.map(\.key?.publicKey) == primary.map(\.key?.publicKey))

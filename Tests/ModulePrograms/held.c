@@ -1,0 +1,83 @@
+/* A card that is in use, by another program or by a thread that waits for a touch: what does not need the card does not wait. */
+#include "module.h"
+#include <time.h>
+#include <winscard.h>
+
+static CK_SESSION_HANDLE session;
+static CK_OBJECT_HANDLE key;
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+/* Another program's connection, with a transaction that lasts until it is let go. */
+static SCARDHANDLE hold_card(void) {
+    SCARDCONTEXT context;
+    SCARDHANDLE card;
+    char readers[256];
+    DWORD length = sizeof readers, protocol;
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEstablishContext(SCARD_SCOPE_SYSTEM, NULL, NULL, &context));
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardListReaders(context, NULL, readers, &length));
+    DWORD protocols = SCARD_PROTOCOL_T0 | SCARD_PROTOCOL_T1;
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardConnect(context, readers, SCARD_SHARE_SHARED, protocols, &card, &protocol));
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardBeginTransaction(card));
+    return card;
+}
+
+/* What programs ask of a card that they know. */
+static void ask_what_is_known(const CK_TOKEN_INFO *before) {
+    double start = now();
+    CK_SLOT_ID slot = first_slot();
+    CK_SLOT_INFO slot_info;
+    MUST(CKR_OK, p11->C_GetSlotInfo(slot, &slot_info));
+    CK_TOKEN_INFO info;
+    MUST(CKR_OK, p11->C_GetTokenInfo(slot, &info));
+    HOLDS(memcmp(info.label, before->label, sizeof info.label) == 0);
+    HOLDS(memcmp(info.serialNumber, before->serialNumber, sizeof info.serialNumber) == 0);
+    HOLDS(info.flags == before->flags);
+    HOLDS(info.firmwareVersion.major == before->firmwareVersion.major);
+    CK_SESSION_INFO session_info;
+    MUST(CKR_OK, p11->C_GetSessionInfo(session, &session_info));
+    CK_SESSION_HANDLE other = open_session();
+    MUST(CKR_OK, p11->C_CloseSession(other));
+    HOLDS(now() - start < 3);
+}
+
+static void *use_key(void *result) {
+    *(CK_RV *)result = sign(session, key);
+    return NULL;
+}
+
+int main(int count, char **arguments) {
+    HOLDS(count == 2);
+    load(arguments[1]);
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    session = open_session();
+    MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
+    key = find(session, CKO_PRIVATE_KEY, 1);
+    CK_TOKEN_INFO before;
+    CK_ULONG mechanisms;
+    MUST(CKR_OK, p11->C_GetMechanismList(first_slot(), NULL, &mechanisms));
+    MUST(CKR_OK, p11->C_GetTokenInfo(first_slot(), &before));
+    HOLDS(before.firmwareVersion.major == 5);
+
+    SCARDHANDLE held = hold_card();
+    /* The answer of a moment ago would do for a second. */
+    sleep(2);
+    ask_what_is_known(&before);
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEndTransaction(held, SCARD_LEAVE_CARD));
+    MUST(CKR_OK, p11->C_GetTokenInfo(first_slot(), &before));
+
+    pthread_t thread;
+    CK_RV signature = CKR_GENERAL_ERROR;
+    pthread_create(&thread, NULL, use_key, &signature);
+    have("await");
+    sleep(2);
+    ask_what_is_known(&before);
+    have("touch");
+    pthread_join(thread, NULL);
+    MUST(CKR_OK, signature);
+    return 0;
+}
