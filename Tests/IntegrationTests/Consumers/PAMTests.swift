@@ -53,7 +53,10 @@ private struct PAMLogin {
             try home.succeed(["openssl", "rehash", folder.path("authorities")])
         }
         try folder.write("mails", "alice@example.test -> alice\n")
-        let configuration = try folder.write("pam_pkcs11.conf", Self.configuration(folder))
+        let module = folder.path("libtokenkit-pkcs11.so")
+        try FileManager.default.copyItem(atPath: ConsumerHome.module, toPath: module)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: module)
+        let configuration = try folder.write("pam_pkcs11.conf", Self.configuration(folder, module))
         try folder.write("services/door", "auth required pam_pkcs11.so config_file=\(configuration)\n")
         variables = [
             "LD_PRELOAD": "libnss_wrapper.so:libpam_wrapper.so", "PAM_WRAPPER": "1",
@@ -64,12 +67,14 @@ private struct PAMLogin {
         ]
     }
 
-    /// The module has to be root's, says pam_pkcs11: to whoever built it without being root, a namespace says that it is.
+    /// The module has to be root's, says pam_pkcs11. Whoever runs this without being root is that in the daemon's namespace, from
+    /// where, unlike from another one of his, the daemon's socket can be reached as well.
     func command(for user: String) -> [String] {
-        (getuid() == 0 ? [] : ["unshare", "--user", "--map-root-user"]) + ["pamtester", "door", user, "authenticate"]
+        home.holder.daemon.command(entering: ["pamtester", "door", user, "authenticate"])
     }
 
-    private static func configuration(_ folder: TemporaryFolder) -> String {
+    /// - Parameter module: one that belongs to who runs this, and that nobody else can write.
+    private static func configuration(_ folder: TemporaryFolder, _ module: String) -> String {
         """
         pam_pkcs11 {
           nullok = false;
@@ -79,7 +84,7 @@ private struct PAMLogin {
           wait_for_card = false;
           use_pkcs11_module = tokenkit;
           pkcs11_module tokenkit {
-            module = \(ConsumerHome.module);
+            module = \(module);
             slot_num = 0;
             support_threads = false;
             ca_dir = \(folder.path("authorities"));
