@@ -73,6 +73,7 @@ uninstall:
 
 .build/install/libtokenkit-pkcs11.so: $(sources) | .build/static/libstdc++.a
 	Scripts/prerequisites build
+	rm -f .build/release/libtokenkit-pkcs11.so # swift build does not see that the functions have another order
 	$(release) tokenkit-pkcs11
 	mkdir -p $(@D)
 	strip --strip-unneeded -o $@ .build/release/libtokenkit-pkcs11.so

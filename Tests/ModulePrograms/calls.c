@@ -1,4 +1,5 @@
-/* Prints a library's functions in the order in which a program first calls them. For Scripts/order-functions.
+/* Prints a library's functions in the order in which a program first calls them. For Scripts/order-functions, on
+ * x86-64.
  *
  *     calls LIBRARY FUNCTIONS OUTPUT PROGRAM [ARGUMENT…]
  *

@@ -22,7 +22,7 @@ extension Query {
     }
 
     /// Whether the item's access group is open to the client. What is on a token is open to everybody.
-    private func isReadable(_ item: Item) -> Bool {
+    func isReadable(_ item: Item) -> Bool {
         guard let accessGroups, !item.isOnToken else { return true }
         return item[.accessGroup]?.bytes.map { accessGroups.allow(String(decoding: $0, as: UTF8.self)) } ?? false
     }

@@ -106,22 +106,28 @@ extension Keychain {
     /// - Returns: how many there were; 0 is no error here.
     /// - Throws: `errSecDuplicateItem` if an item would become the same as another, `errSecInteractionNotAllowed` if one
     ///   has a secret and the keychain is locked, or its new secret is to be under a password that nobody gives,
-    ///   `errSecReadOnly`.
+    ///   `errSecReadOnly`, `errSecDecode` where all of them are damaged.
     @discardableResult
     public func update(
         matching query: Query, to changes: borrowing ItemChanges,
         authentication: AuthenticationContext = AuthenticationContext()
     ) throws(KeychainError) -> Int {
         let sealed = try sealedSecrets(for: changes, matching: query, authentication: authentication)
-        return try update(matching: [query], to: changes, sealed) { 0 }
+        return try checked(update(matching: [query], to: changes, sealed) { 0 }, query)
     }
 
-    /// Deletes all items a query finds, locked or not.
+    /// Deletes all items a query finds, locked or not. One that is damaged is deleted by its reference alone.
     ///
     /// - Returns: how many there were; 0 is no error here.
+    /// - Throws: `errSecReadOnly`, `errSecDecode` where all of them are damaged.
     @discardableResult
     public func delete(matching query: Query) throws(KeychainError) -> Int {
-        try delete(matching: [query]) { 0 }
+        try checked(delete(matching: [query]) { 0 }, query)
+    }
+
+    private func checked(_ count: Int, _ query: Query) throws(KeychainError) -> Int {
+        if count == 0, let damage = try (self as? LocalKeychain)?.damage(matching: query).first { throw damage }
+        return count
     }
 }
 

@@ -14,15 +14,21 @@ extension KeychainSession {
             try unlockKeychains(of: request)
             count = try update(request, to: changes)
         }
-        try check(count, of: request)
+        try checkDamage(of: request, count: count)
         return count
     }
 
-    /// - Throws: where nothing was there to be changed, what a search for it says: it may be what is damaged.
-    private func check(_ count: Int, of request: SearchRequest) throws(KeychainError) {
-        guard count == 0 else { return }
-        _ = try find(request.query, request)
-        throw request.notFound()
+    /// Tells of what matches and could not be changed, since it is damaged.
+    ///
+    /// - Throws: `errSecDecode` where that is all there is, `errSecItemNotFound` where there is nothing.
+    private func checkDamage(of request: SearchRequest, count: Int) throws(KeychainError) {
+        for case let keychain as LocalKeychain in request.searchList.members {
+            for damage in try keychain.damage(matching: request.query) {
+                guard count > 0 else { throw keychain.isReadOnly ? KeychainError(.readOnly, damage.reason) : damage }
+                reportDamage(SearchList.Failure(keychain: keychain.name, error: damage))
+            }
+        }
+        guard count > 0 else { throw request.notFound() }
     }
 
     private func update(_ request: SearchRequest, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
@@ -33,7 +39,7 @@ extension KeychainSession {
     @discardableResult
     func delete(matching request: SearchRequest) throws(KeychainError) -> Int {
         let count = try request.searchList.delete(matching: request.query)
-        try check(count, of: request)
+        try checkDamage(of: request, count: count)
         return count
     }
 

@@ -55,10 +55,12 @@ extension KeychainSession {
         try update(matching: SearchRequest(query, in: self), to: changes)
     }
 
-    /// Deletes all items that a query finds, or none, in whatever keychains they are.
+    /// Deletes all items that a query finds, or none, in whatever keychains they are; one that is damaged by its reference
+    /// alone.
     ///
     /// - Returns: how many there were.
-    /// - Throws: `errSecItemNotFound` if nothing matches, `errSecReadOnly` if one of them is on a token.
+    /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDecode` if all of them are damaged, `errSecReadOnly` if one
+    ///   of them is on a token.
     @discardableResult
     public func delete(matching query: some QueryForm) throws(KeychainError) -> Int {
         try delete(matching: SearchRequest(query, in: self))

@@ -20,7 +20,7 @@ extension KeychainSession {
     /// What matches, before anything of it is read; at least one.
     ///
     /// - Throws: `errSecItemNotFound`, which tells what could not be searched.
-    func find(_ query: Query, _ request: SearchRequest) throws(KeychainError) -> [FoundItem] {
+    private func find(_ query: Query, _ request: SearchRequest) throws(KeychainError) -> [FoundItem] {
         let found: [FoundItem]
         let failures: [SearchList.Failure]
         if query.itemClass == .identity {

@@ -72,9 +72,10 @@ extension KeychainSession {
         return try update(matching: request, to: ItemChanges(changed.attributes, secret: changed.secret()))
     }
 
-    /// Deletes all items that a query finds, or none, as `SecItemDelete` does.
+    /// Deletes all items that a query finds, or none, as `SecItemDelete` does; one that is damaged by its reference alone.
     ///
-    /// - Throws: `errSecItemNotFound` if nothing matches, `errSecReadOnly` if one of them is on a token.
+    /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDecode` if all of them are damaged, `errSecReadOnly` if one
+    ///   of them is on a token.
     public func delete(_ query: ItemDictionary) throws(KeychainError) {
         try delete(matching: SearchRequest(ParsedDictionary(query, for: .delete), in: self))
     }

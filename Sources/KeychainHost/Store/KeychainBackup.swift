@@ -113,7 +113,8 @@ extension OpenKeychain {
     private func becomeAnother(key: borrowing Secret) throws(KeychainError) {
         try database.writing { () throws(KeychainError) in
             try KeychainError.mapping { () throws(SQLiteError) in
-                _ = try database.changeKeychainRow("UPDATE keychain SET identity = ?", [.blob(UniqueID().bytes)])
+                try database.run("UPDATE keychain SET identity = ?", [.blob(UniqueID().bytes)])
+                try database.stampRows(of: "keychain")
             }
             for itemClass in ItemClass.stored {
                 var rows: [ItemRow] = []

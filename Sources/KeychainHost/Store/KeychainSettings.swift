@@ -36,13 +36,17 @@ extension KeychainSettings {
 
     /// What was written; nil where that is not there. A number that makes no sense counts as the shortest interval.
     private static func stored(in database: borrowing Database) throws(KeychainError) -> KeychainSettings? {
-        try KeychainError.mapping { () throws(SQLiteError) in
+        do throws(SQLiteError) {
             guard try !database.hasAlteredRow("settings") else { return nil }
             let row = try database.prepare("SELECT lock_on_sleep, lock_interval FROM settings WHERE id = 1")
             guard try row.step() else { return nil }
             return KeychainSettings(
                 locksOnSleep: row[0].integer != 0,
                 lockInterval: row[1].integer.map { UInt32(clamping: max($0, 1)) })
+        } catch {
+            // The page that they are on is damaged, and no item is on that.
+            guard error.code.primary == .corrupt else { throw KeychainError(error) }
+            return nil
         }
     }
 

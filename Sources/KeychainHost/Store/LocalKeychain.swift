@@ -163,7 +163,17 @@ extension LocalKeychain {
 
     /// The secret of an item as the file has it, encrypted, or nil if it was stored without one. Nothing is unlocked for it.
     public func sealedSecret(of reference: PersistentReference) throws(KeychainError) -> [UInt8]? {
-        try use { opened throws(KeychainError) in try opened.row(of: reference).sealed }
+        try use { opened throws(KeychainError) in
+            let row = try opened.row(of: reference)
+            guard !row.isAltered else { throw row.altered }
+            return row.sealed
+        }
+    }
+
+    /// What is wrong with items that match by what they have now, but are not as they were written: they are neither found,
+    /// nor changed, nor deleted but by their references.
+    public func damage(matching query: Query) throws(KeychainError) -> [KeychainError] {
+        try use { opened throws(KeychainError) in try opened.damage(matching: query) }
     }
 
     public func plan(for query: Query) -> [String] {

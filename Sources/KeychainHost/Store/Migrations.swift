@@ -131,7 +131,10 @@ enum Migrations {
             lock_on_sleep INTEGER NOT NULL, lock_interval INTEGER,
             row_check INTEGER
         ) STRICT;
-        INSERT INTO settings (id, lock_on_sleep, lock_interval) SELECT id, lock_on_sleep, lock_interval FROM keychain;
+        -- What is damaged has to fit as well: its row gets no sum.
+        INSERT INTO settings (id, lock_on_sleep, lock_interval) SELECT id,
+            CASE typeof(lock_on_sleep) WHEN 'integer' THEN lock_on_sleep ELSE 1 END,
+            CASE typeof(lock_interval) WHEN 'integer' THEN lock_interval END FROM keychain;
         ALTER TABLE keychain DROP COLUMN lock_on_sleep;
         ALTER TABLE keychain DROP COLUMN lock_interval;
         """,

@@ -113,7 +113,7 @@ extension OpenKeychain {
             guard isReplaced else { return false }
             if !new.hasPassword {
                 for itemClass in ItemClass.stored {
-                    _ = try remove(Query(itemClass, Self.passcodeBound, limit: .all))
+                    _ = try remove(Query(itemClass, Self.passcodeBound, limit: .all), evenAltered: true)
                 }
             }
             try note(.passwordChanged)

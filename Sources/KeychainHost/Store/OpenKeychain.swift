@@ -54,8 +54,11 @@ struct OpenKeychain: ~Copyable {
             do throws(KeychainError) {
                 let row = try row()
                 let item = row.item(in: identifier)
-                guard !row.isAltered else { throw row.altered }
-                if query.matches(item) { result.items.append(item) }
+                if row.isAltered {
+                    if query.isReadable(item) { throw row.altered }
+                } else if query.matches(item) {
+                    result.items.append(item)
+                }
             } catch {
                 result.damaged.append(error)
             }
@@ -63,6 +66,9 @@ struct OpenKeychain: ~Copyable {
         }
         return result
     }
+
+    /// What is wrong with the items that match by what they have now, but are not as they were written.
+    func damage(matching query: Query) throws(KeychainError) -> [KeychainError] { try found(query).damaged }
 
     /// How SQLite gets to the rows of a query. Wraps `EXPLAIN QUERY PLAN`.
     func plan(for query: Query) throws(SQLiteError) -> [String] {
@@ -143,7 +149,7 @@ struct OpenKeychain: ~Copyable {
 
     /// Changes every item a query finds, in the transaction that is going on; those that were altered stay as they are.
     ///
-    /// - Throws: `errSecDecode` where all of them were altered.
+    /// - Throws: `errSecDecode` where nothing was found but what its seal tells to have been altered.
     private func change(
         _ query: Query, _ changes: borrowing ItemChanges, _ sealed: SealedSecrets
     ) throws(KeychainError) -> Int {
@@ -151,7 +157,7 @@ struct OpenKeychain: ~Copyable {
         let columns = query.itemClass.columns
         var count = 0
         var damage: KeychainError?
-        for row in try matchingRows(query) {
+        for row in try matchingRows(query) where !row.isAltered {
             let new: ItemRow
             do throws(KeychainError) {
                 new = try changed(row, attributes, secret: changes.secret, sealed)
@@ -187,9 +193,11 @@ struct OpenKeychain: ~Copyable {
 
     /// Deletes every item a query finds, in the transaction that is going on. One that was altered has to be named by its
     /// reference: what else it has may have been another's.
-    func remove(_ query: Query) throws(KeychainError) -> Int {
+    ///
+    /// - Parameter evenAltered: whether those that match by what they have now go as well.
+    func remove(_ query: Query, evenAltered: Bool = false) throws(KeychainError) -> Int {
         let delete = query.itemClass.columns.delete
-        let found = try matchingRows(query).filter { !$0.isAltered || query.reference != nil }
+        let found = try matchingRows(query).filter { !$0.isAltered || evenAltered || query.reference != nil }
         for row in found {
             try KeychainError.mapping { () throws(SQLiteError) in try database.run(delete, [.blob(row.id.bytes)]) }
             try note(.delete, row)
@@ -203,10 +211,10 @@ struct OpenKeychain: ~Copyable {
         var rows: [ItemRow] = []
         try forEachRow(query, startingOver: { rows = [] }) { row throws(KeychainError) in
             // A row beyond reading is not what the query means; it must not keep the others from being changed.
-            if let row = try? row(), row.isAltered && query.reference != nil || query.matches(row.item(in: identifier))
-            {
-                rows.append(row)
-            }
+            guard let row = try? row() else { return true }
+            let item = row.item(in: identifier)
+            let isNamed = row.isAltered && query.reference == item.reference && query.filters.isEmpty
+            if isNamed ? query.isReadable(item) : query.matches(item) { rows.append(row) }
             return true
         }
         return rows
@@ -217,7 +225,7 @@ struct OpenKeychain: ~Copyable {
         do throws(SQLiteError) { try database.run(sql, values) } catch {
             let error = KeychainError(error)
             guard error.code == .duplicateItem else { throw error }
-            let unique = row.attributes.filter { row.itemClass.uniqueAttributes.contains($0.key) }
+            let unique = row.itemClass.uniqueValues(of: row.attributes)
             let others = try found(Query(row.itemClass, unique, limit: .all))
             throw others.items.isEmpty ? others.damaged.first ?? error : error
         }

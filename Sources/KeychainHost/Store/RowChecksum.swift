@@ -79,23 +79,15 @@ extension Database {
     func alteredRows(of table: String, limit: Int = .max) throws(SQLiteError) -> [SQLValue] {
         var numbers: [SQLValue] = []
         let rows = try prepare("SELECT * FROM \(table)")
-        let columns = rows.checkedColumns
+        var columns: [CheckedColumn]?
         while numbers.count < limit, try rows.step() {
-            let found = rows.checksum(columns)
+            // Not before: the first step is what finds out that a table has got other columns.
+            let known = columns ?? rows.checkedColumns
+            columns = known
+            let found = rows.checksum(known)
             if found.stored != found.sum.value { numbers.append(found.row) }
         }
         return numbers
-    }
-
-    /// Runs a statement that sets some columns of the one row of the keychain itself; what is damaged in the others stays so.
-    ///
-    /// - Returns: whether there is the row that the statement means.
-    func changeKeychainRow(_ sql: String, _ values: [SQLValue]) throws(SQLiteError) -> Bool {
-        let isAltered = try hasAlteredRow("keychain")
-        try run(sql, values)
-        guard changes == 1 else { return false }
-        if !isAltered { try stampRows(of: "keychain") }
-        return true
     }
 
     /// Writes the sum of every row of a table that has another one, or of some of them, in the transaction that is going on.
@@ -105,9 +97,11 @@ extension Database {
         var sums: [(row: SQLValue, sum: SQLValue)] = []
         do {
             let rows = try prepare("SELECT * FROM \(table) WHERE \(condition)", values)
-            let columns = rows.checkedColumns
+            var columns: [CheckedColumn]?
             while try rows.step() {
-                let found = rows.checksum(columns)
+                let known = columns ?? rows.checkedColumns
+                columns = known
+                let found = rows.checksum(known)
                 if found.stored != found.sum.value { sums.append((found.row, found.sum.value)) }
             }
         }

@@ -50,12 +50,16 @@ extension WrappedKey {
     ///
     /// - Returns: false if something else has taken it already.
     func replace(_ old: WrappedKey, in database: borrowing Database) throws(SQLiteError) -> Bool {
-        try database.changeKeychainRow(
+        try database.run(
             """
             UPDATE keychain SET scrypt_n = ?, scrypt_r = ?, scrypt_p = ?, salt = ?, wrapped_key = ?, key_check = ?,
                 has_password = ?
             WHERE id = 1 AND uuid = ? AND wrapped_key = ?
             """, values + [.blob(keychain.bytes), .blob(old.wrapped)])
+        guard database.changes == 1 else { return false }
+        // Whatever was damaged in the row is written anew, or what the old password opened would not have opened.
+        try database.stampRows(of: "keychain")
+        return true
     }
 
     private var values: [SQLValue] {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KeychainHost
 internal import PKCS11Driver
+internal import Synchronization
 internal import TokenKit
 
 struct ItemCommand: ParsableCommand {
@@ -62,7 +63,11 @@ struct ItemCommand: ParsableCommand {
     func run() throws {
         let session = try Session(cards)
         let context = try authentication.context(session.process, for: pairs + [cards.reader].compactMap { $0 })
-        let keychains = session.session(authentication: context) { printError("\($0.keychain): \($0.error)") }
+        // One command searches several times.
+        let told = Mutex<Set<SearchList.Failure>>([])
+        let keychains = session.session(authentication: context) { damage in
+            if told.withLock({ $0.insert(damage).inserted }) { printError("\(damage.keychain): \(damage.error)") }
+        }
         if add {
             var item = try ItemArguments.dictionary(pairs)
             try takeData(into: &item)

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 import TokenKit
 
@@ -250,49 +251,6 @@ import TokenKit
         #expect(count == 1)
     }
 
-    // MARK: Writing beside what is damaged
-
-    /// It may have been another item, whose place it has taken.
-    @Test(arguments: ["acct = 'other'", "labl = 1.5, acct = 'other'"])
-    func anAlteredItemIsDeletedByItsReferenceAlone(assignment: String) throws {
-        let session = KeychainSession(searchList: SearchList(locals: [test.keychain]))
-        try test.database().execute("UPDATE genp SET \(assignment) WHERE acct = 'target'")
-        for account in ["other", "target"] {
-            let query = try Query(.genericPassword, [.account: .string(account)])
-            #expect(try test.keychain.delete(matching: query) == 0)
-            #expect(throws: KeychainError(.decode)) {
-                try session.delete(["class": .string("genp"), "acct": .string(account)])
-            }
-        }
-        #expect(try test.keychain.delete(matching: Query(.genericPassword)) == 1, "what is sound goes")
-        #expect(try test.keychain.delete(matching: Query(target.reference)) == 1)
-        #expect(try test.keychain.items(matching: Query(.genericPassword, limit: .all)).damaged.isEmpty)
-    }
-
-    @Test func theErrorOfAnAlteredItemNamesWhatDeletesIt() throws {
-        try test.database().execute("UPDATE genp SET icmt = 'd' WHERE acct = 'target'")
-        let session = KeychainSession(searchList: SearchList(locals: [test.keychain]))
-        let error = try #require(throws: KeychainError.self) {
-            try session.copyMatching(["class": .string("genp"), "acct": .string("target"), "r_Attributes": .bool(true)])
-        }
-        let reference = target.reference.encoded()
-        #expect(error.remedy?.contains("v_PersistentRef=\(Hex.encode(reference))'") == true)
-        try session.delete(["v_PersistentRef": .data(reference)])
-        #expect(try test.passwords() == [neighbour])
-    }
-
-    @Test func anAlteredItemIsNoDuplicate() throws {
-        try test.database().execute("UPDATE genp SET acct = 'other' WHERE acct = 'target'")
-        let error = try #require(throws: KeychainError.self) { try test.addPassword("other") }
-        #expect(error.code == .decode)
-        #expect(throws: KeychainError(.decode)) {
-            try test.keychain.update(matching: Query(neighbour.reference), to: ItemChanges([.account: "other"]))
-        }
-        #expect(throws: KeychainError(.duplicateItem)) { try test.addPassword("neighbour") }
-        #expect(
-            try test.addPassword("target")[.account] == "target", "what is damaged stands in the way of nothing else")
-    }
-
     // MARK: Rows beyond reading
 
     @Test func aRowThatCannotBeReadIsReportedAndHidesNoOther() throws {
@@ -354,6 +312,29 @@ import TokenKit
         try test.database().execute("UPDATE settings SET lock_interval = 99999")
         try test.keychain.changePassword(from: .of("correct"), to: .of("other"), cost: .negligible)
         #expect(throws: KeychainError(.invalidKeychain)) { try test.reopened().settings }
+    }
+
+    /// No other page has any of it.
+    @Test func settingsOnADamagedPageLeaveTheKeychainToBeUsed() throws {
+        let path = test.folder.path("copy")
+        _ = try test.keychain.backUp(to: path)
+        let page = try #require(
+            try Database(path: path, access: .readWrite, busyTimeout: 1000)
+                .value("SELECT rootpage FROM sqlite_schema WHERE name = 'settings'").integer)
+        let file = open(path, O_WRONLY)
+        #expect(pwrite(file, [UInt8](repeating: 0xFF, count: 64), 64, off_t((page - 1) * 4096)) == 64)
+        close(file)
+        let other = try LocalKeychain.open(path)
+        #expect(throws: KeychainError(.invalidKeychain)) { try other.settings }
+        try other.unlock(password: .of("correct"))
+        #expect(try other.secretText(target.reference) == "target's")
+    }
+
+    @Test func aNewPasswordMakesADamagedKeyRowGoodOnceTheOldOneHasOpenedIt() throws {
+        try test.database().execute("UPDATE keychain SET row_check = 0")
+        try test.reopened().changePassword(from: .of("correct"), to: .of("other"), cost: .negligible)
+        #expect(throws: KeychainError(.authFailed)) { try test.reopened().unlock(password: .of("correct")) }
+        try test.reopened().unlock(password: .of("other"))
     }
 
     @Test func aDamagedKeyRowIsNotMadeGoodByNewSettings() throws {

@@ -97,13 +97,32 @@ import TokenKit
         #expect(try test.database().value("PRAGMA user_version").integer == Migrations.currentVersion)
     }
 
-    @Test func whatIsDamagedIsNotMadeGoodByAnotherLayout() throws {
+    @Test(arguments: [
+        "lock_interval = 86400, salt = randomblob(32)", "lock_on_sleep = 7, salt = randomblob(32)",
+    ])
+    func whatIsDamagedIsNotMadeGoodByAnotherLayout(assignments: String) throws {
         let test = try TestKeychain()
         try test.downgrade(to: 6)
-        try test.database().execute("UPDATE keychain SET lock_interval = 86400, salt = randomblob(32)")
+        try test.database().execute("UPDATE keychain SET \(assignments)")
         let reopened = try test.reopened()
         #expect(throws: KeychainError(.invalidKeychain)) { try reopened.settings }
         #expect(throws: KeychainError(.invalidKeychain)) { try reopened.unlock(password: .of("correct")) }
+    }
+
+    /// A flipped bit in the header of the row makes NULL or bytes of a number.
+    @Test(arguments: ["NULL", "x''", "1.5", "'text'"])
+    func settingsThatAreNoNumbersKeepNoFileFromThePresentLayout(value: String) throws {
+        let test = try TestKeychain()
+        try test.downgrade(to: 6)
+        try test.database().execute(
+            """
+            CREATE TABLE loose AS SELECT * FROM keychain;
+            DROP TABLE keychain; ALTER TABLE loose RENAME TO keychain;
+            UPDATE keychain SET lock_on_sleep = \(value), lock_interval = \(value);
+            """)
+        let reopened = try test.reopened()
+        #expect(throws: KeychainError(.invalidKeychain)) { try reopened.settings }
+        try reopened.unlock(password: .of("correct"))
     }
 
     /// Nothing is lost by that: it is read as soon as it can be written to.

@@ -1,0 +1,141 @@
+import Glibc
+import Synchronization
+import Testing
+import TokenKit
+
+@testable import KeychainHost
+
+/// What is damaged may be another item than it looks: what is done beside it passes it over, and says so.
+@Suite struct DamagedItemTests {
+    private let test: TestKeychain
+    private let target: Item
+    private let session: KeychainSession
+
+    init() throws {
+        test = try TestKeychain()
+        target = try test.addPassword("target", secret: "target's", [.label: "L", .comment: "c"])
+        try test.addPassword("neighbour", secret: "neighbour's")
+        session = KeychainSession(searchList: SearchList(locals: [test.keychain]))
+    }
+
+    private func damage(_ assignment: String) throws {
+        try test.database().execute("UPDATE genp SET \(assignment) WHERE acct = 'target'")
+    }
+
+    private func dictionary(_ account: String) -> ItemDictionary {
+        ["class": .string("genp"), "acct": .string(account)]
+    }
+
+    private var accounts: [String?] {
+        get throws { try test.passwords().map { $0[.account]?.string } }
+    }
+
+    // MARK: Deleting
+
+    @Test(arguments: ["acct = 'other'", "labl = 1.5, acct = 'other'"])
+    func itIsDeletedByItsReferenceAlone(assignment: String) throws {
+        try damage(assignment)
+        let other = try Query(.genericPassword, [.account: "other"])
+        #expect(throws: KeychainError(.decode)) { try test.keychain.delete(matching: other) }
+        #expect(throws: KeychainError(.decode)) { try session.delete(dictionary("other")) }
+        #expect(try test.keychain.delete(matching: Query(.genericPassword)) == 1, "what is sound goes")
+        #expect(try test.keychain.delete(matching: Query(target.reference)) == 1)
+        #expect(try test.keychain.items(matching: Query(.genericPassword, limit: .all)).damaged.isEmpty)
+    }
+
+    /// Programs delete what may not be there before they add it.
+    @Test func whatDoesNotMatchItIsDeletedAndAddedAsEver() throws {
+        try damage("acct = 'other'")
+        #expect(throws: KeychainError(.itemNotFound)) { try session.delete(dictionary("target")) }
+        #expect(throws: KeychainError(.itemNotFound)) { try session.delete(dictionary("nobody")) }
+        #expect(try test.addPassword("target")[.account] == "target")
+        try session.delete(dictionary("target"))
+    }
+
+    @Test func whatStaysIsTold() throws {
+        let told = Mutex<[KeychainError]>([])
+        let session = KeychainSession(
+            searchList: SearchList(locals: [test.keychain]),
+            reportDamage: { failure in told.withLock { $0.append(failure.error) } })
+        try damage("icmt = 'd'")
+        try session.delete(["class": .string("genp"), "svce": .string("mail")])
+        #expect(told.withLock { $0 } == [KeychainError(.decode)])
+        #expect(try accounts == [])
+    }
+
+    @Test func itsErrorNamesWhatDeletesIt() throws {
+        try damage("icmt = 'd'")
+        let error = try #require(throws: KeychainError.self) {
+            try session.copyMatching(dictionary("target").merging(["r_Attributes": .bool(true)]) { $1 })
+        }
+        let reference = target.reference.encoded()
+        #expect(error.remedy?.contains("v_PersistentRef=\(Hex.encode(reference))'") == true)
+        try session.delete(["v_PersistentRef": .data(reference)])
+        #expect(try accounts == ["neighbour"])
+    }
+
+    @Test func aProgramOfAnotherGroupIsNeitherToldOfItNorDeletesIt() throws {
+        try damage("icmt = 'd'")
+        let stranger = KeychainSession(
+            searchList: SearchList(locals: [test.keychain]), accessGroups: AccessGroups(["strangers"]))
+        let reference: ItemDictionary = ["v_PersistentRef": .data(target.reference.encoded())]
+        #expect(throws: KeychainError(.itemNotFound)) { try stranger.delete(reference) }
+        let error = try #require(throws: KeychainError.self) {
+            try stranger.copyMatching(dictionary("target").merging(["r_Attributes": .bool(true)]) { $1 })
+        }
+        #expect(!error.description.contains(Hex.encode(target.reference.encoded())))
+        #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
+    }
+
+    @Test func inAFileThatIsOnlyReadItIsNotDeleted() throws {
+        try damage("icmt = 'd'")
+        chmod(test.path, 0o400)
+        defer { chmod(test.path, 0o600) }
+        let session = KeychainSession(searchList: SearchList(locals: [try test.reopened()]))
+        #expect(throws: KeychainError(.readOnly)) {
+            try session.delete(["v_PersistentRef": .data(target.reference.encoded())])
+        }
+    }
+
+    /// It might be made as it was by whoever damaged it, and would open without a password then.
+    @Test func withThePasswordGoDamagedItemsThatAskForOne() throws {
+        try test.addPassword("bound", [.accessible: Accessibility.whenPasscodeSet])
+        try test.database().execute("UPDATE genp SET icmt = 'd' WHERE acct = 'bound'")
+        try test.keychain.changePassword(from: .of("correct"), to: .of(""), cost: .negligible)
+        #expect(try test.database().value("SELECT count(*) FROM genp WHERE acct = 'bound'").integer == 0)
+    }
+
+    // MARK: Adding and changing
+
+    @Test func itIsNoDuplicate() throws {
+        try damage("acct = 'other'")
+        #expect(throws: KeychainError(.decode)) { try test.addPassword("other") }
+        let neighbour = try #require(try test.passwords([.account: "neighbour"]).first)
+        #expect(throws: KeychainError(.decode)) {
+            try test.keychain.update(matching: Query(neighbour.reference), to: ItemChanges([.account: "other"]))
+        }
+        #expect(throws: KeychainError(.duplicateItem)) { try test.addPassword("neighbour") }
+    }
+
+    @Test func whatOnlySharesAnAccountWithItIsNotInTheWay() throws {
+        try damage("svce = NULL")
+        try test.addPassword("target", service: "sound")
+        let error = try #require(throws: KeychainError.self) {
+            try test.keychain.add(.genericPassword([.account: "target"], secret: .of("x")))
+        }
+        #expect(error.code == .decode)
+        #expect(throws: KeychainError(.duplicateItem)) { try test.addPassword("target", service: "sound") }
+    }
+
+    @Test func itKeepsNoItemOfAnotherFileFromBeingChanged() throws {
+        try damage("icmt = 'd'")
+        let other = try TestKeychain()
+        try other.addPassword("target", secret: "sound")
+        let both = SearchList(locals: [test.keychain, other.keychain])
+        let session = KeychainSession(searchList: both)
+        #expect(try session.update(dictionary("target"), to: ["icmt": .string("new")]) == 1)
+        #expect(try other.passwords()[0][.comment] == "new")
+        try session.delete(dictionary("target"))
+        #expect(try other.passwords().isEmpty)
+    }
+}
