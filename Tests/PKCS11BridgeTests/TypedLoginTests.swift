@@ -124,6 +124,23 @@ import VirtualCard
         #expect(reader.timesTyped == 4)
     }
 
+    @Test func aReaderThatFailsIsNotRecommendedUntilItWorksAgain() throws {
+        func isRecommended() throws -> Bool {
+            let slot = try #require(cryptoki.slotList(withToken: true, refreshing: false).first)
+            return try cryptoki.tokenInfo(slot).flags & CKF_PROTECTED_AUTHENTICATION_PATH != 0
+        }
+        #expect(try isRecommended())
+        reader.type("654321")
+        #expect(returned { try logIn() } == CKR_PIN_INCORRECT)
+        #expect(try isRecommended())
+        reader.type("")
+        #expect(returned { try logIn() } == CKR_DEVICE_ERROR)
+        #expect(try !isRecommended())
+        reader.type("123456")
+        try logIn()
+        #expect(try isRecommended())
+    }
+
     @Test func aPINThatIsGivenIsSent() throws {
         try cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
         try sign(1)

@@ -1,10 +1,12 @@
 internal import Glibc
+internal import Synchronization
 public import TokenKit
 
 /// Asks through a pinentry program, as GnuPG does: a window on the desktop, or the terminal.
 public struct PinentryPrompter: Prompter {
     private let program: String
     private let terminalName: String?
+    private let trial = Trial()
 
     /// Milliseconds that the program may take for what needs nobody's thought.
     var patience: Int32 = 10_000
@@ -17,10 +19,17 @@ public struct PinentryPrompter: Prompter {
         self.terminalName = terminalName
     }
 
+    /// The program is started to find out, until it could be.
     public var canAsk: Bool {
+        if trial.hasSucceeded.load(ordering: .relaxed) { return true }
         guard let assuan = try? begin() else { return false }
         assuan.end()
         return true
+    }
+
+    /// Whether the program could be started.
+    private final class Trial: Sendable {
+        let hasSucceeded = Atomic(false)
     }
 
     public var canAskAgain: Bool { true }
@@ -90,6 +99,7 @@ public struct PinentryPrompter: Prompter {
             guard let value = variables.lazy.compactMap(PinentryPrompter.variable).first else { continue }
             try? assuan.command("OPTION", "\(option)=\(value)")
         }
+        trial.hasSucceeded.store(true, ordering: .relaxed)
         return assuan
     }
 

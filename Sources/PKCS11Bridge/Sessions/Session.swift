@@ -13,6 +13,14 @@ final class Session: Sendable {
     let generation: Int
     let isWritable: Bool
     let state = Mutex(State())
+    private let canceled = Mutex<CanceledUse?>(nil)
+
+    /// What somebody would give no PIN for, and when.
+    private struct CanceledUse {
+        let key: ObjectName
+        let action: TokenOperation.Action
+        let time: ContinuousClock.Instant
+    }
 
     struct State: ~Copyable {
         /// What a search found and the program has not fetched; nil for no search.
@@ -32,16 +40,33 @@ final class Session: Sendable {
     }
 
     /// Uses a private key of the session's token, or of a session with it.
+    ///
+    /// Nobody is asked again for what was just canceled: OpenSSL begins an ECDSA signature that failed a second time.
     func perform(
         _ action: TokenOperation.Action, with key: CryptokiObject, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
         guard let own = key.sessionKey else {
-            return try slot.perform(action, with: key, of: generation, pin: pin)
+            if let canceled = canceled.withLock({ $0 }), canceled.key == key.name, canceled.action == action,
+                canceled.time.duration(to: .now) < Session.memoryOfCanceling
+            {
+                throw CryptokiError(CKR_FUNCTION_CANCELED, "the same was canceled a moment ago")
+            }
+            do throws(CryptokiError) {
+                return try slot.perform(action, with: key, of: generation, pin: pin)
+            } catch {
+                if error.code == CKR_FUNCTION_CANCELED {
+                    canceled.withLock { $0 = CanceledUse(key: key.name, action: action, time: .now) }
+                }
+                throw error
+            }
         }
         return try CryptokiError.mappingUse { () throws(KeychainError) in
             try SoftwareKey(own).perform(action, use: "", authentication: AuthenticationContext(prompter: NoPrompter()))
         }
     }
+
+    /// A person takes longer to begin anew.
+    private static let memoryOfCanceling = Duration.seconds(1)
 
     /// - Parameter login: the one that an operation was begun in.
     /// - Throws: `CKR_USER_NOT_LOGGED_IN` where it is over, and the key wants one; `CKR_DEVICE_REMOVED` where the token is out.

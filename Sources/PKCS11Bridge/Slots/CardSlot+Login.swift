@@ -101,8 +101,10 @@ extension CardSlot {
             try slot.perform(at: insertion) { (token, card) throws(TokenError) in
                 try token.verify(.typed, lastTry: .keep, &card)
             }
+            state.card?.hasPINPadFailed = false
             return true
         } catch {
+            if error.code == .pinPadFailed { state.card?.hasPINPadFailed = true }
             guard error.code == .pinPadFailed, behaviour.hasProtectedPath else { throw CryptokiError(error) }
             return false
         }

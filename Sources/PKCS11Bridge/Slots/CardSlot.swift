@@ -49,6 +49,9 @@ final class CardSlot: Slot {
         var pinStatus: (status: PINStatus, asked: ContinuousClock.Instant)?
         /// Whether the PIN can be typed on the reader, as it was last asked.
         var hasPINPad = false
+        /// Whether the reader failed when it was last tried. It is not recommended then, and used where a program wants it all the
+        /// same.
+        var hasPINPadFailed = false
     }
 
     /// The user's PIN, for as long as he is logged in.
@@ -210,7 +213,7 @@ final class CardSlot: Slot {
     private func tokenInfo(_ state: inout State) throws(CryptokiError) -> TokenInfo {
         let identity = try identity(&state)
         _ = try? pinStatus(&state)
-        let hasPINPad = hasPINPad(state)
+        let hasPINPad = hasPINPad(state) && state.card?.hasPINPadFailed != true
         state.card?.hasPINPad = hasPINPad
         return note(identity, state)
     }
@@ -226,7 +229,7 @@ final class CardSlot: Slot {
     private func flags(_ status: PINStatus?, hasPINPad: Bool) -> CK_FLAGS {
         var flags = CKF_RNG | CKF_WRITE_PROTECTED | CKF_USER_PIN_INITIALIZED | CKF_TOKEN_INITIALIZED
         if !behaviour.asksItself { flags |= CKF_LOGIN_REQUIRED }
-        if behaviour.hasProtectedPath || hasPINPad, !behaviour.asksItself { flags |= CKF_PROTECTED_AUTHENTICATION_PATH }
+        if !behaviour.asksItself, hasPINPad || behaviour.hasProtectedPath { flags |= CKF_PROTECTED_AUTHENTICATION_PATH }
         guard let left = status?.triesLeft else { return flags }
         if left == 0 { flags |= CKF_USER_PIN_LOCKED }
         if left == 1 { flags |= CKF_USER_PIN_FINAL_TRY }

@@ -173,23 +173,29 @@ extension ConsumerCard {
         }
     }
 
-    /// Writes "pinentry", a program that knows the PIN and notes what it is asked.
-    func writePinentry() throws {
-        try folder.write("questions", "")
+    /// Writes "pinentry", a program that notes what it is asked, and when it is started.
+    ///
+    /// - Parameter answer: a line of the Assuan protocol; the PIN if left out.
+    func writePinentry(answering answer: String = "D \(pin)\nOK") throws {
+        for name in ["questions", "starts"] { try folder.write(name, "") }
         try folder.writeProgram(
             "pinentry",
             """
+            echo started >>'\(path("starts"))'
             echo 'OK ready'
             while read -r command text; do
                 case $command in
                     SETDESC) question=$text ;;
-                    GETPIN) echo "$question" >>'\(path("questions"))'; echo 'D \(Self.pin)' ;;
+                    GETPIN) echo "$question" >>'\(path("questions"))'; printf '\(answer)\\n'; continue ;;
                     BYE) exit ;;
                 esac
                 echo OK
             done
             """)
     }
+
+    /// How often pinentry was started so far.
+    var pinentryStarts: Int { get throws { try text("starts").split(separator: "\n").count } }
 
     /// What pinentry was asked so far.
     var pinentryQuestions: [String] {

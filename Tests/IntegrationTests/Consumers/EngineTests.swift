@@ -112,6 +112,20 @@ import Testing
                 ], prompt)
         try engine.expectSignature(by: "9C")
         #expect(try engine.card.pinentryQuestions.count == 1)
+        // Once to see whether it can be.
+        #expect(try engine.card.pinentryStarts <= 2)
+    }
+
+    @Test(arguments: ["9A", "9C", "9D"]) func whoCancelsIsNotAskedAgain(reference: String) throws {
+        let engine = try EngineCard(["9A": .ecP256, "9C": .ecP256, "9D": .rsa(bits: 2048)])
+        try engine.card.writePinentry(answering: "ERR 83886179 cancelled")
+        let prompt = ["TOKENKIT_PKCS11_PROMPT": "openssl", "PINENTRY_PROGRAM": engine.card.path("pinentry")]
+        let key = String(engine.key(reference).prefix { $0 != "?" })
+        let arguments =
+            ["dgst", "-sha256"] + EngineCard.form
+            + ["-sign", key, "-out", engine.card.path("signature"), engine.card.path("message")]
+        _ = try engine.card.fail(["openssl"] + arguments, EngineCard.variables.merging(prompt) { $1 })
+        #expect(try engine.card.pinentryQuestions.count == 1)
     }
 
     /// The engine is OpenSSL's default then, also for what the module computes with OpenSSL.
