@@ -10,8 +10,8 @@ internal import TokenKit
 /// The module's one piece of state: what `C_Initialize` made. The one place of the target that names the drivers.
 ///
 /// It is an address and no reference, since a child by `fork` must come by it without a lock, which another thread of its parent
-/// may have held. Calls that are in what was made hold it themselves; it is freed with the last of them, and never where a thread is
-/// only just about to.
+/// may have held. Calls that are in what was made hold it themselves; it is freed with the last of them, once no thread is only just
+/// about to.
 enum Module {
     private static let address = Atomic<UInt>(0)
 
@@ -49,8 +49,13 @@ enum Module {
         guard current != nil, let ended = unsafe unmanaged(at: address.exchange(0, ordering: .sequentiallyConsistent))
         else { throw CryptokiError(CKR_CRYPTOKI_NOT_INITIALIZED) }
         unsafe ended.takeUnretainedValue().finalize()
+        // To take it is a moment's work. A thread that the system has stopped in it, or that a child by `fork` has no copy of, is
+        // not waited for.
+        for _ in 0..<mostYields where tokenkit_is_taking() != 0 { sched_yield() }
         if tokenkit_is_taking() == 0 { unsafe ended.release() }
     }
+
+    private static let mostYields = 10_000
 
     private static func make() -> Cryptoki {
         let process = ProcessKeychains {
