@@ -80,6 +80,16 @@ int main(int count, char **arguments) {
     MUST(CKR_ARGUMENTS_BAD, p11->C_GenerateRandom(session, buffer, huge));
     MUST(CKR_OK, p11->C_GenerateRandom(session, buffer, 0));
     MUST(CKR_OK, p11->C_GenerateRandom(session, buffer, 512));
+    /* Programs take any answer to a seed, and go on to draw. */
+    MUST(CKR_OK, p11->C_GenerateRandom(session, buffer, 32));
+    MUST(CKR_OK, p11->C_GenerateRandom(session, buffer + 32, 32));
+    HOLDS(memcmp(buffer, buffer + 32, 32) != 0);
+    /* Nor is a state that is not to be had the end of what it was asked of. */
+    MUST(CKR_OK, p11->C_SignInit(session, &ecdsa, find(session, CKO_PRIVATE_KEY, 1)));
+    CK_ULONG state_length = 0;
+    MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_GetOperationState(session, NULL, &state_length));
+    length = 64;
+    MUST(CKR_OK, p11->C_Sign(session, buffer, 32, buffer, &length));
     MUST(CKR_FUNCTION_NOT_PARALLEL, p11->C_GetFunctionStatus(session));
     MUST(CKR_FUNCTION_NOT_PARALLEL, p11->C_CancelFunction(session));
     MUST(CKR_OK, p11->C_CloseAllSessions(slot));

@@ -46,6 +46,16 @@ import Testing
         #expect(whole.contains("Label: Security Object") && whole.contains("Label: Printed Information"), "\(whole)")
     }
 
+    /// 9E wants no PIN and is listed without a login; the tool logs in all the same to look at it.
+    @Test(arguments: [([], 1), (["--login"], 3)]) func listsEverything(options: [String], privateKeys: Int) throws {
+        let card = try ConsumerCard(["9A": .ecP256, "9C": .ecP256, "9E": .ecP256])
+        let command = ["p11tool", "--provider", ConsumerCard.module] + options + ["--list-all", ConsumerCard.token]
+        let lines = try card.succeed(command, Self.pin).split(separator: "\n")
+        #expect(lines.count { $0.contains("Type: X.509 Certificate") } == 3)
+        #expect(lines.count { $0.contains("Type: Public key") } == 3)
+        #expect(lines.count { $0.contains("Type: Private key") } == privateKeys)
+    }
+
     @Test func exportsCertificates() throws {
         let card = try ConsumerCard(["9A": .rsa(bits: 2048), "9C": .ecP256])
         for (reference, identifier) in [("9A", "01"), ("9C", "02")] {
