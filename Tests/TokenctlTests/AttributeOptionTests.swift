@@ -5,82 +5,151 @@ import Testing
 
 @testable import tokenctl
 
-/// The commands for passwords beside the table of attributes, which their options derive from.
+/// The commands that take attributes by letters beside the table of attributes, which their options derive from.
 @Suite struct AttributeOptionTests {
-    /// The commands of a class, each with the letters it has for other things than attributes.
-    static let commands: [(command: any ParsableCommand.Type, itemClass: ItemClass, ownLetters: [String])] = [
-        (AddGenericPassword.self, .genericPassword, ["w", "p", "X", "U", "A", "T"]),
-        (FindGenericPassword.self, .genericPassword, ["g", "w"]),
-        (DeleteGenericPassword.self, .genericPassword, []),
-        (AddInternetPassword.self, .internetPassword, ["w", "X", "U", "A", "T"]),
-        (FindInternetPassword.self, .internetPassword, ["g", "w"]),
-        (DeleteInternetPassword.self, .internetPassword, []),
+    typealias Command = (
+        command: any ParsableCommand.Type, rows: [AttributeDefinition], itemClass: ItemClass, ownLetters: [String]
+    )
+
+    /// The commands, each with the letters it has for other things than attributes.
+    static let commands: [Command] = [
+        password(AddGenericPassword.self, .genericPassword, ["w", "p", "X", "U", "A", "T"]),
+        password(FindGenericPassword.self, .genericPassword, ["g", "w"]),
+        password(DeleteGenericPassword.self, .genericPassword, []),
+        password(AddInternetPassword.self, .internetPassword, ["w", "X", "U", "A", "T"]),
+        password(FindInternetPassword.self, .internetPassword, ["g", "w"]),
+        password(DeleteInternetPassword.self, .internetPassword, []),
+        (FindKey.self, AttributeOption.Command.findKey.definitions(of: .key), .key, []),
+        (
+            CreateKeypair.self, AttributeOption.Command.createKeypair.definitions(of: .key), .key,
+            ["d", "k", "A", "T"]
+        ),
+        (
+            Import.self, AttributeOption.Command.importing.definitions(of: .key), .key,
+            ["k", "t", "f", "w", "x", "P", "a", "A", "T"]
+        ),
     ]
+
+    private static func password(
+        _ command: any ParsableCommand.Type, _ itemClass: ItemClass, _ ownLetters: [String]
+    ) -> Command {
+        (command, AttributeOption.Command.passwords.definitions(of: itemClass), itemClass, ownLetters)
+    }
+
+    @Test func `Every command that the table has letters for is among these`() {
+        let rows = Set(Self.commands.flatMap(\.rows))
+        #expect(AttributeDefinition.all.allSatisfy { $0.option == nil || rows.contains($0) })
+    }
 
     @Test(arguments: commands.indices)
     func `A command has the options of the table and its own, and no others`(_ index: Int) throws {
-        let (command, itemClass, ownLetters) = Self.commands[index]
-        let letters = itemClass.definitions.compactMap { $0.option.map { String($0.letter) } }
-        #expect(letters.count > 7)
+        let (command, rows, _, ownLetters) = Self.commands[index]
+        let letters = rows.compactMap { $0.option.map { String($0.letter) } }
+        #expect(!letters.isEmpty)
         #expect(try options(of: command).map(\.letter).sorted() == (letters + ownLetters + ["h"]).sorted())
     }
 
     @Test(arguments: commands.indices)
     func `An option is called and described as in the table`(_ index: Int) throws {
-        let (command, itemClass, _) = Self.commands[index]
+        let (command, rows, itemClass, _) = Self.commands[index]
         let options = try options(of: command)
-        for definition in itemClass.definitions {
+        for definition in rows {
             guard let option = definition.option else { continue }
             let shown = try #require(options.first { $0.letter == String(option.letter) }?.option)
-            #expect(shown.valueName == option.valueName)
-            #expect(shown.abstract?.lowercased() == definition.summary.lowercased() + ".")
-            #expect(shown.kind == "option" && shown.shouldDisplay && shown.isOptional && !shown.isRepeating)
+            #expect(shown.kind == (option.form == .flag ? "flag" : "option"))
+            #expect(option.form == .flag || shown.valueName == option.valueName)
+            #expect(shown.shouldDisplay && shown.isOptional && !shown.isRepeating)
+            let abstract = shown.abstract?.lowercased() ?? ""
+            let lacks = definition.classes.contains(itemClass) ? "" : ", which a \(itemClass.noun) does not have"
+            let (summary, values) = said(of: definition, option.form)
+            #expect(abstract == (summary + lacks + "." + values).lowercased())
+        }
+    }
+
+    private func said(
+        of definition: AttributeDefinition, _ form: AttributeOption.Form
+    ) -> (summary: String, values: String) {
+        switch form {
+        case .flag: ("that" + definition.summary.dropFirst("whether".count), "")
+        case .name(let values):
+            (
+                String(definition.summary.split(separator: ":")[0]),
+                " (values: \(values.map(\.name).joined(separator: ", ")))"
+            )
+        default: (definition.summary, "")
         }
     }
 
     @Test func `Options are in the order of their letters`() throws {
         #expect(try options(of: DeleteInternetPassword.self).map(\.letter).joined() == "acCdDjlpPrsth")
+        #expect(try options(of: FindKey.self).map(\.letter).joined() == "acdDejlrstuvwh")
     }
 
     @Test func `What an option says becomes the attribute, in its type`() throws {
         try becomesAttributes(GenericPasswords.self)
         try becomesAttributes(InternetPasswords.self)
+        try becomeAttributes(FindKey.self) { try FindKey.parse($0).item.attributes }
+        try becomeAttributes(CreateKeypair.self) { try CreateKeypair.parse($0).key.attributes }
+        try becomeAttributes(Import.self) { try Import.parse(["file"] + $0).key.attributes }
     }
 
     private func becomesAttributes<Kind: PasswordCommandKind>(_ kind: Kind.Type) throws {
-        var (all, everything) = ([String](), Attributes())
-        for definition in Kind.itemClass.definitions {
-            guard let option = definition.option else { continue }
-            let (argument, value) = sample(option, definition.type)
-            let letter = "-\(option.letter)"
-            for words in [[letter, argument], [letter + argument]] {
-                #expect(try FindPassword<Kind>.parse(words).item.attributes == [definition.attribute: value])
-                #expect(try DeletePassword<Kind>.parse(words).item.attributes == [definition.attribute: value])
-            }
-            #expect(value.converted(to: definition.type) == value)
-            all += [letter, argument]
-            everything[definition.attribute] = value
+        try becomeAttributes(kind) { try FindPassword<Kind>.parse($0).item.attributes }
+        try becomeAttributes(kind) { try DeletePassword<Kind>.parse($0 + ["pkcs11:object=x"]).item.attributes }
+        try becomeAttributes(kind) { words in
+            let others = words.isEmpty || !words.contains { $0.hasPrefix("-s") } ? ["-s", "x"] : []
+            var attributes = try AddPassword<Kind>.parse(others + words + ["-X", "41"]).item.attributes
+            if !others.isEmpty { attributes[Kind.subject] = nil }
+            return attributes
         }
-        #expect(try AddPassword<Kind>.parse(all + ["-X", "41"]).item.attributes == everything)
-        #expect(try FindPassword<Kind>.parse([]).item.attributes.isEmpty)
     }
 
-    private func sample(_ option: AttributeOption, _ type: AttributeType) -> (argument: String, value: AttributeValue) {
+    private func becomeAttributes(
+        _ command: any AttributeCommand.Type, _ parse: ([String]) throws -> Attributes
+    ) throws {
+        var (all, everything) = ([String](), Attributes())
+        for definition in command.attributeCommand.definitions(of: command.itemClass) {
+            guard let option = definition.option else { continue }
+            let (arguments, value) = sample(option, definition.type)
+            let letter = "-\(option.letter)"
+            for words in [[letter] + arguments, [letter + arguments.joined()]] {
+                #expect(try parse(words) == [definition.attribute: value])
+            }
+            #expect(value.converted(to: definition.type) == value)
+            all += [letter] + arguments
+            everything[definition.attribute] = value
+        }
+        #expect(try parse(all) == everything)
+        #expect(try parse([]).isEmpty)
+    }
+
+    private func sample(
+        _ option: AttributeOption, _ type: AttributeType
+    ) -> (arguments: [String], value: AttributeValue) {
         // A dash at the beginning makes no option of it.
         let text = "-\(option.valueName) é"
         return switch option.form {
-        case .text: (text, type == .data ? .data(Array(text.utf8)) : .string(text))
-        case .characters: ("-ab", type == .number ? .number(0x2D61_6220) : .string("-ab "))
-        case .number(let maximum): ("\(maximum)", .number(maximum))
+        case .text: ([text], type == .data ? .data(Array(text.utf8)) : .string(text))
+        case .digits: (["0aFF"], .data([0x0A, 0xFF]))
+        case .characters: (["-ab"], type == .number ? .number(0x2D61_6220) : .string("-ab "))
+        case .number(let maximum): (["\(maximum)"], .number(maximum))
+        case .name(let values): ([values[1].name], .number(values[1].value))
+        case .date: (["2026-10-21-09:54:24"], .date(1_792_576_464))
+        case .flag: ([], true)
         }
     }
 
+    @Test func `What is no digits is what it says`() throws {
+        #expect(try FindKey.parse(["-a", "xyz"]).item.attributes == [.applicationLabel: .data(Array("xyz".utf8))])
+    }
+
     @Test func `A value that an option cannot have is refused with what it can`() {
-        for (itemClass, parse) in [
-            (ItemClass.genericPassword, { (words: [String]) in _ = try FindGenericPassword.parse(words) }),
-            (.internetPassword, { (words: [String]) in _ = try FindInternetPassword.parse(words) }),
-        ] {
-            for option in itemClass.definitions.compactMap(\.option) {
+        for (command, parse) in [
+            (GenericPasswords.self as any AttributeCommand.Type, { _ = try FindGenericPassword.parse($0) }),
+            (InternetPasswords.self, { _ = try FindInternetPassword.parse($0) }),
+            (FindKey.self, { _ = try FindKey.parse($0) }), (CreateKeypair.self, { _ = try CreateKeypair.parse($0) }),
+        ] as [(any AttributeCommand.Type, ([String]) throws -> Void)] {
+            for option in command.attributeCommand.definitions(of: command.itemClass).compactMap(\.option) {
                 for (argument, reason) in refused(option.form) {
                     let error = #expect(throws: (any Error).self) { try parse(["-\(option.letter)", argument]) }
                     let message = error.map { FindGenericPassword.message(for: $0) } ?? ""
@@ -93,9 +162,11 @@ import Testing
 
     private func refused(_ form: AttributeOption.Form) -> [(argument: String, reason: String)] {
         switch form {
-        case .text: []
+        case .text, .digits, .flag: []
         case .characters: ["", "https", "é", "\u{7F}"].map { ($0, "one to four characters") }
         case .number(let maximum): ["", "-1", "x", "0x1", "\(maximum + 1)"].map { ($0, "from 0 to \(maximum)") }
+        case .name(let values): ["", "none", "Public"].map { ($0, values.map(\.name).joined(separator: ", ")) }
+        case .date: ["", "2026", "2026-13-01", "2026-02-30"].map { ($0, "as 2026-10-21") }
         }
     }
 

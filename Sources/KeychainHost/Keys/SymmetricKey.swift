@@ -32,7 +32,7 @@ public struct SymmetricKey: Sendable {
     public static func generate(
         _ type: KeyType = .aes, bits: Int = 256, _ attributes: Attributes = [:]
     ) throws(KeychainError) -> SymmetricKey {
-        try type.checkSize(ofSymmetricKey: bits)
+        try type.checkSize(ofGeneratedKey: bits)
         let key = try KeychainError.mapping { () throws(CryptoError) in try RandomBytes.makeSecret(count: bits / 8) }
         return try SymmetricKey(key, type: type, attributes)
     }
@@ -81,6 +81,21 @@ extension KeyType {
 
     /// The fewest bits of an HMAC key, SP 800-131A §10.
     public static let minimumHMACBits = 112
+    /// The most bits of one that is generated. More than a block of the hash function, 1024 bits at the most, makes no key
+    /// stronger, FIPS 198-1 §3.
+    public static let maximumGeneratedHMACBits = 65_536
+
+    /// - Throws: as for a key that is given, and for one that is longer than it has any use.
+    fileprivate func checkSize(ofGeneratedKey bits: Int) throws(KeychainError) {
+        let isAllowed = Self.minimumHMACBits...Self.maximumGeneratedHMACBits ~= bits && bits.isMultiple(of: 8)
+        guard self != .hmac || isAllowed else {
+            throw KeychainError(
+                .keySizeNotAllowed, "\(bits) bits are no size of a new key for HMAC",
+                remedy: "use whole bytes, \(Self.minimumHMACBits) to \(Self.maximumGeneratedHMACBits) bits",
+                key: Attribute.keySizeInBits.rawValue)
+        }
+        try checkSize(ofSymmetricKey: bits)
+    }
 
     /// - Throws: `errSecKeySizeNotAllowed`; `errSecParam` for a type whose keys nothing is done with.
     func checkSize(ofSymmetricKey bits: Int) throws(KeychainError) {

@@ -1,25 +1,96 @@
-/// How the commands of `security` for passwords take an attribute; security(1).
+/// How commands of `security` take an attribute; security(1).
 ///
 /// An attribute that they take by different letters has a row of the table for each.
 public struct AttributeOption: Sendable, Hashable {
+    /// What takes attributes by letters.
+    public enum Command: String, Sendable, Hashable, CaseIterable {
+        /// Those that add, find and delete passwords, of either class.
+        case passwords
+        case findKey = "find-key"
+        case createKeypair = "create-keypair"
+        /// Its letter is not that of `security`, which has the label among its names and values.
+        case importing = "import"
+    }
+
+    /// A value that has a name.
+    public struct NamedValue: Sendable, Hashable {
+        public let name: String
+        public let value: Int64
+    }
+
     /// How a value is written.
     public enum Form: Sendable, Hashable {
         /// As it is.
         case text
+        /// As hexadecimal digits; what is none, as it is.
+        case digits
         /// As one to four characters; a number is the one that their bytes spell, as `OSType` is in C.
         case characters
         /// As a whole number from 0 to this one.
         case number(upTo: Int64)
+        /// As one of these names. The summary's part before its colon says of what.
+        case name([NamedValue])
+        /// As a day, and perhaps a time of it, in UTC.
+        case date
+        /// Not at all: the letter alone says that it is so.
+        case flag
     }
 
     public let letter: Character
-    /// What the value is called in a help text.
+    /// What the value is called in a help text; empty where there is none.
     public let valueName: String
     public let form: Form
+    /// Those that have the letter.
+    public let commands: Set<Command>
 
-    init(_ letter: Character, _ valueName: String, as form: Form = .text) {
+    init(
+        _ letter: Character, _ valueName: String, as form: Form = .text, for commands: Set<Command> = [.passwords]
+    ) {
         self.letter = letter
         self.valueName = valueName
         self.form = form
+        self.commands = commands
+    }
+
+    /// A letter that says that a key can do something.
+    static func ability(_ letter: Character) -> AttributeOption {
+        AttributeOption(letter, "", as: .flag, for: [.findKey])
+    }
+}
+
+extension AttributeOption.Form {
+    /// The halves of a pair, and a key that has none.
+    static let keyClasses = AttributeOption.Form.name([
+        .init(name: "symmetric", value: KeyClass.symmetric.rawValue),
+        .init(name: "public", value: KeyClass.public.rawValue),
+        .init(name: "private", value: KeyClass.private.rawValue),
+    ])
+
+    /// The kinds of keys that are made.
+    static let keyTypes = AttributeOption.Form.name([
+        .init(name: "rsa", value: KeyType.rsa.rawValue), .init(name: "ec", value: KeyType.ecPrime.rawValue),
+        .init(name: "ed25519", value: KeyType.ed25519.rawValue), .init(name: "x25519", value: KeyType.x25519.rawValue),
+        .init(name: "aes", value: KeyType.aes.rawValue), .init(name: "hmac", value: KeyType.hmac.rawValue),
+    ])
+}
+
+extension AttributeOption.Form {
+    /// What a number is called; nil where it has no name.
+    public func name(of number: Int64?) -> String? {
+        guard case .name(let values) = self else { return nil }
+        return values.first { $0.value == number }?.name
+    }
+}
+
+extension AttributeOption.Command {
+    /// The rows of the table that a command has a letter for.
+    ///
+    /// - Parameter itemClass: the class of passwords. What concerns keys has, as in `security`, letters also for attributes that
+    ///   keys do not have.
+    public func definitions(of itemClass: ItemClass) -> [AttributeDefinition] {
+        AttributeDefinition.all.filter { definition in
+            guard definition.option?.commands.contains(self) == true else { return false }
+            return self != .passwords || definition.classes.contains(itemClass)
+        }
     }
 }

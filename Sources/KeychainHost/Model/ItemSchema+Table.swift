@@ -18,7 +18,16 @@ extension AttributeDefinition {
                 ("ModificationDate", .modificationDate, .date, [.add, .find], "when it was last changed"),
             ])
         + rows(
-            of: allClasses, withOptions: [("Label", .label, .string, .all, "what people call it", .init("l", "label"))])
+            of: [.genericPassword, .internetPassword, .certificate],
+            withOptions: [("Label", .label, .string, .all, "what people call it", .init("l", "label"))])
+        + rows(
+            of: [.key],
+            withOptions: [
+                (
+                    "Label", .label, .string, .all, "what people call the key",
+                    .init("l", "label", for: [.findKey, .importing])
+                )
+            ])
         + rows(
             of: allClasses,
             [
@@ -49,8 +58,14 @@ extension AttributeDefinition {
         + rows(
             of: [.genericPassword, .internetPassword],
             withOptions: [
-                ("Description", .itemDescription, .string, .all, "the kind of password", .init("D", "kind")),
-                ("Comment", .comment, .string, .all, "the comment", .init("j", "comment")),
+                (
+                    "Description", .itemDescription, .string, .all, "the kind of password",
+                    .init("D", "kind", for: [.passwords, .findKey])
+                ),
+                (
+                    "Comment", .comment, .string, .all, "the comment",
+                    .init("j", "comment", for: [.passwords, .findKey])
+                ),
                 (
                     "Creator", .creator, .number, .all, "the program that made it, four characters as 'aapl'",
                     .init("c", "creator", as: .characters)
@@ -126,47 +141,79 @@ extension AttributeDefinition {
 
     private static let keys = rows(
         of: [.key], unique: true,
-        [
-            ("KeyClass", .keyClass, .number, .all, "0 public, 1 private, 2 symmetric"),
+        withOptions: [
+            (
+                "KeyClass", .keyClass, .number, .all,
+                "which half of a pair it is, if any: 0 public, 1 private, 2 symmetric",
+                .init("t", "type", as: .keyClasses, for: [.findKey])
+            ),
             (
                 "ApplicationLabel", .applicationLabel, .data, .all,
-                "the SHA-1 of the public key; of a symmetric key any name"
+                "the SHA-1 of the public key; of a symmetric key any name",
+                .init("a", "label", as: .digits, for: [.findKey])
             ),
-            ("ApplicationTag", .applicationTag, .data, .all, "data of the program's choice to find it by"),
-            ("Creator", .creator, .number, .all, "the program that made it, four characters as 'aapl'"),
+            ("ApplicationTag", .applicationTag, .data, .all, "data of the program's choice to find it by", nil),
+            (
+                "Creator", .creator, .number, .all, "the program that made it, four characters as 'aapl'",
+                .init("c", "creator", as: .characters, for: [.findKey])
+            ),
             (
                 "KeyType", .keyType, .number, .all,
-                "42 RSA, 73 EC, 91 HMAC, 105 Ed25519, 106 X25519, 107 Ed448, 108 X448, 2147483649 AES"
+                "the kind of key: 42 RSA, 73 EC, 91 HMAC, 105 Ed25519, 106 X25519, 107 Ed448, 108 X448, 2147483649 AES",
+                .init("a", "algorithm", as: .keyTypes, for: [.createKeypair])
             ),
-            ("KeySizeInBits", .keySizeInBits, .number, .all, "the size in bits"),
-            ("EffectiveKeySize", .effectiveKeySize, .number, .all, "the size that counts for its strength, in bits"),
-            ("StartDate", .startDate, .date, .all, "when it becomes valid"),
-            ("EndDate", .endDate, .date, .all, "when it ends to be valid"),
+            (
+                "KeySizeInBits", .keySizeInBits, .number, .all, "the size in bits",
+                .init("s", "size", as: .number(upTo: 4_294_967_295), for: [.createKeypair])
+            ),
+            (
+                "EffectiveKeySize", .effectiveKeySize, .number, .all, "the size that counts for its strength, in bits",
+                nil
+            ),
+            (
+                "StartDate", .startDate, .date, .all, "when it becomes valid",
+                .init("f", "date", as: .date, for: [.createKeypair])
+            ),
+            (
+                "EndDate", .endDate, .date, .all, "when it ends to be valid",
+                .init("t", "date", as: .date, for: [.createKeypair])
+            ),
         ])
 
-    private static let keyFlags = rows(
-        of: [.key],
-        [
-            ("IsPermanent", .isPermanent, .boolean, .all, "whether it is stored"),
-            ("IsPrivate", .isPrivate, .boolean, .all, "whether it is the private half"),
-            ("IsModifiable", .isModifiable, .boolean, .all, "whether it can be changed"),
-            ("IsSensitive", .isSensitive, .boolean, .all, "whether it leaves the keychain only encrypted"),
-            ("WasAlwaysSensitive", .wasAlwaysSensitive, .boolean, .all, "whether it never was anything but sensitive"),
-            ("IsExtractable", .isExtractable, .boolean, .all, "whether it can be read out"),
-            ("WasNeverExtractable", .wasNeverExtractable, .boolean, .all, "whether it never could be read out"),
-            ("CanEncrypt", .canEncrypt, .boolean, .all, "whether it encrypts"),
-            ("CanDecrypt", .canDecrypt, .boolean, .all, "whether it decrypts"),
-            ("CanDerive", .canDerive, .boolean, .all, "whether it agrees on other keys"),
-            ("CanSign", .canSign, .boolean, .all, "whether it signs"),
-            ("CanVerify", .canVerify, .boolean, .all, "whether it verifies signatures"),
-            (
-                "CanSignRecover", .canSignRecover, .boolean, .all,
-                "whether it signs so that the message can be recovered"
-            ),
-            ("CanVerifyRecover", .canVerifyRecover, .boolean, .all, "whether it recovers messages from signatures"),
-            ("CanWrap", .canWrap, .boolean, .all, "whether it encrypts other keys"),
-            ("CanUnwrap", .canUnwrap, .boolean, .all, "whether it decrypts other keys"),
-        ])
+    private static let keyFlags =
+        rows(
+            of: [.key],
+            [
+                ("IsPermanent", .isPermanent, .boolean, .all, "whether it is stored"),
+                ("IsPrivate", .isPrivate, .boolean, .all, "whether it is the private half"),
+                ("IsModifiable", .isModifiable, .boolean, .all, "whether it can be changed"),
+                ("IsSensitive", .isSensitive, .boolean, .all, "whether it leaves the keychain only encrypted"),
+                (
+                    "WasAlwaysSensitive", .wasAlwaysSensitive, .boolean, .all,
+                    "whether it never was anything but sensitive"
+                ),
+                ("IsExtractable", .isExtractable, .boolean, .all, "whether it can be read out"),
+                ("WasNeverExtractable", .wasNeverExtractable, .boolean, .all, "whether it never could be read out"),
+            ])
+        + rows(
+            of: [.key],
+            withOptions: [
+                ("CanEncrypt", .canEncrypt, .boolean, .all, "whether it encrypts", .ability("e")),
+                ("CanDecrypt", .canDecrypt, .boolean, .all, "whether it decrypts", .ability("d")),
+                ("CanDerive", .canDerive, .boolean, .all, "whether it agrees on other keys", .ability("r")),
+                ("CanSign", .canSign, .boolean, .all, "whether it signs", .ability("s")),
+                ("CanVerify", .canVerify, .boolean, .all, "whether it verifies signatures", .ability("v")),
+                (
+                    "CanSignRecover", .canSignRecover, .boolean, .all,
+                    "whether it signs so that the message can be recovered", nil
+                ),
+                (
+                    "CanVerifyRecover", .canVerifyRecover, .boolean, .all,
+                    "whether it recovers messages from signatures", nil
+                ),
+                ("CanWrap", .canWrap, .boolean, .all, "whether it encrypts other keys", .ability("w")),
+                ("CanUnwrap", .canUnwrap, .boolean, .all, "whether it decrypts other keys", .ability("u")),
+            ])
 
     private typealias Row = (String, Attribute, AttributeType, Uses, String)
     private typealias RowWithOption = (String, Attribute, AttributeType, Uses, String, AttributeOption?)

@@ -32,7 +32,7 @@ public struct AttributeDefinition: Sendable, Hashable {
     public let uses: Uses
     /// What it says, in one line.
     public let summary: String
-    /// How commands for passwords take it; nil for one that they do not.
+    /// How commands take it by a letter; nil for one that none does.
     public let option: AttributeOption?
 }
 

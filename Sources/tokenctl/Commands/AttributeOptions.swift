@@ -2,10 +2,16 @@ internal import ArgumentParser
 internal import KeychainHost
 internal import TokenKit
 
-/// The attributes of passwords as options: each that the table of attributes has a letter for, in the order of the letters.
+/// What takes attributes by the letters that the table of attributes has for it.
+protocol AttributeCommand {
+    static var itemClass: ItemClass { get }
+    static var attributeCommand: AttributeOption.Command { get }
+}
+
+/// Attributes as options: each that the table has a letter for, in the order of the letters.
 ///
 /// The parser learns a type's options from its mirror, and their values from its decoder; so they need not be properties.
-struct AttributeOptions<Kind: PasswordKind>: ParsableArguments {
+struct AttributeOptions<Command: AttributeCommand>: ParsableArguments {
     /// What was given.
     private(set) var attributes: Attributes = [:]
 
@@ -13,14 +19,21 @@ struct AttributeOptions<Kind: PasswordKind>: ParsableArguments {
 
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
-        for (definition, _) in Self.all {
-            let option = try values.decode(Option<AttributeValue?>.self, forKey: Key(definition.attribute))
-            attributes[definition.attribute] = option.wrappedValue
+        for (definition, option) in Self.all {
+            let key = Key(definition.attribute)
+            if option.form == .flag {
+                guard try values.decode(Flag<Bool>.self, forKey: key).wrappedValue else { continue }
+                attributes[definition.attribute] = true
+            } else {
+                let option = try values.decode(Option<AttributeValue?>.self, forKey: key)
+                attributes[definition.attribute] = option.wrappedValue
+            }
         }
     }
 
     private static var all: [(definition: AttributeDefinition, option: AttributeOption)] {
-        Kind.itemClass.definitions.compactMap { definition in definition.option.map { (definition, $0) } }
+        Command.attributeCommand.definitions(of: Command.itemClass)
+            .compactMap { definition in definition.option.map { (definition, $0) } }
             .sorted { Self.place(of: $0.option.letter) < Self.place(of: $1.option.letter) }
     }
 
@@ -42,24 +55,45 @@ extension AttributeOptions: CustomReflectable {
         Mirror(
             self,
             children: Self.all.map { definition, option in
-                let summary = definition.summary.prefix(1).uppercased() + definition.summary.dropFirst() + "."
-                return (
-                    label: definition.attribute.rawValue,
-                    value: Option<AttributeValue?>(
-                        name: .letter(option.letter), parsing: .unconditional,
-                        help: ArgumentHelp("\(summary)", valueName: option.valueName)
-                    ) { try option.form.value(of: $0, definition.type) }
-                )
+                (label: definition.attribute.rawValue, value: Self.parsed(definition, option))
             })
+    }
+
+    private static func parsed(_ definition: AttributeDefinition, _ option: AttributeOption) -> Any {
+        let name = NameSpecification.letter(option.letter)
+        let help = ArgumentHelp("\(summary(of: definition, option.form))", valueName: option.valueName)
+        guard option.form != .flag else { return Flag(wrappedValue: false, name: name, help: help) }
+        return Option<AttributeValue?>(
+            name: name, parsing: .unconditional, help: help, completion: option.form.completion
+        ) { try option.form.value(of: $0, definition.type) }
+    }
+
+    /// What the help says of an option.
+    private static func summary(of definition: AttributeDefinition, _ form: AttributeOption.Form) -> String {
+        var (text, values) = (definition.summary, "")
+        switch form {
+        case .name(let named):
+            text = String(text.prefix { $0 != ":" })
+            values = " (values: \(named.map(\.name).joined(separator: ", ")))"
+        case .flag: text = "that " + text.trimmingPrefix("whether ")
+        case .text, .digits, .characters, .number, .date: break
+        }
+        if !definition.classes.contains(Command.itemClass) {
+            text += ", which a \(Command.itemClass.noun) does not have"
+        }
+        return text.prefix(1).uppercased() + text.dropFirst() + "." + values
     }
 }
 
 extension AttributeOption.Form {
     /// What an argument says.
+    ///
+    /// - Throws: what it has to be, for one that says nothing.
     fileprivate func value(of argument: String, _ type: AttributeType) throws -> AttributeValue {
         switch self {
         case .text:
             return type == .data ? .data(Array(argument.utf8)) : .string(argument)
+        case .digits: return .data(Hex.decode(argument) ?? Array(argument.utf8))
         case .characters:
             guard let code = CharacterCode(argument: argument) else {
                 throw CommandError("it has to be one to four characters of ASCII")
@@ -70,7 +104,22 @@ extension AttributeOption.Form {
                 throw CommandError("it has to be a number from 0 to \(maximum)")
             }
             return .number(number)
+        case .name(let values):
+            guard let value = values.first(where: { $0.name == argument }) else {
+                throw CommandError("it has to be one of \(values.map(\.name).joined(separator: ", "))")
+            }
+            return .number(value.value)
+        case .date:
+            guard let date = DateArgument(argument: argument) else {
+                throw CommandError("it has to be a date, as 2026-10-21 or 2026-10-21-09:54:24")
+            }
+            return .date(date.seconds)
+        case .flag: return true
         }
+    }
+
+    fileprivate var completion: CompletionKind? {
+        if case .name(let values) = self { .list(values.map(\.name)) } else { nil }
     }
 }
 

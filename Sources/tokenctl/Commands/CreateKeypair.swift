@@ -3,30 +3,19 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-struct CreateKeypair: ParsableCommand {
+struct CreateKeypair: ParsableCommand, AttributeCommand {
+    static let itemClass = ItemClass.key
+    static let attributeCommand = AttributeOption.Command.createKeypair
+
     static let configuration = CommandConfiguration(
         commandName: "create-keypair", abstract: "Make a key pair, or a symmetric key, in a keychain.",
         discussion: """
-            The sizes are those of RSA (2048 to 4096 bits), of the curves P-256, P-384 and P-521, of AES (128, 192 or \
-            256) and of HMAC (from 112). Dates are written as 2026-10-21, in UTC.
+            Without -a the key is one of RSA. The sizes are those of RSA (2048, 3072 or 4096 bits), of the curves P-256, \
+            P-384 and P-521, of AES (128, 192 or 256) and of HMAC (\(KeyType.minimumHMACBits) to \
+            \(KeyType.maximumGeneratedHMACBits)). Dates are written as 2026-10-21, in UTC.
             """)
 
-    enum Algorithm: String, CaseIterable, ExpressibleByArgument {
-        case rsa, ec, ed25519, x25519, aes, hmac
-    }
-
-    @Option(name: .letter("a"), help: "The kind of key.")
-    var algorithm = Algorithm.rsa
-
-    @Option(
-        name: .letter("s"), parsing: .unconditional, help: ArgumentHelp("The size in bits.", valueName: "size"))
-    var size: Int?
-
-    @Option(name: .letter("f"), help: ArgumentHelp("When it becomes valid.", valueName: "date"))
-    var startDate: DateArgument?
-
-    @Option(name: .letter("t"), help: ArgumentHelp("When it ends to be valid.", valueName: "date"))
-    var endDate: DateArgument?
+    @OptionGroup var key: AttributeOptions<CreateKeypair>
 
     @Option(
         name: .letter("d"), parsing: .unconditional,
@@ -39,17 +28,28 @@ struct CreateKeypair: ParsableCommand {
 
     @OptionGroup var access: TrustedApplicationOptions
 
-    @Argument(help: "The label of the key, or of both keys.")
-    var label = "Imported Private Key"
+    @Argument(
+        help: """
+            The label of the key, or of both keys. (default: \(Label.ofPair), and \(Label.ofSymmetricKey) of one that is \
+            symmetric)
+            """)
+    var label: String?
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
+    /// What a key is called that is given no label.
+    private enum Label {
+        static let ofPair = "Imported Private Key"
+        static let ofSymmetricKey = "Symmetric Key"
+    }
+
     func validate() throws {
-        guard endDate == nil || days == nil else {
+        let (start, end) = (key.attributes[.startDate], key.attributes[.endDate])
+        guard end == nil || days == nil else {
             throw ValidationError("give either the last day (-t) or the number of days (-d)")
         }
-        if let startDate, let endDate, startDate.seconds > endDate.seconds {
+        if case (.date(let start), .date(let end)) = (start, end), start > end {
             throw ValidationError("the day that it becomes valid (-f) is after the last (-t)")
         }
     }
@@ -65,38 +65,47 @@ struct CreateKeypair: ParsableCommand {
         let new = try newKey()
         let opened = try LocalKeychain.named(keychain)
         try opened.unlock(use: "store a key", authentication: authentication.context(for: keychain))
-        var attributes: Attributes = [.label: .string(label)]
-        attributes[.startDate] = startDate.map { .date($0.seconds) }
-        attributes[.endDate] = endDate.map { .date($0.seconds) }
+        var attributes = key.attributes.filter { [.startDate, .endDate].contains($0.key) }
         if let days { attributes[.endDate] = .date(Clock.now + Int64(days) * 86_400) }
         let keys: [Item]
         switch new {
         case .pair(let kind):
+            attributes[.label] = .string(label ?? Label.ofPair)
             let key = try PrivateKey.generate(kind)
             keys = [
                 try opened.add(.publicKey(key.publicKey, attributes)), try opened.add(.privateKey(key, attributes)),
             ]
-        case .symmetric(let key): keys = [try opened.add(.symmetricKey(key, attributes))]
+        case .symmetric(let key):
+            attributes[.label] = .string(label ?? Label.ofSymmetricKey)
+            keys = [try opened.add(.symmetricKey(key, attributes))]
         }
         if output.json { try Listing.showJSON(keys.map { ItemText.JSONItem($0, keychain: opened.path) }) }
     }
 
     private func newKey() throws -> NewKey {
-        switch (algorithm, size) {
+        let type = key.attributes[.keyType]?.integer.map(KeyType.init(rawValue:)) ?? .rsa
+        let size = key.attributes[.keySizeInBits]?.integer.map(Int.init)
+        switch (type, size) {
         case (.rsa, nil): return .pair(.rsa(bits: 2048))
         case (.rsa, let bits?) where [2048, 3072, 4096].contains(bits): return .pair(.rsa(bits: bits))
-        case (.ec, nil), (.ec, 256): return .pair(.ecP256)
-        case (.ec, 384): return .pair(.ecP384)
-        case (.ec, 521): return .pair(.ecP521)
+        case (.ecPrime, nil), (.ecPrime, 256): return .pair(.ecP256)
+        case (.ecPrime, 384): return .pair(.ecP384)
+        case (.ecPrime, 521): return .pair(.ecP521)
         case (.ed25519, nil), (.ed25519, 256): return .pair(.ed25519)
         case (.x25519, nil), (.x25519, 256): return .pair(.x25519)
-        case (.aes, _): return .symmetric(try .generate(.aes, bits: size ?? 256))
-        case (.hmac, _): return .symmetric(try .generate(.hmac, bits: size ?? 256))
+        case (.aes, _), (.hmac, _): return .symmetric(try .generate(type, bits: size ?? 256))
         default:
             throw KeychainError(
-                .unsupportedKeySize, "there are no \(algorithm.rawValue) keys of \(size ?? 0) bits",
+                .unsupportedKeySize, "there are no \(type.optionName) keys of \(size ?? 0) bits",
                 remedy: "leave the size out")
         }
+    }
+}
+
+extension KeyType {
+    /// What the commands call it.
+    fileprivate var optionName: String {
+        ItemClass.key.definition(of: .keyType)?.option?.form.name(of: rawValue) ?? "\(rawValue)"
     }
 }
 

@@ -3,7 +3,10 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-struct Import: ParsableCommand {
+struct Import: ParsableCommand, AttributeCommand {
+    static let itemClass = ItemClass.key
+    static let attributeCommand = AttributeOption.Command.importing
+
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Import certificates and keys into a local keychain.",
@@ -68,8 +71,7 @@ struct Import: ParsableCommand {
 
     @OptionGroup var access: TrustedApplicationOptions
 
-    @Option(name: .letter("l"), help: "The label of an imported key.")
-    var label: String?
+    @OptionGroup var key: AttributeOptions<Import>
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
@@ -98,6 +100,8 @@ struct Import: ParsableCommand {
         if output.json { try outcome.showJSON() } else { outcome.report() }
         if nonExtractable { outcome.warnOfExtractableKeys() }
     }
+
+    private var label: String? { key.attributes[.label]?.string }
 
     private func add(
         _ content: ImportedFile, _ given: GivenAttributes, to keychain: LocalKeychain, _ outcome: inout ImportOutcome

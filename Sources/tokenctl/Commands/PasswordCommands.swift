@@ -3,7 +3,7 @@ internal import KeychainHost
 internal import TokenKit
 
 /// What the commands of `security` for generic passwords and those for internet passwords differ in, beside the attributes.
-protocol PasswordCommandKind: PasswordKind {
+protocol PasswordCommandKind: PasswordKind, AttributeCommand {
     /// What stands between `add-` and `-password`.
     static var adjective: String { get }
 
@@ -21,6 +21,8 @@ protocol PasswordCommandKind: PasswordKind {
 }
 
 extension PasswordCommandKind {
+    static var attributeCommand: AttributeOption.Command { .passwords }
+
     static func configuration(_ verb: String, _ abstract: String, discussion: String = "") -> CommandConfiguration {
         CommandConfiguration(
             commandName: "\(verb)-\(adjective)-password", abstract: abstract, discussion: discussion)

@@ -17,7 +17,7 @@ import Testing
         let rows = AttributeDefinition.all.map { row in
             cells([
                 "`\(row.attribute)`", "`kSecAttr\(row.name)`", row.type.rawValue,
-                row.classes.map(\.rawValue).joined(separator: " "), row.option.map { "`-\($0.letter)`" } ?? "",
+                row.classes.map(\.rawValue).joined(separator: " "), options(row),
                 row.isUnique ? "★" : "", notes(row.uses), row.summary,
             ])
         }
@@ -28,7 +28,8 @@ import Testing
             its class; what is absent counts there as empty or 0. An identity has what its certificate and its key have.
             Strings and data pass for each other and come back as the kind they were given. Dates are seconds since 1970, UTC.
             A code is four characters, or none; those that have a name are below. A number of four characters is the one that
-            their bytes spell. The option is the letter by which the commands for passwords take it, as macOS's `security` does.
+            their bytes spell. The option is the letter by which the commands for passwords, and those that are named, take it, as macOS's `security`
+            does.
 
             | code | constant | type | classes | option | ★ | not for | what it says |
             |---|---|---|---|---|---|---|---|
@@ -45,6 +46,13 @@ import Testing
             \(vocabulary(InternetAuthentication.named.map { ($0.name, $0.value.rawValue) }, "kSecAttrAuthenticationType"))
 
             """
+    }
+
+    private static func options(_ row: AttributeDefinition) -> String {
+        let commands = AttributeOption.Command.allCases.filter { row.option?.commands.contains($0) == true }
+        return commands.map { command in
+            "`\(command == .passwords ? "" : command.rawValue + " ")-\(row.option?.letter ?? "?")`"
+        }.joined(separator: ", ")
     }
 
     private static func notes(_ uses: AttributeDefinition.Uses) -> String {

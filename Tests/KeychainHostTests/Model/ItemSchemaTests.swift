@@ -53,16 +53,26 @@ import Testing
         #expect(Set(rows.map(\.attribute.rawValue)) == [code])
     }
 
-    /// security(1), find-generic-password and find-internet-password.
+    /// security(1), find-generic-password, find-internet-password, find-key and create-keypair.
     @Test(arguments: [
-        (ItemClass.genericPassword, "C type D desc G gena a acct c crtr j icmt l labl s svce"),
         (
-            .internetPassword,
+            AttributeOption.Command.passwords, ItemClass.genericPassword,
+            "C type D desc G gena a acct c crtr j icmt l labl s svce"
+        ),
+        (
+            .passwords, .internetPassword,
             "C type D desc P port a acct c crtr d sdmn j icmt l labl p path r ptcl s srvr t atyp"
         ),
+        (
+            .findKey, .key,
+            "D desc a klbl c crtr d decr e encr j icmt l labl r drve s sign t kcls u unwp v vrfy w wrap"
+        ),
+        (.createKeypair, .key, "a type f sdat s bsiz t edat"), (.importing, .key, "l labl"),
     ])
-    func lettersAreApples(itemClass: ItemClass, letters: String) {
-        let given = itemClass.definitions.compactMap { row in row.option.map { "\($0.letter) \(row.attribute)" } }
+    func lettersAreApples(command: AttributeOption.Command, itemClass: ItemClass, letters: String) {
+        let given = command.definitions(of: itemClass).compactMap { row in
+            row.option.map { "\($0.letter) \(row.attribute)" }
+        }
         #expect(given.sorted().joined(separator: " ") == letters)
     }
 
@@ -70,7 +80,7 @@ import Testing
         for row in AttributeDefinition.all {
             switch (row.option?.form, row.type) {
             case (nil, _), (.text, .string), (.text, .data), (.characters, .code), (.characters, .number): break
-            case (.number, .number): break
+            case (.number, .number), (.name, .number), (.digits, .data), (.date, .date), (.flag, .boolean): break
             default: Issue.record("\(row.attribute)")
             }
         }
