@@ -24,13 +24,17 @@ struct AddCertificates: ParsableCommand {
         var hasFailed = false
         for (file, certificates) in certificates {
             for certificate in certificates {
-                if let item = try add(certificate, to: opened) {
+                let outcome = try add(certificate, to: opened)
+                if case .added(let item) = outcome {
                     added.append(item)
                     continue
                 }
-                printError(
-                    "\(CertificateFile.name(of: file)): the certificate '\(certificate.title)' is in '\(opened.name)' already"
-                )
+                let name = "\(CertificateFile.name(of: file)): the certificate '\(certificate.title)'"
+                if case .damaged(let damage) = outcome {
+                    printError("\(name) is in '\(opened.name)' already, but: \(damage)")
+                } else {
+                    printError("\(name) is in '\(opened.name)' already")
+                }
                 hasFailed = true
             }
         }
@@ -38,13 +42,25 @@ struct AddCertificates: ParsableCommand {
         if hasFailed { throw ExitCode(1) }
     }
 
-    /// - Returns: nil where it was there already.
-    private func add(_ certificate: Certificate, to keychain: LocalKeychain) throws(KeychainError) -> Item? {
+    private enum Outcome {
+        case added(Item)
+        case there
+        case damaged(KeychainError)
+    }
+
+    private func add(_ certificate: Certificate, to keychain: LocalKeychain) throws(KeychainError) -> Outcome {
+        let new = try NewItem.certificate(certificate)
         do throws(KeychainError) {
-            return try keychain.add(.certificate(certificate))
+            return .added(try keychain.add(new))
         } catch {
             guard error.code == .duplicateItem else { throw error }
-            return nil
+        }
+        do throws(KeychainError) {
+            _ = try keychain.twin(of: new)
+            return .there
+        } catch {
+            guard error.code == .decode else { throw error }
+            return .damaged(error)
         }
     }
 }
@@ -173,10 +189,14 @@ enum CertificateFile {
     /// What it is called in messages: a URI without its PIN.
     static func name(of path: String) -> String { (try? PKCS11URI(argument: path))?.description ?? path }
 
-    /// - Parameter path: the file, or a URI of certificates on a card or in a keychain.
+    /// - Parameters:
+    ///   - path: the file, or a URI of certificates on a card or in a keychain.
+    ///   - cards: which cards a URI may be of.
     /// - Throws: an error that names the file, for one without any.
-    static func read(_ path: String, limit: Int = Input.maximumWhole) throws -> [Certificate] {
-        if let uri = try PKCS11URI(argument: path) { return try Session().certificates(namedBy: uri) }
+    static func read(
+        _ path: String, _ cards: CardOptions? = nil, limit: Int = Input.maximumWhole
+    ) throws -> [Certificate] {
+        if let uri = try PKCS11URI(argument: path) { return try Session(cards).certificates(namedBy: uri) }
         let input = try Input(path)
         let bytes = try input.whole(limit: limit)
         do throws(CryptoError) {
