@@ -73,6 +73,15 @@ extension SymmetricKey {
         }
     }
 
+    /// What people call its type.
+    public var typeName: String {
+        switch type {
+        case .aes: "AES"
+        case .hmac: "HMAC"
+        default: "\(type.rawValue)"
+        }
+    }
+
     /// Bytes of the cipher's blocks, `SecKeyGetBlockSize`; 0 where there is no cipher.
     public var blockLength: Int { type == .aes ? BlockCipher.aes128.blockLength : 0 }
 
@@ -81,7 +90,7 @@ extension SymmetricKey {
         _ authentication: AuthenticationContext
     ) throws(KeychainError) -> [UInt8] {
         guard case .hmac(let digest) = algorithm.scheme, isSupported(algorithm, for: operation) else {
-            throw algorithm.isNot(for: operation, type.symmetricName)
+            throw algorithm.isNot(for: operation, typeName)
         }
         let key = try material(use: use, authentication: authentication)
         do throws(CryptoError) {
@@ -96,7 +105,7 @@ extension SymmetricKey {
         _ algorithm: KeyAlgorithm, for operation: KeyOperation, _ count: Int, _ associatedData: [UInt8]
     ) throws(KeychainError) {
         guard isSupported(algorithm, for: operation) else {
-            throw algorithm.isNot(for: operation, type.symmetricName)
+            throw algorithm.isNot(for: operation, typeName)
         }
         guard algorithm.scheme.takes(count, for: operation) else {
             throw KeychainError(.param, "\(algorithm) does not \(operation) \(count) bytes")
@@ -137,16 +146,6 @@ extension Scheme {
         case (.encrypt, .aesKeyWrap): count >= 16 && count.isMultiple(of: 8)
         case (.decrypt, .aesKeyWrap): count >= 24 && count.isMultiple(of: 8)
         default: true
-        }
-    }
-}
-
-extension KeyType {
-    fileprivate var symmetricName: String {
-        switch self {
-        case .aes: "AES"
-        case .hmac: "HMAC"
-        default: "\(rawValue)"
         }
     }
 }

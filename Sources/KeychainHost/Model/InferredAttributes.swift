@@ -54,7 +54,7 @@ package enum InferredAttributes {
             .effectiveKeySize: .number(Int64(bits)), .applicationLabel: .data(UniqueID().bytes),
             .isModifiable: true, .isExtractable: true, .isPrivate: false, .isSensitive: false,
             .wasAlwaysSensitive: false, .wasNeverExtractable: false, .canEncrypt: isCipher, .canDecrypt: isCipher,
-            .canWrap: isCipher, .canUnwrap: isCipher, .canDerive: isCipher, .canSign: isCode, .canVerify: isCode,
+            .canWrap: isCipher, .canUnwrap: isCipher, .canDerive: false, .canSign: isCode, .canVerify: isCode,
             .canSignRecover: false, .canVerifyRecover: false,
         ]
         return inferred.merging(given) { $1 }.merging(own) { $1 }.merging([.isPermanent: true]) { $1 }

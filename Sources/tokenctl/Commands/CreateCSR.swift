@@ -40,7 +40,7 @@ struct CreateCSR: ParsableCommand {
     }
 
     func run() throws {
-        let session = try Session(cards)
+        let session = try key.place.session(cards)
         let key = try key.resolve(in: session)
         var request = CertificationRequest(
             subject: try DistinguishedName(commonName: commonName), publicKey: try PublicKey(spki: key.publicKey))

@@ -10,11 +10,28 @@ enum EncryptionPadding: String, CaseIterable, ExpressibleByArgument {
 
 /// What both sides of an RSA message must agree on.
 struct EncryptionOptions: ParsableArguments {
-    @Option(help: "The padding of an RSA message.")
-    var padding = EncryptionPadding.oaep
+    @Option(help: "The padding of an RSA message. (default: oaep)")
+    var padding: EncryptionPadding?
 
-    @Option(help: "The hash function of the padding oaep.")
-    var digest = HashFunction.sha1
+    @Option(help: "The hash function of the padding oaep. (default: sha1)")
+    var digest: HashFunction?
+
+    func validate() throws {
+        guard padding != .pkcs1 || digest == nil else {
+            throw ValidationError("the padding pkcs1 has no hash function (--digest)")
+        }
+    }
+
+    /// The hash function of the padding; nil for one that has none.
+    var oaep: DigestAlgorithm? { padding == .pkcs1 ? nil : (digest ?? .sha1).algorithm }
+
+    /// - Parameter kind: what the key is called.
+    /// - Throws: for options that mean nothing to a key that is not one of RSA.
+    func check(for kind: String, isRSA: Bool) throws {
+        guard !isRSA else { return }
+        if padding != nil { throw KeyOptions.isUseless("--padding", kind) }
+        if digest != nil { throw KeyOptions.isUseless("--digest", kind) }
+    }
 }
 
 struct Encrypt: ParsableCommand {
@@ -42,16 +59,16 @@ struct Encrypt: ParsableCommand {
                 "what is encrypted is binary", advice: "give a file for it with -o, or redirect the output")
         }
         let input = try Input(file)
-        let session = try Session(cards)
+        let session = try key.place.session(cards)
         let ciphertext: [UInt8]
         switch try key.resolvePublic(in: session) {
         case .key(let key):
-            let algorithm =
-                options.padding == .oaep
-                ? KeyAlgorithm.rsaEncryptionOAEP(options.digest.algorithm) : .rsaEncryptionPKCS1
+            try options.check(for: key.kind.description, isRSA: key.kind.isRSA)
+            let algorithm = options.oaep.map(KeyAlgorithm.rsaEncryptionOAEP) ?? .rsaEncryptionPKCS1
             let message = try input.whole()
             ciphertext = try key.encrypt(message.span, using: algorithm)
         case .symmetric(let key):
+            try options.check(for: key.typeName, isRSA: false)
             let message = try input.whole(limit: Input.maximumMessage)
             ciphertext = try key.encrypt(
                 message.span, using: .aesGCM, use: "encrypt \(input.name)",
@@ -82,17 +99,19 @@ struct Decrypt: ParsableCommand {
 
     func run() throws {
         let input = try Input(file)
-        let session = try Session(cards)
+        let session = try key.place.session(cards)
         let key = try key.resolveAny(in: session)
         let (use, context) = (
             "decrypt \(input.name)", try authentication.context(session.process, for: self.key.key, cards.reader)
         )
         switch key {
         case .pair(let key):
-            let algorithm: TokenOperation.DecryptionAlgorithm =
-                options.padding == .oaep ? .rsaOAEP(options.digest.algorithm) : .rsaPKCS1
+            let kind = try PublicKey(spki: key.publicKey).kind
+            try options.check(for: kind.description, isRSA: kind.isRSA)
+            let algorithm = options.oaep.map(TokenOperation.DecryptionAlgorithm.rsaOAEP) ?? .rsaPKCS1
             try write(key.perform(.decrypt(algorithm, input.whole()), use: use, authentication: context))
         case .symmetric(let key):
+            try options.check(for: key.typeName, isRSA: false)
             let message = try input.whole(limit: Input.maximumCiphertext)
             try write(key.decrypt(message, using: .aesGCM, use: use, authentication: context))
         }

@@ -16,6 +16,19 @@ enum NamedPublicKey {
     case symmetric(SymmetricKey)
 }
 
+/// Where a key is looked for.
+struct KeyPlaceOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Look for the key in this keychain alone, or on this card: a name, path, id, label or pkcs11: URI.",
+            valueName: "keychain"))
+    var keychain: String?
+
+    func session(_ cards: CardOptions) throws -> Session {
+        try Session(cards, keychains: keychain.map { [$0] } ?? [])
+    }
+}
+
 /// Which private key is meant, or which symmetric one where the command takes it.
 struct KeyOptions: ParsableArguments {
     @Option(
@@ -28,11 +41,30 @@ struct KeyOptions: ParsableArguments {
             valueName: "key"))
     var key: String
 
+    @OptionGroup var place: KeyPlaceOptions
+
+    /// What a key is called in an error, and the command that lists such.
+    private struct Wanted {
+        let noun: String
+        let command: String
+
+        static let privateKey = Wanted(noun: "private key", command: "find-key -t private")
+        static let anyKey = Wanted(noun: "private or symmetric key", command: "find-key")
+        static let publicKey = Wanted(noun: "key", command: "find-key")
+    }
+
     /// The one key that is meant.
-    ///
+    func resolve(in session: Session) throws -> any KeychainKey {
+        try resolve(in: session, .privateKey)
+    }
+
     /// - Parameter isPublic: whether its public half is all that is wanted.
-    func resolve(in session: Session, isPublic: Bool = false) throws -> any KeychainKey {
-        if let uri = try PKCS11URI(argument: key) { return try session.key(namedBy: uri, isPublic: isPublic) }
+    private func resolve(
+        in session: Session, _ wanted: Wanted, isPublic: Bool = false
+    ) throws -> any KeychainKey {
+        if let uri = try PKCS11URI(argument: key) {
+            return try session.key(namedBy: uri, as: wanted.noun, isPublic: isPublic)
+        }
         var selector = try selector(in: session)
         var found = try session.searchList.keys(selector)
         // To look for labels takes all that is on every card.
@@ -46,21 +78,23 @@ struct KeyOptions: ParsableArguments {
         let keys = session.reporting(found)
         guard let key = keys.first ?? absent else {
             throw KeychainError(
-                .itemNotFound, "there is no private key '\(key)'", remedy: "tokenctl find-identity lists what there is")
+                .itemNotFound, "there is no \(wanted.noun) '\(key)'",
+                remedy: "tokenctl \(wanted.command) lists what there is")
         }
         guard keys.isEmpty || (isPublic ? keys.haveOnePublicHalf : keys.areOne) else {
             let places = keys.map { "\($0.name) in '\($0.keychainName)'" }.joined(separator: ", ")
             throw CommandError(
                 "'\(self.key)' is more than one key", places,
-                advice: "choose a card with --reader, or give the key's URI: 'tokenctl find-key --uri' lists them")
+                advice:
+                    "choose with --keychain or --reader, or give the key's URI: 'tokenctl find-key --uri' lists them")
         }
         return key
     }
 
-    /// The one key that is meant. A symmetric key is named by its label, and comes after all others.
+    /// The one key that is meant. A symmetric key comes after all others.
     func resolveAny(in session: Session) throws -> NamedKey {
         do {
-            return .pair(try resolve(in: session))
+            return .pair(try resolve(in: session, .anyKey))
         } catch let error as KeychainError where [.itemNotFound, .decode].contains(error.code) {
             guard let key = try symmetricKey(in: session) else { throw error }
             return .symmetric(key)
@@ -70,7 +104,7 @@ struct KeyOptions: ParsableArguments {
     /// The same where the public half of a pair is all that is wanted, and may be all that there is.
     func resolvePublic(in session: Session) throws -> NamedPublicKey {
         do {
-            return .key(try PublicKey(spki: resolve(in: session, isPublic: true).publicKey))
+            return .key(try PublicKey(spki: resolve(in: session, .publicKey, isPublic: true).publicKey))
         } catch let error as KeychainError where [.itemNotFound, .decode].contains(error.code) {
             if let key = try symmetricKey(in: session) { return .symmetric(key) }
             guard let key = try publicKey(in: session) else { throw error }
@@ -79,37 +113,48 @@ struct KeyOptions: ParsableArguments {
     }
 
     private func symmetricKey(in session: Session) throws -> SymmetricKey? {
-        let keys = try session.locals.flatMap { keychain in
-            // That another key is damaged is for whoever finds none to say.
-            do throws(KeychainError) { return try keychain.symmetricKeys(.label(key)) } catch {
-                guard error.code == .decode else { throw error }
-                return []
-            }
-        }
-        guard keys.count <= 1 else {
-            throw CommandError(
-                "'\(key)' is more than one symmetric key", advice: "give each a label of its own: tokenctl item -u")
-        }
-        return keys.first
+        // No card has any that can be used.
+        var files = session
+        (files.tokens, files.modules) = ([], [])
+        let found = try items(.symmetric, in: files)
+        guard let first = found.first else { return nil }
+        guard found.count == 1 else { throw try ambiguity("symmetric key", found, in: files) }
+        return try files.local(of: first)?.symmetricKeys(.reference(first.reference)).first
     }
 
-    /// A public key whose private half is somebody else's, by its label.
+    /// A public key whose private half is somebody else's.
     private func publicKey(in session: Session) throws -> PublicKey? {
-        let query = try Query(
-            .key,
-            [
-                .keyClass: KeyClass.public.value, .label: .string(key), .synchronizable: Query.anySynchronizable,
-            ], limit: .all)
-        let keys = Set(try session.searchList.items(matching: query).found.compactMap(\.der))
-        guard keys.count <= 1 else {
-            throw CommandError(
-                "'\(key)' is more than one public key", advice: "give each a label of its own: tokenctl item -u")
-        }
-        return try keys.first.map { try PublicKey(spki: $0) }
+        let found = try items(.public, in: session)
+        guard let first = found.first?.der else { return nil }
+        guard found.allSatisfy({ $0.der == first }) else { throw try ambiguity("public key", found, in: session) }
+        return try PublicKey(spki: first)
     }
 
+    /// The keys of a class that have the label, or that the URI names. That another one is damaged is for whoever finds none to
+    /// say.
+    private func items(_ keyClass: KeyClass, in session: Session) throws -> [Item] {
+        var attributes: Attributes = [.keyClass: keyClass.value, .synchronizable: Query.anySynchronizable]
+        let uri = try PKCS11URI(argument: key)
+        if uri == nil { attributes[.label] = .string(key) }
+        let found = try session.searchList.items(matching: Query(.key, attributes, limit: .all)).found
+        guard let uri, !found.isEmpty else { return found }
+        let uris = try ObjectURIs(session)
+        return found.filter { uris.matches(uri, $0) }
+    }
+
+    private func ambiguity(_ noun: String, _ keys: [Item], in session: Session) throws -> CommandError {
+        let uris = try ObjectURIs(session)
+        let name = try PKCS11URI(argument: key)?.description ?? key
+        return CommandError(
+            "'\(name)' is more than one \(noun)",
+            keys.compactMap { uris.uri(of: $0) }.map { "'\($0)'" }.joined(separator: ", "),
+            advice: "choose with --keychain, or give one of these URIs")
+    }
+
+    /// The key of a card that is not in, which is in no keychain that was chosen.
     private func absentKey(_ selector: KeySelector, in session: Session) throws -> (any KeychainKey)? {
-        try session.session().absentKey(.name(key)) ?? session.session().absentKey(selector)
+        guard place.keychain == nil else { return nil }
+        return try session.session().absentKey(.name(key)) ?? session.session().absentKey(selector)
     }
 
     private func selector(in session: Session) throws -> KeySelector {
@@ -125,6 +170,17 @@ struct KeyOptions: ParsableArguments {
         }
         return .publicKeyHash(hash)
     }
+}
+
+extension KeyOptions {
+    /// What is said of an option that means nothing to a kind of key.
+    static func isUseless(_ option: String, _ kind: String) -> CommandError {
+        CommandError("\(option) has no meaning for a key of kind \(kind)", advice: "leave it out")
+    }
+}
+
+extension KeyKind {
+    var isRSA: Bool { if case .rsa = self { true } else { false } }
 }
 
 extension [any KeychainKey] {
@@ -188,7 +244,7 @@ struct SignatureScheme {
     var facts: [String: String] {
         var facts = ["algorithm": kind.description]
         if !signsMessage { facts["digest"] = HashFunction.allCases.first { $0.algorithm == digest }?.rawValue }
-        if case .rsa = kind { facts["padding"] = padding.rawValue }
+        if kind.isRSA { facts["padding"] = padding.rawValue }
         return facts
     }
 

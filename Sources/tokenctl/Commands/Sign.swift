@@ -5,18 +5,29 @@ internal import TokenKit
 
 /// What both sides of a signature must agree on.
 struct SignatureOptions: ParsableArguments {
-    @Option(help: "The hash function.")
-    var digest = HashFunction.sha256
+    @Option(name: .customLong("digest"), help: "The hash function; with Ed25519 there is no choice. (default: sha256)")
+    var givenDigest: HashFunction?
 
-    @Option(help: "The padding of an RSA signature.")
-    var padding = SignaturePadding.pkcs1
+    @Option(name: .customLong("padding"), help: "The padding of an RSA signature. (default: pkcs1)")
+    var givenPadding: SignaturePadding?
 
-    func scheme(for kind: KeyKind) -> SignatureScheme {
-        SignatureScheme(kind: kind, digest: digest.algorithm, padding: padding)
+    var digest: HashFunction { givenDigest ?? .sha256 }
+
+    /// - Throws: for an option that means nothing to a key of the kind.
+    func scheme(for kind: KeyKind) throws -> SignatureScheme {
+        let scheme = SignatureScheme(kind: kind, digest: digest.algorithm, padding: givenPadding ?? .pkcs1)
+        if scheme.signsMessage, givenDigest != nil { throw KeyOptions.isUseless("--digest", kind.description) }
+        if !kind.isRSA, givenPadding != nil { throw KeyOptions.isUseless("--padding", kind.description) }
+        return scheme
     }
 
     /// What a symmetric key makes.
-    var code: KeyAlgorithm { .hmacSignatureMessage(digest.algorithm) }
+    ///
+    /// - Throws: for an option that means nothing to it.
+    func code(for key: SymmetricKey) throws -> KeyAlgorithm {
+        guard givenPadding == nil else { throw KeyOptions.isUseless("--padding", key.typeName) }
+        return .hmacSignatureMessage(digest.algorithm)
+    }
 }
 
 struct Sign: ParsableCommand {
@@ -44,20 +55,21 @@ struct Sign: ParsableCommand {
             throw CommandError("a signature is binary", advice: "give a file for it with -o, or redirect the output")
         }
         let input = try Input(file)
-        let session = try Session(cards)
+        let session = try key.place.session(cards)
         let key = try key.resolveAny(in: session)
         let (use, context) = (
             "sign \(input.name)", try authentication.context(session.process, for: self.key.key, cards.reader)
         )
         switch key {
         case .pair(let key):
-            let scheme = signature.scheme(for: try PublicKey(spki: key.publicKey).kind)
+            let scheme = try signature.scheme(for: try PublicKey(spki: key.publicKey).kind)
             let bytes = scheme.signsMessage ? try input.whole() : try input.digest(signature.digest.algorithm)
             let result = try key.perform(scheme.action(bytes), use: use, authentication: context)
             try destination.write(result, as: .base64("signature"), scheme.facts)
         case .symmetric(let key):
+            let algorithm = try signature.code(for: key)
             let code = try key.sign(
-                input.whole(limit: Input.maximumMessage), using: signature.code, use: use, authentication: context)
+                input.whole(limit: Input.maximumMessage), using: algorithm, use: use, authentication: context)
             try destination.write(
                 code, as: .base64("signature"), ["algorithm": "HMAC", "digest": signature.digest.rawValue])
         }
@@ -80,6 +92,8 @@ struct Verify: ParsableCommand {
         help: ArgumentHelp("The certificate of the key, PEM or DER, or its pkcs11: URI.", valueName: "file"))
     var certificate: String?
 
+    @OptionGroup var place: KeyPlaceOptions
+
     @Option(name: .shortAndLong, help: ArgumentHelp("The file with the signature.", valueName: "file"))
     var signature: String
 
@@ -95,6 +109,9 @@ struct Verify: ParsableCommand {
     func validate() throws {
         guard (key == nil) != (certificate == nil) else {
             throw ValidationError("give either the key (--key) or its certificate (--certificate)")
+        }
+        guard key != nil || place.keychain == nil else {
+            throw ValidationError("--keychain is where the key (--key) is looked for, not the certificate")
         }
         guard signature != "-" || file != "-" else {
             throw ValidationError("the file and its signature cannot both be standard input")
@@ -116,7 +133,7 @@ struct Verify: ParsableCommand {
 
     private func isValid() throws -> Bool {
         if let certificate {
-            guard let first = try CertificateFile.read(certificate).first, let key = first.publicKey
+            guard let first = try CertificateFile.read(certificate, cards).first, let key = first.publicKey
             else {
                 throw CommandError(
                     "'\(CertificateFile.name(of: certificate))' holds no certificate with a key that can be used")
@@ -124,20 +141,21 @@ struct Verify: ParsableCommand {
             return try isValid(by: key)
         }
         var named = KeyOptions()
-        named.key = key ?? ""
-        let session = try Session(cards)
+        (named.key, named.place) = (key ?? "", place)
+        let session = try place.session(cards)
         switch try named.resolvePublic(in: session) {
         case .key(let key): return try isValid(by: key)
         case .symmetric(let key):
+            let algorithm = try options.code(for: key)
             let (code, input) = (try Input(signature).whole(), try Input(file))
             return try key.verify(
-                code, of: input.whole(limit: Input.maximumMessage), using: options.code, use: "check \(input.name)",
+                code, of: input.whole(limit: Input.maximumMessage), using: algorithm, use: "check \(input.name)",
                 authentication: authentication.context(session.process, for: named.key))
         }
     }
 
     private func isValid(by publicKey: PublicKey) throws -> Bool {
-        let scheme = options.scheme(for: publicKey.kind)
+        let scheme = try options.scheme(for: publicKey.kind)
         let signature = try Input(signature).whole()
         let input = try Input(file)
         return scheme.signsMessage

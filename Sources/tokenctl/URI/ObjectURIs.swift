@@ -32,11 +32,13 @@ struct ObjectURIs {
             let name = keychain.identifier.rawValue
             places[name] = PKCS11URI.Place(keychain)
             let certificates = ObjectURIs.all(.certificate, in: keychain)
-            let names = CryptokiItemNames(keys: ObjectURIs.all(.key, in: keychain), certificates: certificates)
+            let keys = ObjectURIs.all(.key, in: keychain)
+            let names = CryptokiItemNames(keys: keys, certificates: certificates)
             self.names[name] = names
-            var seen: Set<[UInt8]> = []
-            for id in certificates.compactMap({ names.ids(of: $0).first }) where !seen.insert(id).inserted {
-                sharedIDs.insert(SharedID(keychain: name, id: id))
+            let symmetric = keys.filter(\.isSymmetricKey).compactMap(\.symmetricID)
+            for ids in [certificates.compactMap { names.ids(of: $0).first }, symmetric] {
+                var seen: Set<[UInt8]> = []
+                for id in ids where !seen.insert(id).inserted { sharedIDs.insert(SharedID(keychain: name, id: id)) }
             }
         }
     }
@@ -48,7 +50,7 @@ struct ObjectURIs {
 
     // MARK: Out
 
-    /// Nil for what the module does not show.
+    /// Nil for what has no name; of symmetric keys this program alone takes it, as the module shows none.
     func uri(of item: Item) -> PKCS11URI? {
         guard let place = places[item.keychain.rawValue], var object = objects(of: item).first else { return nil }
         if !needsLabel(item, object) { object.label = nil }
@@ -70,7 +72,9 @@ struct ObjectURIs {
     /// Whether the id does not tell it from others of its kind.
     private func needsLabel(_ item: Item, _ object: PKCS11URI.Object) -> Bool {
         guard let id = object.id, !id.isEmpty else { return true }
-        guard item.itemClass == .certificate || item.reference.object != nil else { return false }
+        guard item.itemClass == .certificate || item.isSymmetricKey || item.reference.object != nil else {
+            return false
+        }
         return sharedIDs.contains(SharedID(keychain: item.keychain.rawValue, id: id))
     }
 
@@ -134,6 +138,7 @@ struct ObjectURIs {
     }
 
     private func ids(of item: Item, _ names: CryptokiItemNames?) -> [[UInt8]] {
+        if item.isSymmetricKey { return [item.symmetricID ?? []] }
         guard let object = item.reference.object else { return names?.ids(of: item) ?? [] }
         return CryptokiID.bytes(of: object, on: item.reference.tokenID.flatMap { TokenID($0) }).map { [$0] } ?? []
     }
@@ -142,11 +147,17 @@ struct ObjectURIs {
         switch item.itemClass {
         case .certificate: [.certificate]
         case .key where item.isPrivateKey: [.privateKey, .publicKey]
+        case .key where item.isSymmetricKey: [.secretKey]
         case .key: [.publicKey]
         case .genericPassword, .internetPassword: [.data]
         case .identity: []
         }
     }
+}
+
+extension Item {
+    /// The id of a symmetric key: its application label.
+    fileprivate var symmetricID: [UInt8]? { self[.applicationLabel]?.bytes }
 }
 
 extension PersistentReference {

@@ -66,13 +66,17 @@ extension PresentKeychains {
 
     /// The one private key that a URI names; that of a certificate names the key that belongs to it.
     ///
-    /// - Parameter isPublic: whether its public half is all that is wanted.
-    func key(namedBy uri: PKCS11URI, isPublic: Bool = false) throws -> any KeychainKey {
+    /// - Parameters:
+    ///   - noun: what is looked for, in an error.
+    ///   - isPublic: whether its public half is all that is wanted.
+    func key(
+        namedBy uri: PKCS11URI, as noun: String = "private key", isPublic: Bool = false
+    ) throws -> any KeychainKey {
         let session = try limited(to: [uri])
         let found = try session.keyOfObject(uri) ?? keys(namedBy: uri, in: session)
         guard let first = found.first else {
-            try require(false, namedBy: [uri], as: "private key")
-            throw KeychainError(.itemNotFound, "there is no private key on what '\(uri)' names")
+            try require(false, namedBy: [uri], as: noun)
+            throw KeychainError(.itemNotFound, "there is no \(noun) on what '\(uri)' names")
         }
         let keys = found.map(\.key)
         guard isPublic ? keys.haveOnePublicHalf : keys.areOne else {

@@ -141,7 +141,7 @@ import TokenKit
         let item = try test.keychain.generateSymmetricKey(bits: bits, [.label: "aes"])
         let expected: Attributes = [
             .keyClass: 2, .keyType: .number(0x8000_0001), .keySizeInBits: .number(Int64(bits)), .canEncrypt: true,
-            .canDecrypt: true, .canWrap: true, .canUnwrap: true, .canSign: false, .label: "aes",
+            .canDecrypt: true, .canWrap: true, .canUnwrap: true, .canSign: false, .canDerive: false, .label: "aes",
         ]
         for (attribute, value) in expected { #expect(item[attribute] == value, "\(attribute)") }
         #expect(try test.keychain.externalRepresentation(of: item).count == bits / 8)
@@ -216,7 +216,7 @@ import TokenKit
                 try test.keychain.generateSymmetricKey(bits: count * 8)
             }
         }
-        for bits in [-8, 0, 8, 104, 113] {
+        for bits in [-8, 0, 8, 104, 113, KeyType.maximumGeneratedHMACBits + 8, 1 << 40, .max] {
             #expect(throws: KeychainError(.keySizeNotAllowed)) {
                 try test.keychain.generateSymmetricKey(type: .hmac, bits: bits)
             }
