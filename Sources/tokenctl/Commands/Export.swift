@@ -21,8 +21,10 @@ struct Export: ParsableCommand {
     }
 
     /// What it is exported as, by the same names.
-    enum Format: String, CaseIterable, ExpressibleByArgument {
+    enum Format: String, SecurityValue {
         case pemseq, x509, openssl, pkcs7, pkcs8, pkcs12, openssh2
+
+        static let missing = ["openssh1": MissingFormat.openssh1, "bsafe": MissingFormat.bsafe]
     }
 
     @Option(
@@ -32,7 +34,8 @@ struct Export: ParsableCommand {
 
     @Option(
         name: .letter("f"),
-        help: ArgumentHelp("The format; x509 and pkcs7 of certificates, pkcs12 of identities.", valueName: "format"))
+        help: Format.help("The format; x509 and pkcs7 of certificates, pkcs12 of identities.", "format"),
+        completion: Format.completion, transform: Format.init(security:))
     var format: Format?
 
     @Flag(name: .customShort("w"), help: "Encrypt private keys; that is so in any case.")
@@ -185,7 +188,12 @@ struct Export: ParsableCommand {
             try session.searchList.identities(matching: Query.all(.identity, commonName: name)))
         let named = try required(ObjectURIs(session).identities(all, namedBy: uris), "identity", session)
         let context = try authentication.context(session.process, for: keychain, cards.reader)
-        let identities = try (canLeaveSome(named.map(\.key)) ? leaving(named) : named).map { identity in
+        let exported = try canLeaveSome(named.map(\.key)) ? leaving(named) : named
+        guard format != .pemseq else {
+            let certificates = try exported.map { try Certificate(der: $0.certificate.der ?? []).pem }
+            return try Array(certificates.joined().utf8) + privateKeys(exported.map(\.key), session)
+        }
+        let identities = try exported.map { identity in
             try PKCS12.Identity(
                 privateKey(identity.key, session, context), Certificate(der: identity.certificate.der ?? []),
                 friendlyName: identity.certificate.label)

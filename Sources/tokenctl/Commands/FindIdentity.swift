@@ -5,7 +5,7 @@ internal import SystemCrypto
 internal import TokenKit
 
 /// What a certificate must be fit for, by the names of macOS's `security`.
-enum Policy: String, CaseIterable, ExpressibleByArgument {
+enum Policy: String, SecurityValue {
     case basic
     case sslClient = "ssl-client"
     case sslServer = "ssl-server"
@@ -14,6 +14,14 @@ enum Policy: String, CaseIterable, ExpressibleByArgument {
     case ipsec
     case codesigning
     case kerberos = "sys-kerberos-kdc"
+
+    static let missing = [
+        "ichat": (why: "there is no iChat to use an identity for", instead: "use smime or ssl-client"),
+        "sys-default": (
+            why: "no identity is the default of a system on Linux",
+            instead: "use ssl-server, and -s with the host's name"
+        ),
+    ]
 
     var title: String {
         switch self {
@@ -68,7 +76,9 @@ struct FindIdentity: ParsableCommand {
             line says where the key is.
             """)
 
-    @Option(name: .letter("p"), help: "What it is to be used for; for each use. (default: basic)")
+    @Option(
+        name: .letter("p"), help: Policy.help("What it is to be used for; for each use. (default: basic)", "policy"),
+        completion: Policy.completion, transform: Policy.init(security:))
     var policies: [Policy] = []
 
     @Option(

@@ -22,8 +22,13 @@ struct Import: ParsableCommand, AttributeCommand {
     }
 
     /// What a file is said to be, by the same names.
-    enum Format: String, CaseIterable, ExpressibleByArgument {
+    enum Format: String, SecurityValue {
         case openssl, pkcs7, pkcs8, pkcs12, pemseq, x509, openssh2
+
+        static let missing = [
+            "openssh1": MissingFormat.openssh1, "bsafe": MissingFormat.bsafe, "raw": MissingFormat.raw,
+            "netscape": MissingFormat.netscape,
+        ]
 
         func accepts(_ found: ImportedFile.Format) -> Bool {
             switch self {
@@ -47,7 +52,9 @@ struct Import: ParsableCommand, AttributeCommand {
         name: .letter("t"), help: ArgumentHelp("Import only what is of this type; of PKCS#12 all.", valueName: "type"))
     var kind: Kind?
 
-    @Option(name: .letter("f"), help: ArgumentHelp("What the file must be.", valueName: "format"))
+    @Option(
+        name: .letter("f"), help: Format.help("What the file must be.", "format"), completion: Format.completion,
+        transform: Format.init(security:))
     var format: Format?
 
     @Flag(name: .customShort("w"), help: "Private keys are encrypted; that is found out in any case.")
@@ -78,7 +85,7 @@ struct Import: ParsableCommand, AttributeCommand {
 
     func run() throws {
         access.explain()
-        let given = try GivenAttributes(attributes)
+        let given = try GivenAttributes(attributes, label: label)
         let context = try authentication.context(for: keychain)
         let input = try Input(file)
         let opened = try LocalKeychain.named(keychain)
@@ -110,11 +117,11 @@ struct Import: ParsableCommand, AttributeCommand {
             try outcome.add(.certificate(certificate, given.attributes(of: .certificate)))
         }
         for key in content.publicKeys {
-            try outcome.add(.publicKey(key, given.attributes(of: .key, label: label ?? "Imported Public Key")))
+            try outcome.add(.publicKey(key, given.attributes(of: .key, label: "Imported Public Key")))
         }
         for key in content.keys {
             var attributes = given.attributes(
-                of: .key, label: label ?? content.label(of: key) ?? "Imported Private Key")
+                of: .key, label: content.label(of: key) ?? "Imported Private Key")
             if nonExtractable { attributes[.isExtractable] = false }
             try outcome.add(.privateKey(key, attributes))
         }
@@ -123,15 +130,26 @@ struct Import: ParsableCommand, AttributeCommand {
     /// What the items are to have beside what follows from the file.
     private struct GivenAttributes {
         private let attributes: Attributes
+        /// Of keys alone.
+        private let label: String?
 
         /// - Parameter pairs: each as `code=value`.
-        init(_ pairs: [String]) throws {
+        init(_ pairs: [String], label: String?) throws {
             attributes = try ItemArguments.attributes(pairs)
+            self.label = label
+            guard label == nil || attributes[.label] == nil else {
+                throw CommandError("the label is given twice", advice: "leave -l out, or labl among the attributes")
+            }
         }
 
         /// - Throws: `errSecNoSuchAttr` for an attribute that nothing in the file can have.
         func check(_ content: ImportedFile) throws(KeychainError) {
             let hasKey = !content.keys.isEmpty || !content.publicKeys.isEmpty
+            guard hasKey || label == nil else {
+                throw KeychainError(
+                    .noSuchAttribute, "-l is the label of keys, and the file has none",
+                    remedy: "use '-a labl' for others")
+            }
             for attribute in attributes.keys where !(hasKey && ItemClass.key.has(attribute)) {
                 guard content.certificates.isEmpty || !ItemClass.certificate.has(attribute) else { continue }
                 throw KeychainError(
@@ -139,9 +157,11 @@ struct Import: ParsableCommand, AttributeCommand {
             }
         }
 
-        func attributes(of itemClass: ItemClass, label: String? = nil) -> Attributes {
+        /// - Parameter standard: the label where none is given.
+        func attributes(of itemClass: ItemClass, label standard: String? = nil) -> Attributes {
             var attributes = attributes.filter { itemClass.has($0.key) }
-            if attributes[.label] == nil { attributes[.label] = label.map { .string($0) } }
+            let own = itemClass == .key ? label ?? standard : standard
+            if attributes[.label] == nil { attributes[.label] = own.map { .string($0) } }
             return attributes
         }
     }

@@ -1,0 +1,33 @@
+internal import ArgumentParser
+
+/// A value of an option by its name in macOS's `security`, some of whose names there is nothing for on Linux.
+protocol SecurityValue: CaseIterable, RawRepresentable<String> {
+    /// Of those names, why not, and what to use instead.
+    static var missing: [String: (why: String, instead: String)] { get }
+}
+
+extension SecurityValue {
+    /// - Throws: why there is no such value.
+    init(security name: String) throws {
+        if let missing = Self.missing[name] { throw CommandError(missing.why, advice: missing.instead) }
+        guard let value = Self(rawValue: name) else { throw CommandError("it has to be one of \(Self.names)") }
+        self = value
+    }
+
+    /// What an option that takes one is, for people.
+    static func help(_ summary: String, _ valueName: String) -> ArgumentHelp {
+        ArgumentHelp("\(summary) (values: \(names))", valueName: valueName)
+    }
+
+    static var completion: CompletionKind { .list(allCases.map(\.rawValue)) }
+
+    private static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+}
+
+/// Formats of keys and certificates that are neither read nor written.
+enum MissingFormat {
+    static let openssh1 = (why: "no version of SSH that is in use takes keys in it", instead: "use openssh2")
+    static let bsafe = (why: "only the library that it is called after knows it", instead: "use pkcs8 or openssl")
+    static let netscape = (why: "no program writes it any more", instead: "use pkcs7, x509 or pemseq")
+    static let raw = (why: "symmetric keys are not in files of their own", instead: "use 'tokenctl item -a -f'")
+}
