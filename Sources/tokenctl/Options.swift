@@ -108,6 +108,11 @@ struct CardOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("Append the APDUs to a file, PINs and decrypted data masked.", valueName: "file"))
     var trace: String?
+
+    /// - Throws: where any is given, for what has to do with no card.
+    func refuse(_ reason: String) throws {
+        guard reader == nil, module.isEmpty, !rescan, trace == nil else { throw ValidationError(reason) }
+    }
 }
 
 /// Who is asked for PINs and passwords.
@@ -123,6 +128,14 @@ struct AuthenticationOptions: ParsableArguments {
 
     @Flag(help: "Allow the last try of a PIN to be spent.")
     var lastTry = false
+
+    /// - Parameter option: takes the only password that is wanted.
+    /// - Throws: where that has another source as well.
+    func refuseSource(beside option: String, _ password: String?) throws {
+        guard password == nil || pinSource == nil else {
+            throw ValidationError("give the password either with \(option) or with --pin-source")
+        }
+    }
 
     /// - Parameters:
     ///   - process: whose cards may open a keychain that is bound to one of them; nil for one of its own.

@@ -17,8 +17,9 @@ struct BindKeychain: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The card's key, by its slot or pkcs11: URI; it must decrypt or agree on secrets.", valueName: "key"))
-    var key = "9D"
+            "The card's key, by its slot or pkcs11: URI; it must decrypt or agree on secrets. (default: 9D)",
+            valueName: "key"))
+    var key: String?
 
     @Flag(name: .shortAndLong, help: "List the cards that open the keychain, and bind none.")
     var list = false
@@ -27,11 +28,18 @@ struct BindKeychain: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
+    func validate() throws {
+        guard list else { return }
+        guard key == nil else { throw ValidationError("--list binds nothing: leave out --key") }
+        try cards.refuse("--list asks no card: leave out the options for cards")
+    }
+
     func run() throws {
         let opened = try LocalKeychain.named(keychain)
         if list {
             return try Listing.show(opened.cardBindings().map(BindingRow.init), json: output.json)
         }
+        let key = key ?? "9D"
         let uri = try PKCS11URI(argument: key)
         let session = try Session(cards, keychains: uri == nil ? [] : [key], locals: false)
         let context = try authentication.context(session.process, for: key, keychain, cards.reader)

@@ -59,6 +59,12 @@ extension Card {
             guard list != (name != nil) else {
                 throw ValidationError("give the name of a data object, or --list for the names")
             }
+            guard !hex || file == nil else {
+                throw ValidationError("--hex prints the object, and -o writes its bytes: choose one of them")
+            }
+            guard list else { return }
+            guard !hex, file == nil else { throw ValidationError("--list reads no object: leave out --hex and -o") }
+            try cards.refuse("--list asks no card: leave out the options for cards")
         }
 
         func run() throws {

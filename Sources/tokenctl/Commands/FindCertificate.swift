@@ -31,6 +31,14 @@ struct FindCertificate: ParsableCommand {
     @OptionGroup var search: SearchOptions
     @OptionGroup var output: ListingOptions
 
+    private var isText: Bool { hashes || pem || showEmail }
+
+    func validate() throws {
+        guard !isText || !(output.json || output.table || output.uris) else {
+            throw ValidationError("-m, -p and -Z have no place in what --json, --table and --uri print")
+        }
+    }
+
     func run() throws {
         let session = try search.session()
         let query = try Query.all(.certificate, commonName: name)
@@ -43,7 +51,6 @@ struct FindCertificate: ParsableCommand {
         guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no certificate matches") }
         if !all { found = Array(found.prefix(1)) }
         if output.uris { return output.show(found.map { uris.uri(of: $0.item) }) }
-        let isText = hashes || pem || showEmail
         if output.json || (output.isListing && !isText) { return try Listing.show(found.map(\.row), json: output.json) }
         for one in found { try show(one, in: session) }
     }

@@ -57,6 +57,12 @@ struct ItemCommand: ParsableCommand {
         guard !(add && pairs.contains { PKCS11URI.isURI($0) }) else {
             throw ValidationError("an item that is added has no URI yet")
         }
+        guard add || changes != nil || (data == nil && file == nil) else {
+            throw ValidationError("data (-d, -f) is for -a and -u")
+        }
+        guard !showData || isJSON || !(add || delete || changes != nil) else {
+            throw ValidationError("-a, -u and -D print items, and their data (-g), with --json alone")
+        }
         guard data == nil || file == nil else { throw ValidationError("give the data either with -d or with -f") }
     }
 
@@ -70,6 +76,7 @@ struct ItemCommand: ParsableCommand {
         }
         if add {
             var item = try ItemArguments.dictionary(pairs)
+            try ItemCommand.requireType(item)
             try takeData(into: &item)
             if isJSON { item["r_Attributes"] = .bool(true) }
             try report(ItemCommand.dictionaries(keychains.add(item)))
@@ -94,6 +101,17 @@ struct ItemCommand: ParsableCommand {
             try show(ItemQueries(pairs).dictionaries(in: session).flatMap { try found($0, keychains) })
         }
         _ = session.reporting(SearchList.Result<Item>())
+    }
+
+    /// Programs keep keys of their own of whatever type; of a person who names none it is a slip.
+    ///
+    /// - Throws: `errSecParam` for a symmetric key without a type, which nothing could be done with.
+    private static func requireType(_ item: ItemDictionary) throws {
+        guard case .number(KeyClass.symmetric.rawValue) = item["kcls"], item["type"] == nil else { return }
+        let types = [("AES", KeyType.aes), ("HMAC", .hmac)].map { "type=\($1.rawValue) for \($0)" }
+        throw KeychainError(
+            .param, "a symmetric key is of a type", remedy: "add \(types.joined(separator: ", "))",
+            key: Attribute.keyType.rawValue)
     }
 
     private func found(_ query: ItemDictionary, _ keychains: KeychainSession) throws -> [ItemDictionary] {

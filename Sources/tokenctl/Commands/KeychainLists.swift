@@ -38,6 +38,8 @@ struct ListKeychains: ParsableCommand {
         guard set || keychains.isEmpty else {
             throw ValidationError("unexpected argument '\(keychains[0])'; -s sets the list")
         }
+        guard set || [.user, .system, .common].contains(domain.name) else { return }
+        try cards.refuse("the lists of keychains (-d, -s) have no cards in them: leave out the options for cards")
     }
 
     func run() throws {
@@ -45,7 +47,7 @@ struct ListKeychains: ParsableCommand {
             // What list-keychains prints of cards is not a file.
             let files = try keychains.filter { NamedKeychain.noun(ofCard: $0) == nil }.map(KeychainName.file)
             try KeychainPreferences.own.setSearchList(files, in: domain.domain ?? .user)
-            guard output.json else { return }
+            guard output.json || output.table || output.uris else { return }
         }
         let rows = try rows()
         if output.uris { return rows.compactMap(\.uri).forEach { print($0) } }
@@ -89,7 +91,9 @@ struct ListKeychains: ParsableCommand {
 struct KeychainSettingOptions: ParsableArguments {
     @OptionGroup var domain: DomainOptions
 
-    @Flag(name: .customShort("s"), help: "Set it to this keychain; to none if none is named.")
+    @Flag(
+        name: .customShort("s"), help: "Set it to this keychain; if none is named, unset it, so that login is it again."
+    )
     var set = false
 
     @Argument(help: "With -s: a name, or a path with a slash in it.")

@@ -22,6 +22,8 @@ struct CreateKeychain: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
+    func validate() throws { try authentication.refuseSource(beside: "-p", password) }
+
     func run() throws {
         let context = try authentication.context()
         var rows: [KeychainRow] = []
@@ -86,8 +88,9 @@ struct UnlockKeychain: ParsableCommand {
 
     @Option(
         name: [.letter("t"), .customLong("timeout")], parsing: .unconditional,
-        help: "Seconds until it locks by itself.")
-    var timeout = UnlockKeychain.standardTimeout
+        help: ArgumentHelp(
+            "Seconds until it locks by itself. (default: \(UnlockKeychain.standardTimeout))", valueName: "timeout"))
+    var givenTimeout: UInt32?
 
     static let standardTimeout: UInt32 = 28_800
 
@@ -96,26 +99,34 @@ struct UnlockKeychain: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func validate() throws {
-        guard timeout > 0 else { throw ValidationError("-t takes at least one second; lock-keychain locks at once") }
+        guard givenTimeout != 0 else {
+            throw ValidationError("-t takes at least one second; lock-keychain locks at once")
+        }
+        try authentication.refuseSource(beside: "-p", password)
     }
 
     func run() throws {
         switch try NamedKeychain(keychain, cards) {
         case .card(let card):
+            guard !withoutPassword, givenTimeout == nil else {
+                throw CommandError(
+                    "-\(withoutPassword ? "u" : "t") is for keychains in files",
+                    "a card keeps its PIN itself, until it is taken out or locked", advice: "leave it out")
+            }
             let context = try authentication.context(for: keychain, cards.reader)
             if let password { context.setCredential(SecretArgument.secret(password), .pin) }
             try card.verifyPIN(authentication: context)
             if output.json { try Listing.showJSON(KeychainInfo(card, isUnlocked: true)) }
         case .local(let opened):
             try unlock(opened)
-            try opened.shareKeyWithSession(seconds: timeout)
+            try opened.shareKeyWithSession(seconds: givenTimeout ?? UnlockKeychain.standardTimeout)
             if output.json { try Listing.showJSON(KeychainInfo(opened)) }
         }
     }
 
     private func unlock(_ opened: LocalKeychain) throws {
-        if let password { return try opened.unlock(password: SecretArgument.secret(password)) }
         guard withoutPassword else {
+            if let password { return try opened.unlock(password: SecretArgument.secret(password)) }
             return try opened.unlock(
                 use: "unlock it",
                 authentication: authentication.context(ProcessKeychains(cards), for: keychain, cards.reader))
@@ -193,6 +204,12 @@ struct SetKeychainPassword: ParsableCommand {
     @OptionGroup var cards: CardOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
+
+    func validate() throws {
+        guard oldPassword == nil || newPassword == nil || authentication.pinSource == nil else {
+            throw ValidationError("both passwords are given: leave out --pin-source")
+        }
+    }
 
     func run() throws {
         guard case .local(let opened) = try NamedKeychain(keychain, cards) else {

@@ -139,6 +139,9 @@ struct VerifyCert: ParsableCommand {
         guard !revocationLists.isEmpty || checks.allSatisfy({ $0 == .offline }) else {
             throw ValidationError("no list is fetched: give those that -R is to look into with --crl")
         }
+        guard !output.json || !(text || verbose) else {
+            throw ValidationError("in JSON the chain is PEM: leave out -t and -v")
+        }
         guard !certificates.isEmpty || !roots.isEmpty else {
             throw ValidationError("give the certificate's file (-c)")
         }

@@ -65,14 +65,14 @@ extension VirtualCardCommand {
         @Option(help: ArgumentHelp("Copy the card in this folder.", valueName: "folder"))
         var from: String?
 
-        @Option(help: "Its serial number.")
-        var serial = VirtualCard.defaultSerialNumber
+        @Option(help: "Its serial number. (default: \(VirtualCard.defaultSerialNumber))")
+        var serial: UInt32?
 
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            guard from == nil || (algorithm == nil && key.isEmpty && holder == nil) else {
-                throw ValidationError("a copied card has its own keys and holder: leave out those options")
+            guard from == nil || (algorithm == nil && key.isEmpty && holder == nil && serial == nil) else {
+                throw ValidationError("a copied card has its own keys, holder and number: leave out those options")
             }
         }
 
@@ -96,6 +96,7 @@ extension VirtualCardCommand {
             var builder =
                 algorithm.map { VirtualCardBuilder(profile: profile, fourKeys: $0.algorithm) }
                 ?? VirtualCardBuilder(profile: profile)
+            let serial = serial ?? VirtualCard.defaultSerialNumber
             builder.serialNumber = serial
             if let holder { builder.holder = holder }
             for one in key { builder.keys[one.slot] = VirtualCardBuilder.Key(one.algorithm.algorithm) }
