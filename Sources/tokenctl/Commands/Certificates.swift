@@ -24,44 +24,21 @@ struct AddCertificates: ParsableCommand {
         var hasFailed = false
         for (file, certificates) in certificates {
             for certificate in certificates {
-                let outcome = try add(certificate, to: opened)
-                if case .added(let item) = outcome {
-                    added.append(item)
-                    continue
+                do throws(KeychainError) {
+                    added.append(try opened.add(.certificate(certificate)))
+                } catch {
+                    let name = "\(CertificateFile.name(of: file)): the certificate '\(certificate.title)'"
+                    switch error.code {
+                    case .duplicateItem: printError("\(name) is in '\(opened.name)' already")
+                    case .decode: printError("\(name) is in '\(opened.name)' already, but: \(error)")
+                    default: throw error
+                    }
+                    hasFailed = true
                 }
-                let name = "\(CertificateFile.name(of: file)): the certificate '\(certificate.title)'"
-                if case .damaged(let damage) = outcome {
-                    printError("\(name) is in '\(opened.name)' already, but: \(damage)")
-                } else {
-                    printError("\(name) is in '\(opened.name)' already")
-                }
-                hasFailed = true
             }
         }
         if output.json { try Listing.showJSON(added.map { ItemText.JSONItem($0, keychain: opened.path) }) }
         if hasFailed { throw ExitCode(1) }
-    }
-
-    private enum Outcome {
-        case added(Item)
-        case there
-        case damaged(KeychainError)
-    }
-
-    private func add(_ certificate: Certificate, to keychain: LocalKeychain) throws(KeychainError) -> Outcome {
-        let new = try NewItem.certificate(certificate)
-        do throws(KeychainError) {
-            return .added(try keychain.add(new))
-        } catch {
-            guard error.code == .duplicateItem else { throw error }
-        }
-        do throws(KeychainError) {
-            _ = try keychain.twin(of: new)
-            return .there
-        } catch {
-            guard error.code == .decode else { throw error }
-            return .damaged(error)
-        }
     }
 }
 

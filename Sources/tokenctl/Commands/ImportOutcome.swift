@@ -15,9 +15,15 @@ struct ImportOutcome {
         do throws(KeychainError) {
             added.append(try keychain.add(item))
         } catch {
-            guard error.code == .duplicateItem, let old = try keychain.twin(of: item) else { throw error }
+            guard error.code == .duplicateItem, let old = try twin(of: item) else { throw error }
             existing.append(old)
         }
+    }
+
+    /// The item that another of the same attributes cannot be added beside.
+    private func twin(of item: borrowing NewItem) throws(KeychainError) -> Item? {
+        let same = item.itemClass.uniqueValues(of: item.attributes)
+        return try keychain.items(matching: Query(item.itemClass, same)).items.first
     }
 
     // MARK: What is said of it
@@ -68,17 +74,5 @@ struct ImportOutcome {
                 "warning: the key '\(key.label ?? "")' was there already and can still be exported "
                     + "(use 'tokenctl item -u extr=0 v_PersistentRef=\(reference)')")
         }
-    }
-}
-
-extension LocalKeychain {
-    /// The item that another of the same attributes cannot be added beside.
-    ///
-    /// - Throws: `errSecDecode` where that is damaged.
-    func twin(of item: borrowing NewItem) throws(KeychainError) -> Item? {
-        let same = item.itemClass.uniqueValues(of: item.attributes)
-        let result = try items(matching: Query(item.itemClass, same))
-        if result.items.isEmpty, let damage = result.damaged.first { throw damage }
-        return result.items.first
     }
 }

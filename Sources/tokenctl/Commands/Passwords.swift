@@ -76,13 +76,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
     private func add(_ secret: consuming Secret, to keychain: LocalKeychain) throws -> Item {
         var attributes = item.attributes
         if attributes[.label] == nil { attributes[.label] = attributes[Kind.subject] ?? attributes[.account] }
-        do throws(KeychainError) {
-            return try keychain.add(Kind.newItem(attributes, secret: secret))
-        } catch {
-            // The one that is there may be damaged, which is said then.
-            if error.code == .duplicateItem { _ = try twin(in: keychain) }
-            throw error
-        }
+        return try keychain.add(Kind.newItem(attributes, secret: secret))
     }
 
     private func change(
@@ -113,7 +107,8 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
     /// The password that one of these attributes could not be added beside.
     private func twin(in keychain: LocalKeychain) throws -> Item? {
         let new = try Kind.newItem(item.attributes, secret: Secret(capacity: 0) { _ in })
-        return try keychain.twin(of: new)
+        let same = Kind.itemClass.uniqueValues(of: new.attributes)
+        return try keychain.items(matching: Query(Kind.itemClass, same)).items.first
     }
 
     private func readSecret(_ context: AuthenticationContext) throws -> Secret {
