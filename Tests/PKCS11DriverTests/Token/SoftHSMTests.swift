@@ -87,9 +87,12 @@ import TokenKit
             for action in [TokenOperation.Action.sign(.rsaRaw, block), .decrypt(.rsaRaw, block)] {
                 #expect(throws: KeychainError.self) { try Self.perform(action, key, Giving("123456")) }
             }
-            // A ciphertext for another padding opens in neither way.
+            // What was encrypted with another padding opens in neither way. (One in some hundred of OAEP looks like PKCS #1.)
             let ciphertext = try publicKey.encrypt([1, 2, 3], using: .oaep(.sha1))
-            for algorithm in [TokenOperation.DecryptionAlgorithm.rsaPKCS1, .rsaOAEP(.sha256)] {
+            let unpadded = try publicKey.encrypt([0, 1] + block.dropFirst(2), using: .raw)
+            for (algorithm, ciphertext) in [
+                (TokenOperation.DecryptionAlgorithm.rsaPKCS1, unpadded), (.rsaOAEP(.sha256), ciphertext),
+            ] {
                 #expect(throws: KeychainError.self) {
                     try Self.perform(.decrypt(algorithm, ciphertext), key, Giving("123456"))
                 }
