@@ -49,13 +49,13 @@ enum Module {
         guard current != nil, let ended = unsafe unmanaged(at: address.exchange(0, ordering: .sequentiallyConsistent))
         else { throw CryptokiError(CKR_CRYPTOKI_NOT_INITIALIZED) }
         unsafe ended.takeUnretainedValue().finalize()
-        // To take it is a moment's work. A thread that the system has stopped in it, or that a child by `fork` has no copy of, is
-        // not waited for.
-        for _ in 0..<mostYields where tokenkit_is_taking() != 0 { sched_yield() }
+        // To take it is a moment's work, unless the machine is busy. A thread that a child by `fork` has no copy of never ends it.
+        for _ in 0..<patience where tokenkit_is_taking() != 0 { usleep(1_000) }
         if tokenkit_is_taking() == 0 { unsafe ended.release() }
     }
 
-    private static let mostYields = 10_000
+    /// In milliseconds.
+    private static let patience = 100
 
     private static func make() -> Cryptoki {
         let process = ProcessKeychains {

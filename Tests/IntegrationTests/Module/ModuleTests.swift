@@ -37,6 +37,7 @@ import VirtualCard
     @Test func everyFunctionIsThereAndSaysSoWhereItIsNotOffered() throws { try run("lists") }
 
     @Test func itIsInitialisedUnloadedAndEndedInAnyOrder() throws {
+        try run("lifetime")
         // With a keychain, which is a file that is opened.
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
