@@ -51,6 +51,7 @@ struct CommandLineInterpreter {
     }
 
     private static func status(of arguments: [String]) -> Int32 {
+        ToldDamage.forget()
         do {
             let arguments = try CommandName.completed(arguments)
             var command = try Tokenctl.parseAsRoot(ArgumentForms.expanded(arguments))
@@ -66,6 +67,7 @@ struct CommandLineInterpreter {
     private static func report(_ error: any Error) -> Int32 {
         switch error {
         case let error as KeychainError:
+            let error = ToldDamage.doubting(error)
             printError(error.description)
             return status(of: error.code)
         case let error as ExitCode:

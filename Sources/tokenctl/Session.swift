@@ -51,6 +51,8 @@ extension PresentKeychains {
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
         let others = failures.filter { !result.failures.contains($0) }
         for failure in others + result.failures { printError("\(failure.keychain): \(failure.error)") }
+        let names = Set(locals.map(\.name))
+        ToldDamage.note((others + result.failures).filter { names.contains($0.keychain) }.map(\.error))
         return result.found
     }
 }

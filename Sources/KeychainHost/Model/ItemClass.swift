@@ -37,4 +37,7 @@ public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable
         case .identity: "identity"
         }
     }
+
+    /// One of the class, with its article.
+    var anyNoun: String { self == .internetPassword || self == .identity ? "an \(noun)" : "a \(noun)" }
 }

@@ -43,9 +43,10 @@ extension SearchList {
     /// Of an identity the certificate is deleted, and the key unless it is on a token or another certificate has it.
     ///
     /// - Returns: how many there were; 0 is no error here.
+    /// - Parameter others: what else is searched for certificates that need a key; nil for this list.
     /// - Throws: as ``update(matching:to:)`` does.
     @discardableResult
-    public func delete(matching query: Query) throws(KeychainError) -> Int {
+    public func delete(matching query: Query, sharedWith others: SearchList? = nil) throws(KeychainError) -> Int {
         guard query.itemClass == .identity else {
             let query = try followingChains(query)
             return try delete(writableMembers(query).map { ($0, [query]) }[...])
@@ -53,7 +54,8 @@ extension SearchList {
         let identities = try wholeIdentities(matching: query)
         let certificates = identities.map(\.certificate)
         try checkWritable(certificates)
-        _ = try delete(selections(of: certificates + unsharedKeys(of: identities))[...])
+        let keys = try (others ?? self).unsharedKeys(of: identities)
+        _ = try delete(selections(of: certificates + keys)[...])
         return identities.count
     }
 
@@ -120,13 +122,17 @@ extension SearchList {
     }
 
     /// The local keys of identities that no certificate needs once theirs are gone.
+    ///
+    /// - Throws: what a member that cannot be searched, or has a damaged certificate, fails with.
     private func unsharedKeys(of identities: [Identity]) throws(KeychainError) -> [Item] {
         let certificates = Set(identities.map(\.certificate.reference))
         var keys: [Item] = []
         for key in Set(identities.map(\.key)) where !key.isOnToken {
             guard let hash = key.publicKeyHash else { continue }
             let any: Attributes = [.publicKeyHash: .data(hash), .synchronizable: Query.anySynchronizable]
-            let users = try items(matching: Query(.certificate, any, limit: .all)).found
+            let result = try items(matching: Query(.certificate, any, limit: .all))
+            if let failure = result.failures.first(where: { !failures.contains($0) }) { throw failure.error }
+            let users = result.found
             if users.allSatisfy({ certificates.contains($0.reference) }) { keys.append(key) }
         }
         return keys

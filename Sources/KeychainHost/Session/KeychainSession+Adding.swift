@@ -215,7 +215,7 @@ extension NewItem {
             let key = try KeychainError.mapping { () throws(CryptoError) in try PublicKey(spki: der) }
             self = try .publicKey(key, attributes)
         } else {
-            throw KeychainError(.param, "a \(item.itemClass.noun) is not added by reference", key: "v_Ref")
+            throw KeychainError(.param, "\(item.itemClass.anyNoun) is not added by reference", key: "v_Ref")
         }
     }
 

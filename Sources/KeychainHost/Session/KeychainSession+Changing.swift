@@ -38,7 +38,7 @@ extension KeychainSession {
 
     @discardableResult
     func delete(matching request: SearchRequest) throws(KeychainError) -> Int {
-        let count = try request.searchList.delete(matching: request.query)
+        let count = try request.searchList.delete(matching: request.query, sharedWith: searchList)
         try checkDamage(of: request, count: count)
         return count
     }

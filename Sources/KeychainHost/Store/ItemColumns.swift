@@ -134,7 +134,7 @@ final class ItemColumns: Sendable {
         let uuid = statement.value(0, adding: parts.uuid, to: &checksum)
         guard let id = uuid.blob.flatMap({ UniqueID(bytes: $0) }) else {
             throw KeychainError(
-                .decode, "a \(itemClass.noun) is damaged in its column uuid",
+                .decode, "\(itemClass.anyNoun) is damaged in its column uuid",
                 remedy: "restore the keychain from a backup; one made now leaves the \(itemClass.noun) out")
         }
         let der = statement.value(1, adding: parts.der, to: &checksum)

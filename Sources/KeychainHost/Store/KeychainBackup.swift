@@ -1,3 +1,4 @@
+internal import Glibc
 public import TokenKit
 
 /// What a backup holds, and what it does not.
@@ -55,18 +56,64 @@ extension OpenKeychain {
     func backUp(to file: KeychainFile) throws(KeychainError) -> BackupCount {
         var count: BackupCount?
         try file.create { path throws(KeychainError) in
-            count = try KeychainError.mapping { () throws(SQLiteError) in
+            do throws(SQLiteError) {
                 try database.run("VACUUM INTO ?", [.text(path)])
-                let copy = try Self.connect(path, access: .readWrite)
-                let leftOut = try copy.removeWhatStaysOnTheDevice()
-                let damaged = try copy.removeAlteredItems()
-                // Once more, so that no page is left that they were on.
-                try copy.execute("DELETE FROM journal; VACUUM")
-                return BackupCount(items: try copy.itemCount(), leftOut: leftOut, damaged: damaged)
+                count = try Self.finishBackup(path)
+            } catch {
+                guard error.code.primary == .corrupt else { throw KeychainError(error) }
+                let unreadable = try copyWhatCanBeRead(to: path)
+                count = try KeychainError.mapping { () throws(SQLiteError) in
+                    try Self.finishBackup(path, unreadable: unreadable)
+                }
             }
         }
         guard let count else { throw KeychainError(.internal) }
         return count
+    }
+
+    /// Takes out of a copy what does not belong into a backup.
+    private static func finishBackup(_ path: String, unreadable: Int = 0) throws(SQLiteError) -> BackupCount {
+        let copy = try connect(path, access: .readWrite)
+        let leftOut = try copy.removeWhatStaysOnTheDevice()
+        let damaged = try copy.removeAlteredItems() + unreadable
+        // Once more, so that no page is left that they were on.
+        try copy.execute("DELETE FROM journal; VACUUM")
+        return BackupCount(items: try copy.itemCount(), leftOut: leftOut, damaged: damaged)
+    }
+
+    /// Copies row by row, where SQLite gives up on the file as a whole.
+    ///
+    /// - Returns: how many items cannot be read.
+    private func copyWhatCanBeRead(to path: String) throws(KeychainError) -> Int {
+        guard unsafe truncate(path, 0) == 0 else { throw KeychainError(system: "\(path) cannot be written") }
+        let copy = try KeychainError.mapping { () throws(SQLiteError) in try Self.connect(path, access: .readWrite) }
+        try copy.makeKeychain()
+        return try copy.writing { () throws(KeychainError) in
+            try KeychainError.mapping { () throws(SQLiteError) in
+                for table in ["keychain", "settings", "card_binding"] { try database.copyRows(of: table, to: copy) }
+            }
+            var unreadable = 0
+            for itemClass in ItemClass.stored { unreadable += try copyItems(of: itemClass, to: copy) }
+            return unreadable
+        }
+    }
+
+    /// - Returns: how many cannot be copied.
+    private func copyItems(of itemClass: ItemClass, to copy: borrowing Database) throws(KeychainError) -> Int {
+        let everything = try Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
+        var (rows, unreadable): ([ItemRow], Int) = ([], 0)
+        try forEachRow(everything, startingOver: { (rows, unreadable) = ([], 0) }) { row throws(KeychainError) in
+            if let row = try? row(), !row.isAltered { rows.append(row) } else { unreadable += 1 }
+            return true
+        }
+        for row in rows {
+            let (sql, values) = itemClass.columns.insert(row)
+            do throws(SQLiteError) { try copy.run(sql, values) } catch {
+                // A row that SQLite reads twice is one.
+                guard error.code == .uniqueConstraint else { throw KeychainError(error) }
+            }
+        }
+        return unreadable
     }
 
     /// - Returns: the key.
@@ -158,6 +205,16 @@ extension OpenKeychain {
 }
 
 extension Database {
+    fileprivate func copyRows(of table: String, to copy: borrowing Database) throws(SQLiteError) {
+        let rows = try prepare("SELECT * FROM \(table)")
+        while try rows.step() {
+            let columns = 0..<rows.columnCount
+            let names = columns.map { rows.name(of: $0) }.joined(separator: ", ")
+            let places = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+            try copy.run("INSERT INTO \(table) (\(names)) VALUES (\(places))", columns.map { rows[$0] })
+        }
+    }
+
     /// - Returns: how many items there were of those that never leave their device.
     fileprivate func removeWhatStaysOnTheDevice() throws(SQLiteError) -> Int {
         var count: Int64 = 0

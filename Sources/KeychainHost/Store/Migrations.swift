@@ -188,3 +188,13 @@ enum Migrations {
         return version
     }
 }
+
+extension Database {
+    /// Gives an empty file the present layout.
+    func makeKeychain() throws(KeychainError) {
+        try KeychainError.mapping { () throws(SQLiteError) in
+            try execute("PRAGMA application_id = \(Migrations.applicationID)")
+        }
+        try Migrations.apply(to: self)
+    }
+}

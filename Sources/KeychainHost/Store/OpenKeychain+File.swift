@@ -43,10 +43,7 @@ extension OpenKeychain {
             let database = try KeychainError.mapping { () throws(SQLiteError) in
                 try connect(path, access: .readWrite)
             }
-            try KeychainError.mapping { () throws(SQLiteError) in
-                try database.execute("PRAGMA application_id = \(Migrations.applicationID)")
-            }
-            try Migrations.apply(to: database)
+            try database.makeKeychain()
             try KeychainError.mapping { () throws(SQLiteError) in
                 try wrapped.insert(into: database)
                 try KeychainSettings().write(to: database)

@@ -42,7 +42,7 @@ extension OpenKeychain {
             } catch {
                 guard error.code.primary == .corrupt else { throw KeychainError(error) }
                 let damage = KeychainError(
-                    .decode, "a \(query.itemClass.noun) is damaged beyond reading", remedy: "restore it from a backup")
+                    .decode, "\(query.itemClass.anyNoun) is damaged beyond reading", remedy: "restore it from a backup")
                 guard try body({ () throws(KeychainError) in throw damage }) else { return }
                 continue
             }

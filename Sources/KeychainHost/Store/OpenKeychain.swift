@@ -42,8 +42,8 @@ struct OpenKeychain: ~Copyable {
         {
             result.damaged.append(
                 KeychainError(
-                    .decode, "a \(query.itemClass.noun) that may be meant has been altered since it was stored",
-                    remedy: "'tokenctl dump-keychain' shows those that have not"))
+                    .decode, "\(query.itemClass.anyNoun) that may be meant has been altered since it was stored",
+                    remedy: "name another keychain if that is meant; 'tokenctl dump-keychain' says what is damaged"))
         }
         return result
     }
@@ -68,7 +68,14 @@ struct OpenKeychain: ~Copyable {
     }
 
     /// What is wrong with the items that match by what they have now, but are not as they were written.
-    func damage(matching query: Query) throws(KeychainError) -> [KeychainError] { try found(query).damaged }
+    /// Where items may be out of reach, that is all that can be said.
+    func damage(matching query: Query) throws(KeychainError) -> [KeychainError] {
+        let found = try found(query)
+        guard found.items.isEmpty, found.damaged.isEmpty, case .damaged(let error) = checkIntegrity() else {
+            return found.damaged
+        }
+        return [error]
+    }
 
     /// How SQLite gets to the rows of a query. Wraps `EXPLAIN QUERY PLAN`.
     func plan(for query: Query) throws(SQLiteError) -> [String] {

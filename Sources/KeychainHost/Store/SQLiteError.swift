@@ -9,6 +9,8 @@ struct SQLiteCode: RawRepresentable, Hashable, Sendable {
     var primary: SQLiteCode { SQLiteCode(rawValue: rawValue & 0xFF) }
 
     static let ok = SQLiteCode(rawValue: SQLITE_OK)
+    /// SQL that cannot be run, mostly.
+    static let generic = SQLiteCode(rawValue: SQLITE_ERROR)
     static let permission = SQLiteCode(rawValue: SQLITE_PERM)
     static let busy = SQLiteCode(rawValue: SQLITE_BUSY)
     static let locked = SQLiteCode(rawValue: SQLITE_LOCKED)

@@ -27,6 +27,11 @@ extension KeychainError {
         case .corrupt:
             self.init(.invalidKeychain, "the keychain file is damaged", remedy: "restore it from a backup")
         case .notADatabase: self.init(.invalidKeychain, "the file is not a keychain")
+        // What is asked for is what the layout has.
+        case .generic:
+            self.init(
+                .invalidKeychain, "the keychain file is damaged: it is not laid out as it says (\(error.message))",
+                remedy: "restore it from a backup")
         default: self.init(.internal, "the store failed: \(error)")
         }
     }

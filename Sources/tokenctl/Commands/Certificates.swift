@@ -84,14 +84,15 @@ struct CertificateSelection: ParsableArguments {
             throw CommandError("the URI names a whole keychain", advice: "give one of a certificate, or -c or -Z too")
         }
         let items = session.reporting(
-            try session.searchList.items(matching: Query.all(.certificate, commonName: hash == nil ? name : nil)))
+            try session.searchList.items(matching: Query.all(.certificate, commonName: name)))
         let found = try ObjectURIs(session).items(items.filter(matcher()), namedBy: uris)
         try session.require(!found.isEmpty, namedBy: uris, as: "certificate")
         let exact = found.filter { $0.commonName == name }
         let meant = exact.count == 1 ? exact : found
         guard let first = meant.first else {
             throw KeychainError(
-                .itemNotFound, "no certificate in a local keychain matches '\(hash ?? name ?? "")'",
+                .itemNotFound,
+                "no certificate in a local keychain matches '\([name, hash].compactMap { $0 }.joined(separator: "' and '"))'",
                 remedy: "what is on a card stays there")
         }
         guard meant.count == 1 || meant.allSatisfy({ $0.der == first.der && $0.keychain == first.keychain }) else {
@@ -141,23 +142,30 @@ struct DeleteIdentity: ParsableCommand {
     func run() throws {
         let session = try selection.session()
         let certificate = try selection.resolve(in: session)
-        _ = try session.local(of: certificate)?.delete(matching: Query(certificate.reference))
-        let keys = try deleteKeys(of: certificate, in: session)
+        let keys = try unsharedKeys(of: certificate, in: session)
+        for item in [certificate] + keys { _ = try session.local(of: item)?.delete(matching: Query(item.reference)) }
         guard output.json else { return }
         try Listing.showJSON(
             ([certificate] + keys).map { ItemText.JSONItem($0, keychain: session.location(of: $0)) })
     }
 
-    /// - Returns: those that no other certificate needs.
-    private func deleteKeys(of certificate: Item, in session: Session) throws -> [Item] {
+    /// - Returns: those that no other certificate needs, in whatever keychain that is.
+    /// - Throws: where damage makes that unknown, before anything is deleted.
+    private func unsharedKeys(of certificate: Item, in session: Session) throws -> [Item] {
         guard let hash = certificate.publicKeyHash else { return [] }
         let anyOther: Attributes = [.publicKeyHash: .data(hash), .synchronizable: Query.anySynchronizable]
-        guard try session.searchList.items(matching: Query(.certificate, anyOther)).found.isEmpty else { return [] }
+        let query = try Query(.certificate, anyOther, limit: .all)
+        for list in [session.searchList, try Session(cards: false).searchList] {
+            let users = try sound(list.items(matching: query), session)
+            guard users.allSatisfy({ $0.reference == certificate.reference }) else { return [] }
+        }
         let attributes: Attributes = [.applicationLabel: .data(hash), .synchronizable: Query.anySynchronizable]
-        let keys = try Query(.key, attributes, limit: .all)
-        let found = try session.searchList.items(matching: keys).found
-        try session.searchList.delete(matching: keys)
-        return found
+        return try sound(session.searchList.items(matching: Query(.key, attributes, limit: .all)), session)
+    }
+
+    private func sound(_ result: SearchList.Result<Item>, _ session: Session) throws -> [Item] {
+        if let damage = result.failures.first(where: { !session.failures.contains($0) }) { throw damage.error }
+        return result.found
     }
 }
 

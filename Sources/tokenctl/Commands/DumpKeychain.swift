@@ -75,7 +75,9 @@ struct DumpKeychain: ParsableCommand {
                     items += result.found
                     for failure in result.failures { printError("\(failure.keychain): \(failure.error)") }
                     if result.failures.isEmpty { hasRead = true } else { hasFailed = true }
-                    if result.failures.contains(where: { $0.error.code == .decode }) { hasDamage = true }
+                    if result.failures.contains(where: { [.decode, .invalidKeychain].contains($0.error.code) }) {
+                        hasDamage = true
+                    }
                 } catch {
                     printError("\(member.name): \(error)")
                     hasFailed = true
@@ -83,7 +85,7 @@ struct DumpKeychain: ParsableCommand {
             }
         }
         for failure in session.failures { printError("\(failure.keychain): \(failure.error)") }
-        guard hasRead || !hasFailed else { throw ExitCode.failure }
+        guard hasRead || !items.isEmpty || !hasFailed else { throw ExitCode.failure }
         return (items, hasDamage)
     }
 

@@ -11,7 +11,7 @@ struct SetKeychainSettings: ParsableCommand {
     @Flag(name: .customShort("l"), help: "Lock it when the machine sleeps.")
     var locksOnSleep = false
 
-    @Flag(name: .customShort("u"), help: "Lock it after the time of -t without use.")
+    @Flag(name: .customShort("u"), help: "Lock it after the time of -t without use; without -t that is never.")
     var usesInterval = false
 
     @Option(
@@ -24,10 +24,6 @@ struct SetKeychainSettings: ParsableCommand {
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
-
-    func validate() throws {
-        guard !usesInterval || interval != nil else { throw ValidationError("-u needs the time of -t") }
-    }
 
     func run() throws {
         let opened = try LocalKeychain.named(keychain)

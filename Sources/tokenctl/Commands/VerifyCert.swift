@@ -65,8 +65,8 @@ struct VerifyCert: ParsableCommand {
 
     @Option(
         name: [.letter("n"), .letter("s"), .letter("e")],
-        help: ArgumentHelp("The host name or e-mail address that it must be for.", valueName: "name"))
-    var name: String?
+        help: ArgumentHelp("The host name or e-mail address that it must be for; of several, all.", valueName: "name"))
+    var names: [String] = []
 
     @Flag(name: .customShort("N"), help: "Search no keychains.")
     var noKeychains = false
@@ -207,7 +207,7 @@ struct VerifyCert: ParsableCommand {
         {
             return "the certificate is not for \(policy.rawValue)"
         }
-        guard let name, !isNamed(leaf, name) else { return nil }
+        guard let name = names.first(where: { !isNamed(leaf, $0) }) else { return nil }
         return "the certificate is not for '\(name)'"
     }
 

@@ -136,6 +136,37 @@ import VirtualCard
         #expect(try second.count(.certificate) == 0)
     }
 
+    @Test func aKeyStaysThatACertificateOfAnotherFileNeeds() throws {
+        let (first, second) = (try TestKeychain(), try TestKeychain())
+        let key = try TestKey.named("anna")
+        try first.add(key.privateKey)
+        try first.add(key.certificate)
+        try second.add(TestKey.certificate(of: key.privateKey.publicKey, "anna at work"))
+        let (list, all) = (
+            SearchList(locals: [first.keychain]), SearchList(locals: [first.keychain, second.keychain])
+        )
+        #expect(try list.delete(matching: Query(.identity), sharedWith: all) == 1)
+        #expect(try first.count(.key) == 1)
+        #expect(try first.count(.certificate) == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func nothingIsDeletedWhereADamagedCertificateMayNeedTheKey(byReference: Bool) throws {
+        let test = try TestKeychain()
+        let key = try TestKey.named("anna")
+        try test.add(key.privateKey)
+        let certificate = try test.add(key.certificate)
+        try test.add(TestKey.certificate(of: key.privateKey.publicKey, "anna at work"))
+        try test.database().execute("UPDATE cert SET alis = 'x' WHERE labl = 'anna at work'")
+        let query =
+            try byReference ? Query(certificate.reference.retyped(as: .identity)) : Query(.identity, limit: .all)
+        #expect(throws: KeychainError(.decode)) {
+            try SearchList(locals: [test.keychain]).delete(matching: query)
+        }
+        #expect(try test.count(.key) == 1)
+        #expect(try test.count(.certificate) == 1)
+    }
+
     @Test func aFailureInOneFileLeavesTheOthersAsTheyWere() throws {
         let (first, second) = (try TestKeychain(), try TestKeychain())
         try first.addPassword("a", service: "old")

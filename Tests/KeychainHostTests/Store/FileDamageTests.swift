@@ -101,6 +101,30 @@ import TokenKit
         }
     }
 
+    /// The header of a row tells SQLite where the row ends: with another it may give up on the whole file.
+    @Test func aBackupOfADamagedFileHasWhatCanBeRead() throws {
+        let database = try Database(path: folder.path("original"), access: .readWrite, busyTimeout: 1000)
+        let id = try #require(try database.value("SELECT uuid FROM genp WHERE id = 7").blob)
+        let start = try #require(image.indices.first { image[$0...].starts(with: id) })
+        for (number, offset) in (start - 8..<start).enumerated() {
+            for bit in 0..<8 {
+                let (path, backup, restored) = (
+                    folder.path("damaged"), folder.path("backup\(number)-\(bit)"),
+                    folder.path("restored\(number)-\(bit)")
+                )
+                for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+                try write(to: path) { $0[offset] ^= 1 << bit }
+                let count = try LocalKeychain.open(path).backUp(to: backup)
+                #expect(count.items >= 19, "at \(start - offset), bit \(bit)")
+                #expect(count.items + count.damaged >= 20, "at \(start - offset), bit \(bit)")
+                let keychain = try LocalKeychain.restore(backup, to: restored, password: .of("p"))
+                let found = try keychain.items(matching: Query(.genericPassword, limit: .all))
+                #expect(found.damaged.isEmpty)
+                #expect(found.items.allSatisfy { originals[$0.reference] == $0.attributes })
+            }
+        }
+    }
+
     @Test func aFlippedBitInARowShowsNoOtherAttribute() throws {
         let database = try Database(path: folder.path("original"), access: .readWrite, busyTimeout: 1000)
         let id = try #require(try database.value("SELECT uuid FROM genp WHERE id = 7").blob)
