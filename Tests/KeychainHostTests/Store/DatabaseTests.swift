@@ -84,7 +84,7 @@ import Testing
         (SQLiteCode(rawValue: 10 | 3 << 8), .io), (.permission, .writePermission), (.authorization, .writePermission),
         (.noMemory, .allocate), (.tooBig, .dataTooLarge), (.cannotOpen, .notAvailable), (.busy, .notAvailable),
         (.locked, .notAvailable), (.corrupt, .invalidKeychain), (.notADatabase, .invalidKeychain),
-        (SQLiteCode(rawValue: 1), .internal), (SQLiteCode(rawValue: 9999), .internal),
+        (SQLiteCode(rawValue: 1), .invalidKeychain), (SQLiteCode(rawValue: 9999), .internal),
     ])
     func codesOfSQLiteBecomeCodesOfTheKeychain(code: SQLiteCode, expected: ErrSec) {
         #expect(KeychainError(SQLiteError(code, "m")).code == expected)
