@@ -1,4 +1,4 @@
-/* The service ends and comes back between two calls: sessions and handles go on, and only the login is over. */
+/* The service ends and comes back between two calls: sessions, handles and slots go on, and only the login is over. */
 #include "module.h"
 
 static CK_SESSION_HANDLE session;
@@ -28,6 +28,43 @@ static void log_in_again(void) {
     MUST(CKR_OK, sign(session, key));
     MUST(CKR_OK, id(key));
     HOLDS(find(session, CKO_PRIVATE_KEY, 1) == key);
+}
+
+static CK_SLOT_ID changed;
+
+static void *wait_for_event(void *result) {
+    *(CK_RV *)result = p11->C_WaitForSlotEvent(0, &changed, NULL);
+    return NULL;
+}
+
+/* Of a program that has asked for the length of the list before. */
+static CK_ULONG slots(CK_BBOOL with_token, CK_SLOT_ID *first) {
+    CK_SLOT_ID slots[16];
+    CK_ULONG count = 16;
+    MUST(CKR_OK, p11->C_GetSlotList(with_token, slots, &count));
+    *first = slots[0];
+    return count;
+}
+
+/* Who waited once, and was told that the service went, has the same slots when it is back. */
+static void wait_once(void) {
+    CK_SLOT_ID slot = first_slot(), first;
+    CK_ULONG all = slots(CK_FALSE, &first);
+    CK_RV waited = CKR_GENERAL_ERROR;
+    pthread_t thread;
+    pthread_create(&thread, NULL, wait_for_event, &waited);
+    usleep(300000);
+    have("stop");
+    pthread_join(thread, NULL);
+    MUST(CKR_OK, waited);
+    HOLDS(changed == slot);
+    HOLDS(slots(CK_TRUE, &first) == 0);
+    HOLDS(slots(CK_FALSE, &first) == all && first == slot);
+    have("start");
+    HOLDS(slots(CK_TRUE, &first) == 1 && first == slot);
+    HOLDS(slots(CK_FALSE, &first) == all && first == slot);
+    MUST(CKR_OK, p11->C_WaitForSlotEvent(CKF_DONT_BLOCK, &changed, NULL));
+    HOLDS(changed == slot);
 }
 
 int main(int count, char **arguments) {
@@ -75,6 +112,9 @@ int main(int count, char **arguments) {
     MUST(CKR_DEVICE_ERROR, p11->C_Login(session, CKU_USER, pin, 6));
     have("start");
     MUST(CKR_USER_NOT_LOGGED_IN, p11->C_Sign(session, digest, sizeof digest, signature, &length));
+    log_in_again();
+
+    wait_once();
     log_in_again();
     MUST(CKR_OK, p11->C_Finalize(NULL));
     return 0;

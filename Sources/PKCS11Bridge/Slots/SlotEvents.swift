@@ -66,7 +66,7 @@ final class SlotEvents: Sendable {
     }
 
     private func look() {
-        let now = slots.all(refreshing: true).map { ($0.id, $0.occupancy) }
+        let now = slots.known().map { ($0.id, $0.occupancy) }
         state.withLock { state in
             let earlier = state.seen
             // A reader that was plugged out holds nothing.

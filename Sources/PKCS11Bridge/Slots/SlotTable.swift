@@ -16,7 +16,7 @@ final class SlotTable: Sendable {
 
     private struct State {
         var slots: [CK_SLOT_ID: any Slot] = [:]
-        /// Those that are there now, in their order.
+        /// The list that programs are given, in its order.
         var present: [CK_SLOT_ID] = []
         var isRead = false
     }
@@ -30,17 +30,26 @@ final class SlotTable: Sendable {
 
     /// The slots that are there.
     ///
-    /// - Parameter refreshing: whether to look for new ones; the standard lets the list change only then.
+    /// - Parameter refreshing: whether to look which there are; the standard lets the list lose some only then.
     func all(refreshing: Bool) -> [any Slot] {
-        if refreshing || !state.withLock({ $0.isRead }) { refresh() }
-        return state.withLock { state in state.present.compactMap { state.slots[$0] } }
+        if refreshing || !state.withLock({ $0.isRead }) { refresh(keepingAll: false) }
+        return list
     }
+
+    /// The slots of the list, and those that have come since. A reader that is gone, as all are while there is no service, is a
+    /// slot without a token until a program asks for the list anew.
+    func known() -> [any Slot] {
+        refresh(keepingAll: true)
+        return list
+    }
+
+    private var list: [any Slot] { state.withLock { state in state.present.compactMap { state.slots[$0] } } }
 
     /// - Throws: `CKR_SLOT_ID_INVALID`.
     func slot(_ id: CK_SLOT_ID) throws(CryptokiError) -> any Slot {
         if let slot = state.withLock({ $0.slots[id] }) { return slot }
         // Programs keep ids in configuration files, and use them without a look at the list.
-        _ = all(refreshing: true)
+        refresh(keepingAll: true)
         guard let slot = state.withLock({ $0.slots[id] }) else { throw CryptokiError(CKR_SLOT_ID_INVALID) }
         return slot
     }
@@ -56,7 +65,7 @@ final class SlotTable: Sendable {
         process.letGo()
     }
 
-    private func refresh() {
+    private func refresh(keepingAll: Bool) {
         let found = present()
         let tokens = filter.wantsCards ? found?.tokens.map(\.slot) ?? [] : []
         let keychains = (found?.locals ?? []).filter { filter.wants(keychain: $0.name) }
@@ -75,6 +84,7 @@ final class SlotTable: Sendable {
                 if let known, known.keychain === keychain { continue }
                 state.slots[id] = KeychainSlot(id, keychain, behaviour, after: known)
             }
+            if keepingAll { present = state.present + present.filter { !state.present.contains($0) } }
             (state.present, state.isRead) = (present, true)
         }
     }

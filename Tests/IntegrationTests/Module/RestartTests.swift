@@ -6,7 +6,7 @@ import VirtualCard
 
 /// The module while the real service ends and is started again.
 @Suite struct RestartTests {
-    @Test func sessionsAndHandlesOutliveTheServiceAndTheLoginIsSaidToBeOver() throws {
+    @Test func sessionsHandlesAndSlotsOutliveTheServiceAndTheLoginIsSaidToBeOver() throws {
         let folder = try TemporaryFolder()
         let service = try Service(in: folder)
         let program = try ModuleProgram.compile("restart", in: folder)
@@ -14,7 +14,7 @@ import VirtualCard
             try wish == "stop" ? service.stop() : service.start()
         }
         #expect(result.status == 0, "\(result)")
-        #expect(service.starts.load(ordering: .relaxed) == 6)
+        #expect(service.starts.load(ordering: .relaxed) == 7)
     }
 
     /// A service that ends and starts, always with the same card in its reader.
