@@ -1,4 +1,4 @@
-/* A card that is in use, by another program or by a thread that waits for a touch: what does not need the card does not wait. */
+/* A card that is in use, by another program or by a thread that waits for a touch: what does not need the card does not wait, and a login is over. */
 #include "module.h"
 #include <time.h>
 #include <winscard.h>
@@ -45,6 +45,80 @@ static void ask_what_is_known(const CK_TOKEN_INFO *before) {
     HOLDS(now() - start < 3);
 }
 
+/* Whether the card takes the PIN for presented, asked in a transaction that the caller has. */
+static int is_verified(SCARDHANDLE card) {
+    const BYTE command[] = {0x00, 0x20, 0x00, 0x80};
+    BYTE response[258];
+    DWORD length = sizeof response;
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardTransmit(card, SCARD_PCI_T1, command, 4, NULL, response, &length));
+    HOLDS(length == 2);
+    HOLDS(response[0] == 0x90 || (response[0] == 0x63 && (response[1] & 0xF0) == 0xC0));
+    return response[0] == 0x90;
+}
+
+/* Lets go of the card, which forgets the PIN soon, and takes it again. */
+static void await_lock(SCARDHANDLE card) {
+    for (int tries = 0;; tries++) {
+        MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEndTransaction(card, SCARD_LEAVE_CARD));
+        HOLDS(tries < 20);
+        usleep(300000);
+        MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardBeginTransaction(card));
+        if (!is_verified(card)) return;
+    }
+}
+
+static CK_STATE state(void) {
+    CK_SESSION_INFO info;
+    MUST(CKR_OK, p11->C_GetSessionInfo(session, &info));
+    return info.state;
+}
+
+static void log_in(SCARDHANDLE held) {
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEndTransaction(held, SCARD_LEAVE_CARD));
+    MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardBeginTransaction(held));
+    HOLDS(is_verified(held));
+}
+
+/* A login ends at once, and its card forgets the PIN as soon as the other program lets go of it. */
+static void log_out(SCARDHANDLE held) {
+    log_in(held);
+    double start = now();
+    MUST(CKR_OK, p11->C_Logout(session));
+    HOLDS(now() - start < 3);
+    HOLDS(state() == CKS_RW_PUBLIC_SESSION);
+    HOLDS(is_verified(held));
+    await_lock(held);
+
+    /* Whoever uses the card first finds it so. */
+    log_in(held);
+    MUST(CKR_OK, p11->C_Logout(session));
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEndTransaction(held, SCARD_LEAVE_CARD));
+    CK_MECHANISM_INFO mechanism;
+    CK_TOKEN_INFO info;
+    MUST(CKR_OK, p11->C_GetTokenInfo(first_slot(), &info));
+    MUST(CKR_OK, p11->C_GetMechanismInfo(first_slot(), CKM_ECDSA, &mechanism));
+    find(session, CKO_CERTIFICATE, 1);
+    MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
+    sleep(1);
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardBeginTransaction(held));
+    /* The new login is not ended by what the old one left to be done. */
+    HOLDS(is_verified(held));
+
+    start = now();
+    MUST(CKR_OK, p11->C_CloseSession(session));
+    HOLDS(now() - start < 3);
+    await_lock(held);
+
+    session = open_session();
+    log_in(held);
+    start = now();
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+    HOLDS(now() - start < 3);
+    HOLDS(is_verified(held));
+    await_lock(held);
+}
+
 static void *use_key(void *result) {
     *(CK_RV *)result = sign(session, key);
     return NULL;
@@ -79,5 +153,10 @@ int main(int count, char **arguments) {
     have("touch");
     pthread_join(thread, NULL);
     MUST(CKR_OK, signature);
+
+    MUST(CKR_OK, p11->C_Logout(session));
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardBeginTransaction(held));
+    HOLDS(!is_verified(held));
+    log_out(held);
     return 0;
 }

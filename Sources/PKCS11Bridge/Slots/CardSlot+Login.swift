@@ -52,8 +52,12 @@ extension CardSlot {
         state.withLock { state in
             endLogin(&state)
             guard let card = state.card, slot.holds(card.insertion) else { return }
-            // A card that knows no way to forget the PIN is reset, where no other program would notice: it is not.
-            _ = try? slot.perform(at: card.insertion) { (token, card) throws(TokenError) in try token.logOut(&card) }
+            do throws(TokenError) {
+                try slot.logOut(at: card.insertion)
+            } catch {
+                let later = error.code == .card(.inUse) ? ", which is done as soon as the card is free" : ""
+                log.write("the user is logged out, and the card was not locked\(later): \(error)")
+            }
         }
     }
 

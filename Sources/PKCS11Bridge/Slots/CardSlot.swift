@@ -15,6 +15,7 @@ final class CardSlot: Slot {
     let slot: TokenSlot
     let door = SlotDoor()
     private let filter: TokenFilter
+    let log: Log
     let state = Mutex(State())
     /// How many different cards there were.
     private let generations = Atomic(0)
@@ -66,11 +67,12 @@ final class CardSlot: Slot {
         var data = CardData()
     }
 
-    init(_ id: CK_SLOT_ID, _ slot: TokenSlot, _ filter: TokenFilter, _ behaviour: Behaviour) {
+    init(_ id: CK_SLOT_ID, _ slot: TokenSlot, _ filter: TokenFilter, _ behaviour: Behaviour, _ log: Log) {
         self.id = id
         self.slot = slot
         self.filter = filter
         self.behaviour = behaviour
+        self.log = log
     }
 
     var name: String { slot.name }

@@ -74,7 +74,7 @@ final class SlotTable: Sendable {
             for token in tokens {
                 let id = SlotTable.id(of: token.name, in: CryptokiSlotName.readers, among: state.slots)
                 present.append(id)
-                if state.slots[id] == nil { state.slots[id] = CardSlot(id, token, filter, behaviour) }
+                if state.slots[id] == nil { state.slots[id] = CardSlot(id, token, filter, behaviour, log) }
             }
             for keychain in keychains {
                 let id = SlotTable.id(of: keychain.path, in: CryptokiSlotName.keychains, among: state.slots)

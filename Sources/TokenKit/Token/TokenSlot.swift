@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Synchronization
 
 /// The one owner of a reader and of the token in it.
@@ -29,6 +30,10 @@ public final class TokenSlot: Sendable {
         /// Set when no driver knows the card, so that it is not probed again while it stays in.
         var refusal: TokenError?
         var insertion = Insertion(number: 0)
+        /// Whether the card is to forget a presented PIN before anything else is done with it.
+        var owesLogout = false
+        /// Whether nobody wants the connection any more but the logout that is owed.
+        var isLetGo = false
     }
 
     /// Tells one insertion of a card into this reader from the next.
@@ -153,11 +158,50 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    /// Lets go of the card.
+    /// Lets go of the card; where it has yet to forget a presented PIN, as soon as it has.
     ///
     /// - Parameter resetting: whether it is reset, so that it forgets a presented PIN.
     public func disconnect(resetting: Bool) {
-        state.withLock { TokenSlot.drop(&$0, resetting: resetting) }
+        state.withLock { state in
+            state.isLetGo = state.owesLogout && !resetting
+            if !state.isLetGo { TokenSlot.drop(&state, resetting: resetting) }
+        }
+    }
+
+    /// Has the card that was there at `insertion` forget a presented PIN.
+    ///
+    /// Where another program holds the card for longer than a second that is made up for: before the card is next used here, and
+    /// in any case once it is free, for as long as this process runs.
+    ///
+    /// - Throws: ``TokenError`` `.card(.inUse)` where it is yet to be done.
+    package func logOut(at insertion: Insertion) throws(TokenError) {
+        state.withLock { if $0.insertion == insertion, $0.connection != nil { $0.owesLogout = true } }
+        do throws(TokenError) {
+            let deadline = ContinuousClock.now + .seconds(1)
+            while isInUse {
+                guard ContinuousClock.now < deadline else {
+                    throw TokenError(.card(.inUse), "another program holds the card in '\(name)' (close it or wait)")
+                }
+                usleep(20_000)
+            }
+            try payLogout(at: insertion)
+        } catch {
+            if error.code == .card(.inUse) { BlockingThread.start { [self] in payLogoutLater(at: insertion) } }
+            throw error
+        }
+    }
+
+    private func payLogout(at insertion: Insertion) throws(TokenError) {
+        // What is owed comes first in each transaction.
+        try perform(at: insertion) { (_, _) throws(TokenError) in }
+    }
+
+    private func payLogoutLater(at insertion: Insertion) {
+        while state.withLock({ $0.owesLogout && $0.insertion == insertion }) {
+            usleep(100_000)
+            if !isInUse { try? payLogout(at: insertion) }
+        }
+        state.withLock { if $0.isLetGo { TokenSlot.drop(&$0) } }
     }
 
     /// Resets the card, so that it forgets a presented PIN, whichever program presented it.
@@ -190,13 +234,15 @@ public final class TokenSlot: Sendable {
         _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
+        if expected == nil { state.isLetGo = false }
         let connection = try connect(&state)
         // To recognize a card takes several commands.
-        return try connection.withTransaction(state.token == nil ? .fromTheStart : hold) {
+        return try connection.withTransaction(state.token == nil || state.owesLogout ? .fromTheStart : hold) {
             (card) throws(TokenError) in
             var token = try recognized(&state, &card, atr: connection.atr)
             // What the token learned holds also where the call fails half-way.
             defer { state.token = token }
+            if state.owesLogout { try TokenSlot.logOut(&state, &token, &card) }
             return try body(&token, &card, state.insertion)
         }
     }
@@ -226,6 +272,19 @@ public final class TokenSlot: Sendable {
         throw refusal
     }
 
+    private static func logOut(
+        _ state: inout State, _ token: inout any Token, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        do throws(TokenError) {
+            try token.logOut(&card)
+        } catch {
+            // A card that answers, and knows no way to forget the PIN, would not do so the next time either. It would have to be
+            // reset, and no other program is to notice: it is not.
+            if case .card = error.code { throw error }
+        }
+        state.owesLogout = false
+    }
+
     private static func endsConnection(_ error: TokenError) -> Bool {
         switch error.code {
         case .card(.removed), .card(.noCard), .card(.noReader), .card(.muteCard), .card(.serviceUnavailable),
@@ -240,6 +299,8 @@ public final class TokenSlot: Sendable {
         state.connection = nil
         state.token = nil
         state.refusal = nil
+        state.owesLogout = false
+        state.isLetGo = false
     }
 
     private static let exchanged = TokenError(
