@@ -1,7 +1,7 @@
 /* A card that is in use, by another program or by a thread that waits for a touch: what does not need the card does not wait, and a login is over. */
-#include "module.h"
 #include <time.h>
-#include <winscard.h>
+
+#include "other-program.h"
 
 static CK_SESSION_HANDLE session;
 static CK_OBJECT_HANDLE key;
@@ -14,14 +14,7 @@ static double now(void) {
 
 /* Another program's connection, with a transaction that lasts until it is let go. */
 static SCARDHANDLE hold_card(void) {
-    SCARDCONTEXT context;
-    SCARDHANDLE card;
-    char readers[256];
-    DWORD length = sizeof readers, protocol;
-    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEstablishContext(SCARD_SCOPE_SYSTEM, NULL, NULL, &context));
-    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardListReaders(context, NULL, readers, &length));
-    DWORD protocols = SCARD_PROTOCOL_T0 | SCARD_PROTOCOL_T1;
-    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardConnect(context, readers, SCARD_SHARE_SHARED, protocols, &card, &protocol));
+    SCARDHANDLE card = connect_card(SCARD_SHARE_SHARED);
     MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardBeginTransaction(card));
     return card;
 }

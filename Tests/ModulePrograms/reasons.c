@@ -1,20 +1,7 @@
 /* What goes wrong with a card, a cause at a time; the log says which it was. */
-#include "module.h"
-#include <winscard.h>
+#include "other-program.h"
 
 static CK_UTF8CHAR wrong[] = "987654";
-
-/* Keeps the card from everybody else, as a program does that wants it for itself. */
-static void hold_card(void) {
-    SCARDCONTEXT context;
-    SCARDHANDLE card;
-    char readers[256];
-    DWORD length = sizeof readers, protocol;
-    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEstablishContext(SCARD_SCOPE_SYSTEM, NULL, NULL, &context));
-    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardListReaders(context, NULL, readers, &length));
-    MUST(SCARD_S_SUCCESS,
-         (CK_ULONG)SCardConnect(context, readers, SCARD_SHARE_EXCLUSIVE, SCARD_PROTOCOL_ANY, &card, &protocol));
-}
 
 int main(int count, char **arguments) {
     HOLDS(count == 3);
@@ -22,7 +9,7 @@ int main(int count, char **arguments) {
     load(arguments[1]);
     MUST(CKR_OK, p11->C_Initialize(NULL));
     if (strcmp(cause, "held") == 0) {
-        hold_card();
+        connect_card(SCARD_SHARE_EXCLUSIVE);
         CK_SESSION_HANDLE session = 0;
         MUST(CKR_DEVICE_ERROR, p11->C_OpenSession(first_slot(), CKF_SERIAL_SESSION, NULL, NULL, &session));
         return 0;
