@@ -10,9 +10,10 @@ extension OpenKeychain {
 
     /// - Throws: `errSecAuthFailed` for an item that needs a password to protect it where there is none.
     func checkPasscode(_ row: ItemRow) throws(KeychainError) {
-        guard row.isAccessible(Accessibility.whenPasscodeSet), try !WrappedKey(readingFrom: database).hasPassword else {
-            return
-        }
+        guard row.isAccessible(Accessibility.whenPasscodeSet) else { return }
+        let key = try WrappedKey(readingFrom: database)
+        if let damage = key.damage { throw damage }
+        guard !key.hasPassword else { return }
         throw KeychainError(
             .authFailed, "the item may only be in a keychain with a password, and this one has none",
             remedy: "set a password first", key: Attribute.accessible.rawValue)

@@ -1,26 +1,27 @@
 /// The rows of the table `card_binding`, one for each card.
 enum CardBindingTable {
-    /// Every binding, in the order they were made.
-    ///
-    /// - Throws: `errSecDecode` for a row that this program cannot have written.
-    static func all(in database: borrowing Database) throws(KeychainError) -> [CardBinding] {
-        guard try KeychainError.mapping({ () throws(SQLiteError) in try !database.hasAlteredRow("card_binding") })
-        else {
-            throw damaged
+    /// The bindings that are as they were written, in the order they were made, and what is told where others are not.
+    static func all(
+        in database: borrowing Database
+    ) throws(KeychainError) -> (bindings: [CardBinding], damage: KeychainError?) {
+        let altered = try KeychainError.mapping { () throws(SQLiteError) in
+            try database.alteredRows(of: "card_binding")
         }
+        var damage = altered.isEmpty ? nil : damaged
         let statement = try KeychainError.mapping { () throws(SQLiteError) in
             try database.prepare(
                 """
-                SELECT reference, label, public_key, algorithm, exchange, salt, wrapped_key
+                SELECT reference, label, public_key, algorithm, exchange, salt, wrapped_key, id
                 FROM card_binding ORDER BY id
                 """)
         }
         var bindings: [CardBinding] = []
         while try KeychainError.mapping({ () throws(SQLiteError) in try statement.step() }) {
-            guard let binding = CardBinding(row: statement) else { throw damaged }
-            bindings.append(binding)
+            if altered.contains(statement[7]) { continue }
+            // Nor is a row to be used that this program cannot have written, whatever its sum.
+            if let binding = CardBinding(row: statement) { bindings.append(binding) } else { damage = damaged }
         }
-        return bindings
+        return (bindings, damage)
     }
 
     /// Adds a binding, in place of one the card had.
@@ -44,7 +45,9 @@ enum CardBindingTable {
     }
 
     private static var damaged: KeychainError {
-        KeychainError(.decode, "a binding to a card is damaged", remedy: "unbind all cards and bind again")
+        KeychainError(
+            .decode, "a binding of the keychain to a card is damaged",
+            remedy: "take all back with unbind-keychain, and bind the cards again")
     }
 
     /// Removes the binding of a card, or of every card.

@@ -2,9 +2,18 @@ internal import TokenKit
 
 /// Cards that open a keychain, beside its password. Keychain semantics 4.6 and 7.11.
 extension LocalKeychain {
-    /// The cards that open the keychain, in the order in which they were bound first.
+    /// The cards that open the keychain, in the order in which they were bound first; damaged bindings are left out.
     public func cardBindings() throws(KeychainError) -> [CardBinding] {
-        try use { opened throws(KeychainError) in try CardBindingTable.all(in: opened.database) }
+        try use { opened throws(KeychainError) in try CardBindingTable.all(in: opened.database).bindings }
+    }
+
+    /// Makes sure that no binding to a card is left out.
+    ///
+    /// - Throws: `errSecDecode` where one is not as it was written.
+    public func checkCardBindings() throws(KeychainError) {
+        try use { opened throws(KeychainError) in
+            if let damage = try CardBindingTable.all(in: opened.database).damage { throw damage }
+        }
     }
 
     /// Lets the card in a reader open the keychain from now on; a binding that it had is replaced.

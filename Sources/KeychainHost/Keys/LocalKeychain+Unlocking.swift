@@ -11,7 +11,7 @@ extension LocalKeychain {
         guard isLocked else { return }
         // A session that keeps no keys is no reason not to ask.
         if let isUnlocked = try? unlockFromSession(), isUnlocked { return }
-        if try !hasPassword { return try unlock(password: Secret(copying: [UInt8]().span)) }
+        if try !wrappedKey().hasPassword { return try unlock(password: Secret(copying: [UInt8]().span)) }
         try unlock(key: try obtainKey(use: use, afresh: false, authentication: authentication))
     }
 

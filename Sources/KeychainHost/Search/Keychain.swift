@@ -17,6 +17,9 @@ public protocol Keychain: Sendable {
     /// The keychain that items give as theirs, where several are one member of the search list; itself for all others.
     func part(identifiedBy identifier: KeychainIdentifier) -> (any Keychain)?
 
+    /// What is wrong with the keychain itself, whatever of its items is found; nil where nothing is known to be.
+    var damage: KeychainError? { get }
+
     /// The items that the query finds, in the keychain's own order. Nobody is asked anything for it.
     ///
     /// A keychain whose card is out has no items; one that cannot be read throws.
@@ -90,6 +93,8 @@ public protocol Keychain: Sendable {
 extension Keychain {
     /// Whether somebody would be asked to unlock it: not where the login session has the key, which is taken over then.
     var needsPassword: Bool { isLocked && (try? (self as? LocalKeychain)?.unlockFromSession()) != true }
+
+    public var damage: KeychainError? { nil }
 
     public func part(identifiedBy identifier: KeychainIdentifier) -> (any Keychain)? {
         isIdentified(by: identifier) ? self : nil

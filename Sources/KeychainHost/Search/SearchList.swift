@@ -116,6 +116,7 @@ public struct SearchList: Sendable {
         var first = failures.first?.error
         result.failures += failures
         for member in members {
+            if let damage = member.damage { result.failures.append(Failure(keychain: member.name, error: damage)) }
             do throws(KeychainError) {
                 guard try body(member, &result) else { return }
             } catch {

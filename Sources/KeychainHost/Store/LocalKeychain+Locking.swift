@@ -108,13 +108,23 @@ extension LocalKeychain {
     }
 
     /// What one guess at the password costs.
+    ///
+    /// - Throws: `errSecInvalidKeychain` where that is not as it was written.
     public var cost: ScryptCost {
-        get throws(KeychainError) { try wrappedKey().cost }
+        get throws(KeychainError) { try unalteredKey().cost }
     }
 
     /// Whether the keychain has a password, and not an empty one: a passcode, in the words of keychain semantics 3.1.
+    ///
+    /// - Throws: `errSecInvalidKeychain` where that is not as it was written.
     public var hasPassword: Bool {
-        get throws(KeychainError) { try wrappedKey().hasPassword }
+        get throws(KeychainError) { try unalteredKey().hasPassword }
+    }
+
+    private func unalteredKey() throws(KeychainError) -> WrappedKey {
+        let key = try wrappedKey()
+        if let damage = key.damage { throw damage }
+        return key
     }
 }
 

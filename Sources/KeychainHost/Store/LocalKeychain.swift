@@ -79,6 +79,15 @@ public final class LocalKeychain: Sendable {
         state.withLock { $0.database.isPresent }
     }
 
+    /// What is wrong with what the keychain is known and opened by: no item is hidden for it, but URIs and references may give
+    /// it another id than it has.
+    public var damage: KeychainError? {
+        state.withLock { opened in
+            // It may have been written anew since.
+            opened.wasAltered ? (try? WrappedKey(readingFrom: opened.database))?.damage : nil
+        }
+    }
+
     /// Another number once anybody else has changed the file. Asking for it is no use that puts off locking.
     package var version: Int64? {
         state.withLock { (try? $0.database.dataVersion) ?? nil }

@@ -15,9 +15,10 @@ extension OpenKeychain {
     ) throws(KeychainError) {
         let database = try Self.database(of: file)
         let settings = try KeychainSettings(readingFrom: database)
-        let keychain = try WrappedKey(readingFrom: database).keychain
-        let identity = try Self.identity(in: database, of: keychain)
-        id = keychain
+        let wrapped = try WrappedKey(readingFrom: database)
+        let identity = try Self.identity(in: database, of: wrapped.keychain)
+        id = wrapped.keychain
+        wasAltered = wrapped.isAltered
         identifier = KeychainIdentifier(local: identity)
         self.file = file
         self.database = database

@@ -8,6 +8,8 @@ struct OpenKeychain: ~Copyable {
     let id: UniqueID
     /// What tells the keychain from others, and items give as theirs.
     let identifier: KeychainIdentifier
+    /// Whether the row that both are from was not as it was written when the file was opened.
+    let wasAltered: Bool
     /// The keychain's key; nil while it is locked.
     var key: Secret?
     /// For how long it is to be there.

@@ -99,6 +99,15 @@ extension WrappedKey {
         (try? SealedBox.open(check, key: key, authenticating: Self.checkData(keychain))) != nil
     }
 
+    /// What is wrong with the row, as far as that is known without the password.
+    var damage: KeychainError? {
+        guard isAltered else { return nil }
+        return KeychainError(
+            .invalidKeychain,
+            "the keychain file is damaged: the id of the keychain, or what its password opens, is not as it was written",
+            remedy: "restore it from a backup, or change its password, which writes them anew where they still fit it")
+    }
+
     private static func deriveKey(
         _ password: borrowing Secret, salt: [UInt8], cost: ScryptCost
     ) throws(CryptoError) -> Secret {

@@ -37,7 +37,8 @@ struct BindKeychain: ParsableCommand {
     func run() throws {
         let opened = try LocalKeychain.named(keychain)
         if list {
-            return try Listing.show(opened.cardBindings().map(BindingRow.init), json: output.json)
+            try Listing.show(opened.cardBindings().map(BindingRow.init), json: output.json)
+            return try opened.checkCardBindings()
         }
         let key = key ?? "9D"
         let uri = try PKCS11URI(argument: key)
@@ -85,12 +86,7 @@ struct UnbindKeychain: ParsableCommand {
 
     func run() throws {
         let opened = try LocalKeychain.named(keychain)
-        // A damaged binding must not keep the cards from being unbound.
-        let bindings: [CardBinding]
-        do throws(KeychainError) { bindings = try opened.cardBindings() } catch {
-            guard error.code == .decode else { throw error }
-            bindings = []
-        }
+        let bindings = try opened.cardBindings()
         let isListed = bindings.contains { $0.tokenID == token }
         let uri = try isListed ? nil : token.flatMap { try PKCS11URI(argument: $0) }
         let id = try uri.map { try UnbindKeychain.id(of: $0) } ?? token

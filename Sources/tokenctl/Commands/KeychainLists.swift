@@ -77,6 +77,9 @@ struct ListKeychains: ParsableCommand {
             let session = try Session(cards)
             var result = session.eachToken { _, identity in KeychainRow(identity) }
             result.found += try files(session)
+            result.failures += session.locals.compactMap { keychain in
+                keychain.damage.map { SearchList.Failure(keychain: keychain.name, error: $0) }
+            }
             return session.reporting(result)
         case .dynamic:
             let session = try Session(cards, locals: false)

@@ -53,14 +53,21 @@ struct ShowKeychainInfo: ParsableCommand {
 
     private func show(_ opened: LocalKeychain) throws {
         let info = try KeychainInfo(opened)
-        guard !output.json else { return try Listing.showJSON(info) }
-        let sleep = info.locksOnSleep == true ? " lock-on-sleep" : ""
-        let interval = info.lockInterval.map { " use-lock-interval timeout=\($0)s" } ?? " no-timeout"
-        let name = keychain.map { PKCS11URI.isURI($0) ? opened.path : $0 } ?? "<NULL>"
-        StandardError.write("Keychain \"\(Listing.printable(name))\"\(sleep)\(interval)\n")
+        if output.json { try Listing.showJSON(info) } else { show(info) }
+        for failure in info.failures.dropFirst() { printError("\(opened.name): \(failure)") }
+        if let failure = info.failures.first { throw failure }
+    }
+
+    private func show(_ info: KeychainInfo) {
+        if let locksOnSleep = info.locksOnSleep {
+            let sleep = locksOnSleep ? " lock-on-sleep" : ""
+            let interval = info.lockInterval.map { " use-lock-interval timeout=\($0)s" } ?? " no-timeout"
+            let name = keychain.map { PKCS11URI.isURI($0) ? info.keychain : $0 } ?? "<NULL>"
+            StandardError.write("Keychain \"\(Listing.printable(name))\"\(sleep)\(interval)\n")
+        }
         let facts = [
-            TokenFact("File", opened.path), TokenFact("State", info.isUnlocked ? "unlocked" : "locked"),
-            TokenFact("Password", info.hasPassword == true ? "set" : "empty"),
+            TokenFact("File", info.keychain), TokenFact("State", info.isUnlocked ? "unlocked" : "locked"),
+            TokenFact("Password", info.hasPassword.map { $0 ? "set" : "empty" } ?? "unknown"),
             TokenFact("One guess costs", info.passwordCost ?? "unknown"),
         ]
         Listing.show(facts + (info.cards ?? []).map { TokenFact("Opened by", "\($0.card) (\($0.token))") })

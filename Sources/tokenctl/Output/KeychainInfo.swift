@@ -15,17 +15,33 @@ struct KeychainInfo: Encodable {
     /// Those that open it beside the password.
     var cards: [BindingRow]?
     var triesLeft: Int?
+    /// Why something of it cannot be told.
+    private(set) var failures: [KeychainError] = []
+
+    private enum CodingKeys: CodingKey {
+        case keychain, isUnlocked, isReadOnly, locksOnSleep, lockInterval, hasPassword, passwordCost, cards, triesLeft
+    }
 
     init(_ opened: LocalKeychain) throws(KeychainError) {
-        let settings = try opened.settings
         keychain = opened.path
         isUnlocked = (try? opened.unlockFromSession()) ?? false
         isReadOnly = opened.isReadOnly
-        locksOnSleep = settings.locksOnSleep
-        lockInterval = settings.lockInterval
-        hasPassword = try opened.hasPassword
-        passwordCost = KeychainInfo.text(of: try opened.cost)
         cards = try opened.cardBindings().map(BindingRow.init)
+        let settings = attempt { () throws(KeychainError) in try opened.settings }
+        locksOnSleep = settings?.locksOnSleep
+        lockInterval = settings?.lockInterval
+        hasPassword = attempt { () throws(KeychainError) in try opened.hasPassword }
+        passwordCost = attempt { () throws(KeychainError) in KeychainInfo.text(of: try opened.cost) }
+        attempt { () throws(KeychainError) in try opened.checkCardBindings() }
+    }
+
+    /// What cannot be told hides nothing else.
+    @discardableResult
+    private mutating func attempt<Fact>(_ fact: () throws(KeychainError) -> Fact) -> Fact? {
+        do throws(KeychainError) { return try fact() } catch {
+            if !failures.contains(where: { $0.description == error.description }) { failures.append(error) }
+            return nil
+        }
     }
 
     /// A card's, of which nothing more is read than which it is.
@@ -74,6 +90,9 @@ extension KeychainRow {
         self.init(
             name: keychain.name, kind: "file", state: state, location: keychain.path,
             uri: PKCS11URI(of: PKCS11URI.Token(keychain.cryptokiName)).description)
+        guard let damage = keychain.damage else { return }
+        // The URI may be another keychain's.
+        (self.state, reason, uri) = (KeychainRow.state(damage), damage.description, nil)
     }
 
     /// A file, be it there or not.

@@ -184,15 +184,18 @@ import VirtualCard
         }
     }
 
-    @Test func aDamagedBindingIsNotMadeGoodByAnotherAndCanBeUndone() throws {
+    @Test func aDamagedBindingIsNotMadeGoodByAnotherHidesNoneAndCanBeUndone() throws {
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)
         try local.database().execute(
             "INSERT INTO card_binding SELECT 7, 'other', reference, label, public_key, algorithm, exchange, salt, wrapped_key, NULL FROM card_binding"
         )
         try local.keychain.bind(to: desk.token, authentication: .owner)
-        #expect(throws: KeychainError(.decode)) { try local.keychain.cardBindings() }
+        #expect(throws: KeychainError(.decode)) { try local.keychain.checkCardBindings() }
+        #expect(try local.keychain.cardBindings().count == 1)
+        #expect(try local.reopened().unlock(with: [desk.token], use: "read", authentication: .owner))
         #expect(try local.keychain.unbind() == 2)
+        try local.keychain.checkCardBindings()
         #expect(try local.keychain.cardBindings().isEmpty)
     }
 

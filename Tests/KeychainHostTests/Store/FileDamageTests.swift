@@ -135,6 +135,37 @@ import TokenKit
         }
     }
 
+    /// What the keychain is known and opened by: its id, and what a guess at the password costs.
+    @Test func aFlippedBitInTheKeychainsOwnRowIsToldBeforeItIsUnlocked() throws {
+        let original = try LocalKeychain.open(folder.path("original"))
+        let id = original.state.withLock { $0.id.bytes }
+        let start = try #require(image.indices.first { image[$0...].starts(with: id) })
+        var told = 0
+        for offset in start - 24..<start + 160 {
+            for bit in 0..<8 {
+                let path = folder.path("own")
+                try write(to: path) { $0[offset] ^= 1 << bit }
+                do throws(KeychainError) {
+                    let keychain = try LocalKeychain.open(path)
+                    if keychain.damage == nil {
+                        #expect(keychain.identifier == original.identifier)
+                        #expect(try keychain.cost == .negligible)
+                        #expect(try keychain.hasPassword)
+                        try keychain.unlock(password: .of("p"))
+                    } else {
+                        told += 1
+                        #expect(throws: KeychainError(.invalidKeychain)) { try keychain.cost }
+                        let found = try SearchList(locals: [keychain]).items(matching: Query(.genericPassword))
+                        #expect(found.failures.map(\.error) == [KeychainError(.invalidKeychain)])
+                    }
+                } catch {
+                    #expect(expected.contains(error.code), "at \(offset - start), bit \(bit): \(error)")
+                }
+            }
+        }
+        #expect(told > 1000)
+    }
+
     /// Searches, and then adds what is there, after each bit of every page of an index was flipped in turn.
     @Test(arguments: ["genp_unique", "genp_svce", "sqlite_autoindex_genp_1"])
     func aDamagedIndexHidesAndDoublesNothing(index: String) throws {
