@@ -14,6 +14,11 @@ extension PresentKeychains {
     init(
         _ options: CardOptions? = nil, keychains names: [String] = [], cards: Bool = true, locals: Bool = true
     ) throws {
+        if !cards, let card = names.first(where: { NamedKeychain.tokenID($0) != nil }) {
+            throw KeychainError(
+                .noSuchKeychain, "'\(card)' is a card, and this is for keychains in files",
+                remedy: "name one of those, or leave it out")
+        }
         let process = try ProcessKeychains(options)
         let uris = try PKCS11URI.all(in: names)
         let ofCards = cards ? try process.namesOfCards(among: names) : []

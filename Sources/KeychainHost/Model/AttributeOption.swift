@@ -22,7 +22,7 @@ public struct AttributeOption: Sendable, Hashable {
     public enum Form: Sendable, Hashable {
         /// As it is.
         case text
-        /// As hexadecimal digits; what is none, as it is.
+        /// As hexadecimal digits, perhaps after `0x`; what is none, as it is.
         case digits
         /// As one to four characters; a number is the one that their bytes spell, as `OSType` is in C.
         case characters

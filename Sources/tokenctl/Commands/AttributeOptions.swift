@@ -93,7 +93,7 @@ extension AttributeOption.Form {
         switch self {
         case .text:
             return type == .data ? .data(Array(argument.utf8)) : .string(argument)
-        case .digits: return .data(Hex.decode(argument) ?? Array(argument.utf8))
+        case .digits: return .data(Hex.decode(argument.trimmingPrefix("0x")) ?? Array(argument.utf8))
         case .characters:
             guard let code = CharacterCode(argument: argument) else {
                 throw CommandError("it has to be one to four characters of ASCII")
