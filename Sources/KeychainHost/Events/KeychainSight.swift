@@ -29,6 +29,10 @@ struct KeychainSight {
         _ = look()
     }
 
+    /// How long whoever waits for the next may wait, in milliseconds: a key that the session's keyring loses in time, it loses
+    /// without a word.
+    var longestWait: Int32 { journals.values.contains { $0.isInSession } ? 1000 : watcher.longestWait }
+
     /// What came to pass since the last sight.
     ///
     /// Every watch is set before what it watches is looked at, so that nothing falls in between.
@@ -87,6 +91,10 @@ final class JournalReader {
     private let path: String
     private var listening: Int32
     private var position: Int64
+    /// Whether the login session had the keychain's key at the last look.
+    private(set) var isInSession = false
+    /// When it was told last that the keychain was locked while the session had its key, which then loses it.
+    private var lockTold: ContinuousClock.Instant?
 
     /// Begins behind what is there now, or with all that ever happened to a keychain that is not older than `start`; nil for
     /// what is no keychain.
@@ -109,23 +117,29 @@ final class JournalReader {
 
     var isPresent: Bool { opened.database.isPresent }
 
+    private var newEntries: [ChangeJournal.Entry] {
+        (try? ChangeJournal.entries(after: position, in: opened.database)) ?? []
+    }
+
     func newEvents() -> [KeychainEvent] {
         if opened.lacksRoom {
             try? opened.lookForRoom()
             if !opened.lacksRoom { listening = bell.listen() }
         }
-        let entries = (try? ChangeJournal.entries(after: position, in: opened.database)) ?? []
+        let wasInSession = isInSession
+        isInSession = opened.isInSession
+        var entries = newEntries
+        // When the time of the session's key is over, no other program needs to be there that would write it down.
+        if wasInSession, !isInSession, lockTold.map({ .now - $0 > .milliseconds(500) }) ?? true {
+            opened.record(.lock, unlessAfter: position)
+            entries = newEntries
+        }
+        if isInSession, entries.contains(where: { $0.kind == .lock }) { lockTold = .now }
         position = entries.last?.number ?? position
         return entries.map { entry in
             KeychainEvent(
                 entry.kind, keychain: opened.identifier, location: path, item: entry.item,
                 process: entry.process)
         }
-    }
-}
-
-extension OpenKeychain {
-    fileprivate func journalEnd() throws(KeychainError) -> Int64 {
-        try KeychainError.mapping { () throws(SQLiteError) in try ChangeJournal.end(of: database) }
     }
 }

@@ -54,12 +54,13 @@ public final class KeychainWatch: Sendable {
 
     /// Reports events, on the calling thread, until ``cancel()``. Only one thread may do so.
     public func run(_ report: (KeychainEvent) -> Void) {
-        let watcher = sight.withLock { $0.watcher }
+        let descriptor = sight.withLock { $0.watcher.descriptor }
         while !isCancelled.load(ordering: .acquiring) {
             let events = inbox.take() + sight.withLock { $0.look() }
             for event in events where !isCancelled.load(ordering: .acquiring) { report(event) }
             guard events.isEmpty else { continue }
-            guard inbox.signal.wait(orFor: [watcher.descriptor], atMost: watcher.longestWait) else { return }
+            let longest = sight.withLock { $0.longestWait }
+            guard inbox.signal.wait(orFor: [descriptor], atMost: longest) else { return }
         }
     }
 

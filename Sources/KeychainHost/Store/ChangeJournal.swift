@@ -51,6 +51,26 @@ enum ChangeJournal {
 }
 
 extension OpenKeychain {
+    /// Writes down that the keychain was locked or unlocked, unless that takes long.
+    ///
+    /// - Parameter known: the number of an entry after which another program may have written the same.
+    func record(_ kind: KeychainEvent.Kind, unlessAfter known: Int64? = nil) {
+        try? database.waiting(atMost: 200, instead: OpenKeychain.busyTimeout) { () throws(KeychainError) in
+            try database.writing(isDurable: false) { () throws(KeychainError) in
+                let isWritten = try KeychainError.mapping { () throws(SQLiteError) in
+                    guard let known else { return false }
+                    return try ChangeJournal.entries(after: known, in: database).contains { $0.kind == kind }
+                }
+                if !isWritten { try note(kind) }
+            }
+        }
+    }
+
+    /// The number of the journal's newest entry.
+    func journalEnd() throws(KeychainError) -> Int64 {
+        try KeychainError.mapping { () throws(SQLiteError) in try ChangeJournal.end(of: database) }
+    }
+
     /// Writes down what happens in the transaction that is going on.
     func note(_ kind: KeychainEvent.Kind, _ row: ItemRow? = nil) throws(KeychainError) {
         let item = row.map { PersistentReference($0.itemClass, .local($0.id)) }

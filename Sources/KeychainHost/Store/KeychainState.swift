@@ -21,18 +21,22 @@ final class KeychainState: Sendable {
     /// Locks if it is time; the milliseconds until that is to be looked at again, nil for never.
     func timeToNextCheck() -> Int64? {
         withLock { opened in
-            if opened.lockIfOver() { record(.lock, in: opened) }
+            lockIfOver(&opened)
             return opened.key == nil ? nil : opened.lifetime.nextCheck(at: opened.uptime())
         }
     }
 
+    /// Locks if it is time, and writes that down. That the session has lost the key, all notice who had it from there.
+    func lockIfOver(_ opened: inout OpenKeychain) {
+        let sharing = opened.lifetime.isShared ? opened.sharing : nil
+        if opened.lockIfOver() { record(.lock, in: opened, unlessAfter: sharing) }
+    }
+
     /// Writes down, for those who listen, that the keychain was locked or unlocked: for nobody else, since who reads one secret
     /// has nothing else to write. It has happened all the same where that is not possible soon.
-    func record(_ kind: KeychainEvent.Kind, in opened: borrowing OpenKeychain) {
+    func record(_ kind: KeychainEvent.Kind, in opened: borrowing OpenKeychain, unlessAfter known: Int64? = nil) {
         guard !isReadOnly, bell.isHeard else { return }
-        try? opened.database.waiting(atMost: 200, instead: OpenKeychain.busyTimeout) { () throws(KeychainError) in
-            try opened.database.writing(isDurable: false) { () throws(KeychainError) in try opened.note(kind) }
-        }
+        opened.record(kind, unlessAfter: known)
         bell.ring()
     }
 }

@@ -6,7 +6,7 @@ extension LocalKeychain {
     /// Whether secrets are out of reach.
     public var isLocked: Bool {
         state.withLock { opened in
-            if opened.lockIfOver() { state.record(.lock, in: opened) }
+            state.lockIfOver(&opened)
             return opened.key == nil
         }
     }
@@ -139,6 +139,8 @@ extension LocalKeychain {
     public func shareKeyWithSession(seconds: UInt32) throws(KeychainError) {
         try use { opened throws(KeychainError) in try opened.shareKey(seconds: seconds) }
         startTimer()
+        // Who watches the file looks from now on whether the session still has it.
+        state.bell.ring()
     }
 
     /// Unlocks with the key an earlier process of the login session left.
@@ -158,10 +160,9 @@ extension LocalKeychain {
     public func lockSession() throws(KeychainError) -> Bool {
         try use { opened throws(KeychainError) in
             let wasUnlocked = opened.lock()
-            var wasShared = false
-            defer { if wasUnlocked || wasShared { state.record(.lock, in: opened) } }
-            wasShared = try opened.withdrawKey()
-            return wasShared
+            // Before, as who watches notices that the key is gone, and tells it where nobody has.
+            if opened.isInSession || wasUnlocked { state.record(.lock, in: opened) }
+            return try opened.withdrawKey()
         }
     }
 

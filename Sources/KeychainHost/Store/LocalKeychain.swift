@@ -115,7 +115,7 @@ public final class LocalKeychain: Sendable {
                 throw KeychainError(.invalidKeychain, "the keychain at \(path) has been deleted or moved")
             }
             try opened.lookForRoom()
-            if opened.lockIfOver() { state.record(.lock, in: opened) }
+            state.lockIfOver(&opened)
             opened.noteUse()
             return try body(&opened)
         }

@@ -25,7 +25,7 @@ extension OpenKeychain {
     mutating func lockIfOver() -> Bool {
         guard key != nil else { return false }
         heedSettings()
-        let isLost = lifetime.isShared && (try? KernelKeyring.contains(sharedKeyName)) != true
+        let isLost = lifetime.isShared && !isInSession
         guard isLost || lifetime.isOver(at: uptime()) else { return false }
         return lock()
     }
@@ -54,6 +54,9 @@ extension OpenKeychain {
         "tokenkit:keychain:\(identifier.rawValue.dropFirst(KeychainIdentifier.localPrefix.count))"
     }
 
+    /// Whether the session has the key.
+    var isInSession: Bool { (try? KernelKeyring.contains(sharedKeyName)) == true }
+
     /// Leaves the key in the session's keyring; from then on it is the session that has it.
     mutating func shareKey(seconds: UInt32) throws(KeychainError) {
         let now = uptime()
@@ -68,6 +71,7 @@ extension OpenKeychain {
         case .none: throw Self.locked
         }
         lifetime = shared
+        sharing = try? journalEnd()
     }
 
     /// Has the session keep the key, if it has it, for as long as the lifetime says now.
@@ -92,6 +96,7 @@ extension OpenKeychain {
             return false
         }
         self.lifetime = lifetime
+        sharing = try? journalEnd()
         key = shared.key.clone()
         return true
     }

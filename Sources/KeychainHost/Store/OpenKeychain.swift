@@ -14,6 +14,8 @@ struct OpenKeychain: ~Copyable {
     var key: Secret?
     /// For how long it is to be there.
     var lifetime: KeyLifetime
+    /// The last entry of the journal when the session got the key from here, or gave it.
+    var sharing: Int64?
     /// Of the file, when its settings were looked at last.
     var dataVersion: Int64?
     /// The time in seconds since the start of 1970, UTC.
@@ -50,14 +52,15 @@ struct OpenKeychain: ~Copyable {
         return result
     }
 
-    private func found(_ query: Query) throws(KeychainError) -> SearchResult {
+    /// - Parameter filtersAltered: whether an altered item counts only where it passes the filters by what it has now, too.
+    private func found(_ query: Query, filtersAltered: Bool = false) throws(KeychainError) -> SearchResult {
         var result = SearchResult()
         try forEachRow(query, startingOver: { result = SearchResult() }) { row throws(KeychainError) in
             do throws(KeychainError) {
                 let row = try row()
                 let item = row.item(in: identifier)
                 if row.isAltered {
-                    if query.isReadable(item) { throw row.altered }
+                    if filtersAltered ? query.matches(item) : query.isReadable(item) { throw row.altered }
                 } else if query.matches(item) {
                     result.items.append(item)
                 }
@@ -72,7 +75,7 @@ struct OpenKeychain: ~Copyable {
     /// What is wrong with the items that match by what they have now, but are not as they were written.
     /// Where items may be out of reach, that is all that can be said.
     func damage(matching query: Query) throws(KeychainError) -> [KeychainError] {
-        let found = try found(query)
+        let found = try found(query, filtersAltered: true)
         guard found.items.isEmpty, found.damaged.isEmpty, case .damaged(let error) = checkIntegrity() else {
             return found.damaged
         }

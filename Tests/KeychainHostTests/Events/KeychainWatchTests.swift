@@ -86,6 +86,31 @@ final class Told: Sendable {
         }
     }
 
+    @Test func aKeyThatTheSessionLosesInTimeIsTold() throws {
+        try watching {
+            // Nobody who could write it down is there any more when the time is over.
+            let other = try LocalKeychain.open(keychain.path)
+            try other.unlock(password: .of("p"))
+            try other.shareKeyWithSession(seconds: 1)
+            other.lock()
+            #expect(told.wait(for: 3).map(\.kind) == [.unlock, .lock, .lock])
+        }
+    }
+
+    @Test func theSessionsLockIsToldOnceWhoeverHadTheKeyFromThere() throws {
+        let other = try LocalKeychain.open(keychain.path)
+        try watching {
+            try keychain.shareKeyWithSession(seconds: 100)
+            #expect(try other.unlockFromSession())
+            try LocalKeychain.open(keychain.path).lockSession()
+            eventually { other.isLocked && keychain.isLocked }
+            try keychain.unlock(password: .of("p"))
+            _ = try add("the end")
+            #expect(told.wait(for: 1) { $0.kind == .add }.count == 1)
+            #expect(told.all.map(\.kind) == [.lock, .unlock, .add])
+        }
+    }
+
     @Test func anotherSearchListAndDefaultAreTold() throws {
         try watching {
             try user.preferences.setSearchList([keychain.path, "/nowhere"])
