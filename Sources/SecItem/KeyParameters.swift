@@ -55,7 +55,7 @@ struct KeyParameters {
     /// The kind of key to be made.
     func kind() throws(KeychainError) -> KeyKind {
         switch (type, bits) {
-        case (.rsa, let bits?) where (2048...8192).contains(bits): return .rsa(bits: bits)
+        case (.rsa, let bits?) where LocalKeychain.rsaSizes ~= bits && bits.isMultiple(of: 8): return .rsa(bits: bits)
         case (.ecPrime, 256), (.ecPrime, nil): return .ecP256
         case (.ecPrime, 384): return .ecP384
         case (.ecPrime, 521): return .ecP521

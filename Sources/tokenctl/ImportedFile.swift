@@ -27,7 +27,7 @@ struct ImportedFile {
     ///   - kind: what is wanted. Of PKCS#12 all is, as by macOS's `security`.
     ///   - format: what the file must be; anything if nil.
     /// - Throws: for a part that is not what it says: nothing of the file is imported then.
-    init(_ input: Input, _ kind: Import.Kind, _ format: Import.Format?, _ passphrase: FilePassphrase) throws {
+    init(_ input: borrowing Input, _ kind: Import.Kind, _ format: Import.Format?, _ passphrase: FilePassphrase) throws {
         guard kind != .session else {
             throw KeychainError(.unsupportedFormat, "symmetric keys are not imported from files")
         }

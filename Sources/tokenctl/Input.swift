@@ -3,7 +3,7 @@ internal import SystemCrypto
 internal import TokenKit
 
 /// A file to be read, or standard input for `-`.
-struct Input {
+struct Input: ~Copyable {
     /// Bytes of a message that must be in memory as a whole.
     static let maximumWhole = 1 << 20
     /// Bytes of one that a symmetric key is used with.
@@ -23,6 +23,10 @@ struct Input {
         }
     }
 
+    deinit {
+        if descriptor != STDIN_FILENO { close(descriptor) }
+    }
+
     /// The digest, computed as the input is read: memory does not grow with the file.
     func digest(_ algorithm: DigestAlgorithm) throws -> [UInt8] {
         var context = try DigestContext(algorithm)
@@ -30,20 +34,29 @@ struct Input {
         return try context.finalize()
     }
 
-    /// All of the input, where that is no more than `limit` bytes.
+    /// All of the input, where that is no more than `limit` bytes. No other copy of it is left in memory: it may be a key.
     func whole(limit: Int = maximumWhole) throws -> [UInt8] {
         var bytes: [UInt8] = []
         try forEachChunk { chunk in
-            bytes += chunk
-            guard bytes.count <= limit else {
+            guard bytes.count + chunk.count <= limit else {
+                bytes.wipe()
                 throw CommandError("'\(name)' is too long", "it has more than \(limit) bytes")
             }
+            if bytes.count + chunk.count > bytes.capacity {
+                var longer: [UInt8] = []
+                longer.reserveCapacity(2 * (bytes.count + chunk.count))
+                longer += bytes
+                bytes.wipe()
+                bytes = longer
+            }
+            for index in chunk.indices { bytes.append(chunk[index]) }
         }
         return bytes
     }
 
-    private func forEachChunk(_ body: ([UInt8]) throws -> Void) throws {
+    private func forEachChunk(_ body: (Span<UInt8>) throws -> Void) throws {
         var buffer = [UInt8](repeating: 0, count: Input.chunk)
+        defer { buffer.wipe() }
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
@@ -51,7 +64,7 @@ struct Input {
                 throw CommandError("cannot read '\(name)'", unsafe String(cString: strerror(errno)))
             }
             if count == 0 { return }
-            try body(count == buffer.count ? buffer : Array(buffer.prefix(count)))
+            try body(buffer.span.extracting(..<count))
         }
     }
 }

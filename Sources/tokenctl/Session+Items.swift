@@ -85,6 +85,12 @@ struct KeychainNames {
 
 extension Item {
     /// The object's name on its card with what it is for, or the item's label.
+    /// What people tell it by: its label, or else what it is for and whose it is.
+    var anyName: String {
+        guard objectName.isEmpty else { return objectName }
+        return [Attribute.service, .server, .account].compactMap { self[$0]?.string }.joined(separator: " ")
+    }
+
     var objectName: String {
         guard case .token(_, let object) = reference.target else { return label ?? "" }
         let name = String(decoding: object.prefix { $0 != 0 }, as: UTF8.self)

@@ -52,6 +52,20 @@ extension PresentKeychains {
         return result.failures.first { $0.error.code == .decode && names.contains($0.keychain) }?.error
     }
 
+    /// What a deletion is about. Damage counts where it is of what matches by what it has now, and else not: programs delete
+    /// before they add.
+    func itemsToDelete(matching query: Query) throws(KeychainError) -> SearchList.Result<Item> {
+        var result = try searchList.items(matching: query)
+        var damage: Set<SearchList.Failure> = []
+        for keychain in locals {
+            for error in try keychain.damage(matching: query) {
+                damage.insert(SearchList.Failure(keychain: keychain.name, error: error))
+            }
+        }
+        result.failures.removeAll { $0.error.code == .decode && !damage.contains($0) }
+        return result
+    }
+
     /// The items or keys of a search, its failures reported on standard error.
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
         let others = failures.filter { !result.failures.contains($0) }

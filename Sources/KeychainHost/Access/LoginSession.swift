@@ -78,6 +78,8 @@ enum LoginSession {
             let count = unsafe rest.withUnsafeBytes { buffer in
                 unsafe send(socket, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
             }
+            // A signal says nothing of the session.
+            if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             rest = rest.dropFirst(count)
         }
@@ -89,6 +91,7 @@ enum LoginSession {
         while bytes.count < count {
             var part = [UInt8](repeating: 0, count: count - bytes.count)
             let length = unsafe part.withUnsafeMutableBytes { unsafe recv(socket, $0.baseAddress, $0.count, 0) }
+            if length < 0, errno == EINTR { continue }
             guard length > 0 else { return nil }
             bytes += part.prefix(length)
         }

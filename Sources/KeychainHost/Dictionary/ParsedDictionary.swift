@@ -81,7 +81,8 @@ struct ParsedDictionary {
             throw KeychainError(.param, "the class is missing", remedy: "say which with class", key: "class")
         }
         if let referred, referred != known {
-            throw KeychainError(.param, "the reference is to a \(referred.noun), not to a \(known.noun)", key: "class")
+            throw KeychainError(
+                .param, "the reference is to \(referred.anyNoun), not to \(known.anyNoun)", key: "class")
         }
         return known
     }

@@ -139,7 +139,7 @@ public struct ItemChanges: ~Copyable, Sendable {
         guard secret != nil || !attributes.isEmpty else { throw KeychainError(.param, "there is nothing to change") }
         guard secret == nil || itemClass.isPassword else {
             throw KeychainError(
-                .dataNotModifiable, "the data of a \(itemClass.noun) cannot be changed",
+                .dataNotModifiable, "the data of \(itemClass.anyNoun) cannot be changed",
                 remedy: "delete it and add another")
         }
         try Limits.check(secret)

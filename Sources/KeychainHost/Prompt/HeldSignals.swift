@@ -5,23 +5,19 @@ internal import Synchronization
 ///
 /// As readpassphrase(3) does: handlers for as long as it takes, then the signals again. Signals that the program handles
 /// or ignores itself are left to it.
+///
+/// Several threads may hold them at a time: the last to be done lets them through.
 struct HeldSignals {
     /// Those that end a process.
     static let ending = [SIGTERM, SIGHUP, SIGINT, SIGQUIT]
 
-    private let held: [Int32]
+    private static let state = Mutex((holders: 0, held: [Int32]()))
 
     init(_ numbers: [Int32] = ending + [SIGTSTP]) {
-        caught.store(0, ordering: .relaxed)
-        held = numbers.filter { number in
-            var current = sigaction()
-            guard unsafe sigaction(number, nil, &current) == 0,
-                // SIG_DFL is the null pointer.
-                unsafe current.__sigaction_handler.sa_handler == nil
-            else { return false }
-            var handler = sigaction()
-            unsafe handler.__sigaction_handler.sa_handler = note
-            return unsafe sigaction(number, &handler, nil) == 0
+        Self.state.withLock { state in
+            if state.holders == 0 { caught.store(0, ordering: .relaxed) }
+            state.holders += 1
+            state.held += numbers.filter { !state.held.contains($0) && Self.hold($0) }
         }
     }
 
@@ -30,13 +26,32 @@ struct HeldSignals {
 
     /// Lets the signals through, those that came included.
     func release() {
-        for number in held {
-            var standard = sigaction()
-            unsafe standard.__sigaction_handler.sa_handler = nil
-            _ = unsafe sigaction(number, &standard, nil)
+        let come = Self.state.withLock { state in
+            state.holders -= 1
+            guard state.holders == 0 else { return [Int32]() }
+            state.held.forEach(Self.letGo)
+            let come = caught.exchange(0, ordering: .relaxed)
+            defer { state.held = [] }
+            return state.held.filter { come & (1 << UInt64($0)) != 0 }
         }
-        let come = caught.exchange(0, ordering: .relaxed)
-        for number in held where come & (1 << UInt64(number)) != 0 { kill(getpid(), number) }
+        for number in come { kill(getpid(), number) }
+    }
+
+    private static func hold(_ number: Int32) -> Bool {
+        var current = sigaction()
+        guard unsafe sigaction(number, nil, &current) == 0,
+            // SIG_DFL is the null pointer.
+            unsafe current.__sigaction_handler.sa_handler == nil
+        else { return false }
+        var handler = sigaction()
+        unsafe handler.__sigaction_handler.sa_handler = note
+        return unsafe sigaction(number, &handler, nil) == 0
+    }
+
+    private static func letGo(_ number: Int32) {
+        var standard = sigaction()
+        unsafe standard.__sigaction_handler.sa_handler = nil
+        _ = unsafe sigaction(number, &standard, nil)
     }
 }
 

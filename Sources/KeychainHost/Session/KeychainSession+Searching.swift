@@ -88,7 +88,11 @@ extension KeychainSession {
 }
 
 extension SearchRequest {
+    /// What is told where nothing matches. Of a card that is named and not in, nobody knows (keychain semantics 1.12).
     func notFound(_ failures: [SearchList.Failure] = []) -> KeychainError {
+        if let token = query.tokenID, !searchList.members.contains(where: { $0.isIdentified(by: token) }) {
+            return KeychainError(.noSuchKeychain, "the card \(token.rawValue) is not inserted", remedy: "insert it")
+        }
         let unread = failures.map { "'\($0.keychain)' could not be searched: \($0.error.reason)" }
         return KeychainError(.itemNotFound, (["no \(query.itemClass.noun) matches"] + unread).joined(separator: "; "))
     }

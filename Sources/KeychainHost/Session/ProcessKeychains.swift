@@ -236,13 +236,15 @@ public struct PresentKeychains: Sendable {
 
     /// What a client works with that adds to the default keychain, and knows the cards that are not in.
     ///
-    /// - Parameter reportDamage: told of each damaged item that is missing among what a search finds.
+    /// - Parameters:
+    ///   - accessGroups: those that are open to the client.
+    ///   - reportDamage: told of each damaged item that is missing among what a search finds.
     public func session(
-        authentication: AuthenticationContext = AuthenticationContext(),
+        accessGroups: AccessGroups = .configured, authentication: AuthenticationContext = AuthenticationContext(),
         reportDamage: @escaping @Sendable (SearchList.Failure) -> Void = { _ in }
     ) -> KeychainSession {
         KeychainSession(
-            searchList: searchList, defaultKeychain: try? process.defaultKeychain(), authentication: authentication,
-            knownTokens: process.knownTokens, reportDamage: reportDamage)
+            searchList: searchList, defaultKeychain: try? process.defaultKeychain(), accessGroups: accessGroups,
+            authentication: authentication, knownTokens: process.knownTokens, reportDamage: reportDamage)
     }
 }

@@ -54,7 +54,7 @@ struct SearchRequest: Sendable {
         self.query = query
         searchList = try session.searchList(for: parsed)
         returns = parsed.returns
-        context = session.requestContext(parsed, for: "read a \(itemClass.noun)")
+        context = session.requestContext(parsed, for: "read \(itemClass.anyNoun)")
     }
 }
 
@@ -69,7 +69,15 @@ extension SearchRequest {
         returns = []
         context = RequestContext(
             authentication: session.authentication.restricted(to: query.authenticationUI),
-            use: "read a \(query.itemClass.noun)")
+            use: "read \(query.itemClass.anyNoun)")
+    }
+}
+
+extension Query {
+    /// The token that is named by its id or by a reference to what is on it.
+    var tokenID: KeychainIdentifier? {
+        let named = attributes[.tokenID]?.bytes.map { String(decoding: $0, as: UTF8.self) } ?? reference?.tokenID
+        return named.flatMap { $0.isEmpty ? nil : KeychainIdentifier(rawValue: $0) }
     }
 }
 

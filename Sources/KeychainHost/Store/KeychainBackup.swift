@@ -28,7 +28,9 @@ extension LocalKeychain {
     /// Sees to it that a file is a backup, before anybody is asked for its password.
     ///
     /// - Throws: `errSecInvalidKeychain` for any other file, and what ``open(_:)`` has against its place.
-    public static func checkBackup(_ backup: String) throws(KeychainError) { try KeychainFile.check(backup) }
+    public static func checkBackup(_ backup: String) throws(KeychainError) {
+        do throws(KeychainError) { try KeychainFile.check(backup) } catch { throw error.ofBackup }
+    }
 
     /// Makes a keychain of a backup, unlocked, once every item in it has been checked.
     ///
@@ -45,10 +47,22 @@ extension LocalKeychain {
         let source = try KeychainFile(existing: backup)
         let file = try KeychainFile(new: path)
         try file.checkAbsent()
-        let key = try OpenKeychain.restore(source, to: file, password: password, beside: others)
+        let key: Secret
+        do throws(KeychainError) {
+            key = try OpenKeychain.restore(source, to: file, password: password, beside: others)
+        } catch {
+            throw error.ofBackup
+        }
         let keychain = try open(file.path)
         try keychain.take(key)
         return keychain
+    }
+}
+
+extension KeychainError {
+    /// The same of a backup: it cannot be restored from itself.
+    fileprivate var ofBackup: KeychainError {
+        code == .invalidKeychain && remedy != nil ? KeychainError(code, reason, remedy: "use another backup") : self
     }
 }
 
@@ -200,7 +214,7 @@ extension OpenKeychain {
     }
 
     private static func damagedBackup(_ why: String) -> KeychainError {
-        KeychainError(.invalidKeychain, "the backup is damaged: \(why)", remedy: "use another one")
+        KeychainError(.invalidKeychain, "the backup is damaged: \(why)", remedy: "use another backup")
     }
 }
 

@@ -52,7 +52,7 @@ struct KeychainFile {
         let database = try KeychainError.mapping { () throws(SQLiteError) in
             try Database(path: path, access: .asItIs, busyTimeout: 0)
         }
-        _ = try Migrations.checkedVersion(of: database)
+        do throws(KeychainError) { _ = try Migrations.checkedVersion(of: database) } catch { throw error.naming(path) }
     }
 
     /// - Throws: as ``init(existing:)``, and `errSecInvalidKeychain` for the file of another program.

@@ -177,7 +177,7 @@ enum Migrations {
             (try database.value("PRAGMA application_id").integer, try database.value("PRAGMA user_version").integer)
         }
         guard application == applicationID, let version, version >= 0 else {
-            throw KeychainError(.invalidKeychain, "the file is not a keychain")
+            throw KeychainError.otherFile
         }
         guard version <= currentVersion else {
             throw KeychainError(

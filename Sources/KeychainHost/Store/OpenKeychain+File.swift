@@ -79,7 +79,7 @@ extension OpenKeychain {
             try Migrations.apply(to: database)
             return database
         } catch {
-            guard error.code == .diskFull else { throw error }
+            guard error.code == .diskFull else { throw error.naming(file.path) }
             let database = try databaseWithoutRoom(of: file)
             guard try Migrations.checkedVersion(of: database) >= Migrations.oldestReadableVersion else { throw error }
             return database

@@ -26,7 +26,7 @@ extension KeychainError {
             self.init(.notAvailable, "another program holds the keychain file", remedy: "try again")
         case .corrupt:
             self.init(.invalidKeychain, "the keychain file is damaged", remedy: "restore it from a backup")
-        case .notADatabase: self.init(.invalidKeychain, "the file is not a keychain")
+        case .notADatabase: self = .otherFile
         // What is asked for is what the layout has.
         case .generic:
             self.init(
@@ -34,6 +34,14 @@ extension KeychainError {
                 remedy: "restore it from a backup")
         default: self.init(.internal, "the store failed: \(error)")
         }
+    }
+
+    /// What is no keychain at all.
+    static let otherFile = KeychainError(.invalidKeychain, "the file is not a keychain")
+
+    /// The same with its path, for who names many files.
+    func naming(_ path: String) -> KeychainError {
+        reason == Self.otherFile.reason ? KeychainError(code, "\(path) is not a keychain") : self
     }
 
     /// Runs calls of the store and turns their failure into the caller's.

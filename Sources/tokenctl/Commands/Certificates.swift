@@ -84,7 +84,7 @@ struct CertificateSelection: ParsableArguments {
             throw CommandError("the URI names a whole keychain", advice: "give one of a certificate, or -c or -Z too")
         }
         let items = session.reporting(
-            try session.searchList.items(matching: Query.all(.certificate, commonName: name)))
+            try session.itemsToDelete(matching: Query.all(.certificate, commonName: name)))
         let found = try ObjectURIs(session).items(items.filter(matcher()), namedBy: uris)
         try session.require(!found.isEmpty, namedBy: uris, as: "certificate")
         let exact = found.filter { $0.commonName == name }

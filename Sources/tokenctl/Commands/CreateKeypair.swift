@@ -71,10 +71,8 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
         switch new {
         case .pair(let kind):
             attributes[.label] = .string(label ?? Label.ofPair)
-            let key = try PrivateKey.generate(kind)
-            keys = [
-                try opened.add(.publicKey(key.publicKey, attributes)), try opened.add(.privateKey(key, attributes)),
-            ]
+            let pair = try opened.generateKeyPair(kind, attributes)
+            keys = [pair.publicKey, pair.privateKey]
         case .symmetric(let key):
             attributes[.label] = .string(label ?? Label.ofSymmetricKey)
             keys = [try opened.add(.symmetricKey(key, attributes))]

@@ -90,8 +90,14 @@ struct DumpKeychain: ParsableCommand {
     }
 
     private static func access(to item: Item) -> String {
-        let who = item.isOnToken ? "whoever has the card; its keys want the PIN" : "every program of the owner"
-        return "\(who), as far as the keychain is unlocked"
+        guard !item.isOnToken else { return "whoever has the card; its keys want the PIN" }
+        let asks = item[.accessControl]?.bytes.flatMap { try? AccessControl(parsing: $0) }.map { control in
+            [
+                control.wantsPasscode ? ", after the keychain's password or PIN each time" : "",
+                control.wantsApplicationPassword ? ", with the item's own password" : "",
+            ].joined()
+        }
+        return "every program of the owner, as far as the keychain is unlocked\(asks ?? "")"
     }
 
     private func show(_ content: borrowing ContentReader.Content) throws {
@@ -136,7 +142,7 @@ private struct ContentReader {
                 let secret = try keychain.secret(of: item.reference, use: "show its items", authentication: context)
                 if let secret { return .readable(secret) }
             } catch {
-                report("\(keychain.name): the \(item.itemClass.noun) '\(item.objectName)': \(error)")
+                report("\(keychain.name): the \(item.itemClass.noun) '\(item.anyName)': \(error)")
                 return .unreadable
             }
         }

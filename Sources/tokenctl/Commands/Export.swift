@@ -29,7 +29,7 @@ struct Export: ParsableCommand {
 
     @Option(
         name: .letter("t"),
-        help: ArgumentHelp("What to export; certs unless the format says more.", valueName: "type"))
+        help: ArgumentHelp("What to export; all unless the format is for less.", valueName: "type"))
     var kind: Kind?
 
     @Option(
@@ -74,7 +74,9 @@ struct Export: ParsableCommand {
             case .pkcs12: [.identities]
             }
         guard let kinds, let format, let kind, !kinds.contains(kind) else { return }
-        throw ValidationError("\(kind.rawValue) cannot be exported as \(format.rawValue)")
+        let fitting = kinds.map(\.rawValue).joined(separator: ", ")
+        throw ValidationError(
+            "\(kind.rawValue) cannot be exported as \(format.rawValue), which is for \(fitting)")
     }
 
     func run() throws {
@@ -101,7 +103,8 @@ struct Export: ParsableCommand {
 
     private var standardKind: Kind {
         switch format {
-        case nil, .pemseq, .x509, .pkcs7: .certs
+        case nil, .pemseq: .all
+        case .x509, .pkcs7: .certs
         case .openssl, .pkcs8, .openssh2: .privKeys
         case .pkcs12: .identities
         }

@@ -266,6 +266,11 @@ enum ItemArguments {
         if key == "m_Limit" { return limit(text) }
         if key == "m_ValidOnDate", text == "now" { return .null }
         if key == "v_PersistentRef" { return try reference(text) }
+        if key == "u_AuthUI" { return try authenticationUI(text) }
+        if key == "m_SearchList" {
+            let session = try Session(keychains: text.split(separator: ",").map(String.init))
+            return .array(session.searchList.members.map { .reference(.keychain($0)) })
+        }
         let type = Attribute(rawValue: key).type ?? (isFlag(key) ? .boolean : key == "m_ValidOnDate" ? .date : .string)
         switch type {
         case .boolean: return try flag(text, key)
@@ -311,6 +316,15 @@ enum ItemArguments {
         case "all": .string("m_LimitAll")
         case "one": .string("m_LimitOne")
         default: Int64(text).map { .number($0) } ?? .string(text)
+        }
+    }
+
+    private static func authenticationUI(_ text: String) throws -> ItemValue {
+        switch text {
+        case "allow", "u_AuthUIA": .string("u_AuthUIA")
+        case "fail", "u_AuthUIF": .string("u_AuthUIF")
+        case "skip", "u_AuthUIS": .string("u_AuthUIS")
+        default: throw CommandError("'\(text)' is no value of 'u_AuthUI'", advice: "it is allow, fail or skip")
         }
     }
 

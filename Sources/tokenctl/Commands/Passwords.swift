@@ -214,7 +214,7 @@ struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
     func run() throws {
         var search = try PasswordSearch<Kind>(for: item.attributes, in: keychains)
         // The one that is meant may be the damaged one.
-        search.refusesDamage = true
+        search.isDeletion = true
         let (item, keychain) = try search.first()
         _ = try keychain.delete(matching: Query(item.reference))
         try ItemText.show(item, in: keychain.path, json: output.json)
@@ -230,7 +230,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     private let session: Session
     private let uris: [PKCS11URI]
     /// Whether one that is damaged stops the search, though others match.
-    var refusesDamage = false
+    var isDeletion = false
 
     /// - Parameter keychains: those to search instead of all, or URIs of them or of passwords.
     init(for attributes: Attributes, in keychains: [String]) throws {
@@ -249,8 +249,9 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     /// - Throws: `errSecDecode` where what may have matched is damaged, and nothing else matches.
     func matches(_ limit: Query.Limit) throws -> [Match] {
         let query = try Query(Kind.itemClass, attributes, limit: uris.isEmpty ? limit : .all)
-        let result = try session.searchList.items(matching: query)
-        if refusesDamage || result.found.isEmpty, let damage = session.damage(in: result) { throw damage }
+        let result =
+            try isDeletion ? session.itemsToDelete(matching: query) : session.searchList.items(matching: query)
+        if isDeletion || result.found.isEmpty, let damage = session.damage(in: result) { throw damage }
         var found = session.reporting(result)
         if !uris.isEmpty { found = try ObjectURIs(session).items(found, namedBy: uris) }
         return found.compactMap { item in session.local(of: item).map { (item, $0) } }

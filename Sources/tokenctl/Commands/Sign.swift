@@ -147,7 +147,8 @@ struct Verify: ParsableCommand {
         case .key(let key): return try isValid(by: key)
         case .symmetric(let key):
             let algorithm = try options.code(for: key)
-            let (code, input) = (try Input(signature).whole(), try Input(file))
+            let code = try Input(signature).whole()
+            let input = try Input(file)
             return try key.verify(
                 code, of: input.whole(limit: Input.maximumMessage), using: algorithm, use: "check \(input.name)",
                 authentication: authentication.context(session.process, for: named.key))

@@ -85,10 +85,10 @@ enum ItemText {
         return bytes.map(QuotedText.string) ?? "<NULL>"
     }
 
-    /// Four bytes, most significant first.
+    /// Four bytes, most significant first; eight for a number that does not fit into them.
     private static func word(_ number: Int64) -> [UInt8] {
-        let number = UInt32(truncatingIfNeeded: number)
-        return (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32($0))) }
+        let count = Int64(Int32.min)...Int64(UInt32.max) ~= number ? 4 : 8
+        return (0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * Int64($0))) }
     }
 
     /// `20260131120000Z` and a zero.

@@ -48,6 +48,13 @@ import TokenKit
         #expect(AccessGroups(names).standard == standard)
     }
 
+    @Test(
+        arguments: [(nil, ["*"]), ("", ["*"]), (":", ["*"]), ("a", ["a"]), ("a::b", ["a", "b"])]
+            as [(String?, [String])])
+    func theEnvironmentMayNameThem(text: String?, names: [String]) {
+        #expect(AccessGroups(configured: text).names == names)
+    }
+
     @Test func aStarIsEveryGroup() {
         #expect(AccessGroups(["a", "b"]).allow("b"))
         #expect(!AccessGroups(["a", "b"]).allow("c"))
