@@ -44,7 +44,8 @@ extension TokenOperation {
     public enum DecryptionAlgorithm: Hashable, Sendable {
         /// The RSA private-key primitive; the answer is as long as the modulus.
         case rsaRaw
-        /// PKCS#1 v1.5 (RFC 8017 §7.2). A wrong padding is no error: it gives random bytes.
+        /// PKCS#1 v1.5 (RFC 8017 §7.2). A wrong padding is no error: it gives random bytes. The token of another module that
+        /// has no raw RSA removes the padding itself, and may report a wrong one.
         case rsaPKCS1
         /// OAEP with MGF1 of the same hash and an empty label (RFC 8017 §7.1).
         case rsaOAEP(DigestAlgorithm)
