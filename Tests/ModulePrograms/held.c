@@ -112,18 +112,70 @@ static void log_out(SCARDHANDLE held) {
     await_lock(held);
 }
 
+static CK_OBJECT_HANDLE find_key(void) {
+    session = open_session();
+    MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
+    return find(session, CKO_PRIVATE_KEY, 1);
+}
+
 static void *use_key(void *result) {
     *(CK_RV *)result = sign(session, key);
     return NULL;
 }
 
+/* Whoever waits for the other program keeps nobody from what is known, nor the module from its end. */
+static void end_amid_waits(SCARDHANDLE held) {
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardEndTransaction(held, SCARD_LEAVE_CARD));
+    key = find_key();
+    CK_OBJECT_CLASS nothing = CKO_HW_FEATURE;
+    CK_ATTRIBUTE unknown[] = {{CKA_CLASS, &nothing, sizeof nothing}};
+    MUST(CKR_OK, p11->C_FindObjectsInit(session, NULL, 0));
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardBeginTransaction(held));
+    pthread_t threads[3];
+    CK_RV signatures[3];
+    for (int index = 0; index < 3; index++) pthread_create(&threads[index], NULL, use_key, &signatures[index]);
+    sleep(1);
+    double start = now();
+    CK_ULONG mechanisms;
+    CK_MECHANISM_INFO mechanism;
+    MUST(CKR_OK, p11->C_GetMechanismList(first_slot(), NULL, &mechanisms));
+    MUST(CKR_OK, p11->C_GetMechanismInfo(first_slot(), CKM_ECDSA, &mechanism));
+    CK_SESSION_HANDLE other = open_session();
+    find(other, CKO_CERTIFICATE, 1);
+    MUST(CKR_OK, p11->C_FindObjectsInit(other, unknown, 1));
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+    for (int index = 0; index < 3; index++) {
+        pthread_join(threads[index], NULL);
+        HOLDS(signatures[index] != CKR_OK && signatures[index] != CKR_GENERAL_ERROR);
+    }
+    /* One of them would wait for half a minute. */
+    HOLDS(now() - start < 15);
+}
+
+/* A card that is not known, and that another program has for itself. */
+static void ask_what_is_not_known(void) {
+    SCARDHANDLE theirs = connect_card(SCARD_SHARE_EXCLUSIVE);
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    double start = now();
+    CK_SLOT_INFO slot;
+    MUST(CKR_OK, p11->C_GetSlotInfo(first_slot(), &slot));
+    HOLDS(slot.flags & CKF_TOKEN_PRESENT);
+    CK_TOKEN_INFO token;
+    MUST(CKR_DEVICE_ERROR, p11->C_GetTokenInfo(first_slot(), &token));
+    CK_ULONG mechanisms;
+    MUST(CKR_OK, p11->C_GetMechanismList(first_slot(), NULL, &mechanisms));
+    HOLDS(now() - start < 15);
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+    MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardDisconnect(theirs, SCARD_LEAVE_CARD));
+}
+
 int main(int count, char **arguments) {
     HOLDS(count == 2);
     load(arguments[1]);
+    ask_what_is_not_known();
     MUST(CKR_OK, p11->C_Initialize(NULL));
-    session = open_session();
-    MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
-    key = find(session, CKO_PRIVATE_KEY, 1);
+    key = find_key();
     CK_TOKEN_INFO before;
     CK_ULONG mechanisms;
     MUST(CKR_OK, p11->C_GetMechanismList(first_slot(), NULL, &mechanisms));
@@ -151,5 +203,6 @@ int main(int count, char **arguments) {
     MUST(SCARD_S_SUCCESS, (CK_ULONG)SCardBeginTransaction(held));
     HOLDS(!is_verified(held));
     log_out(held);
+    end_amid_waits(held);
     return 0;
 }

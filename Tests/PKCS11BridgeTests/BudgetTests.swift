@@ -53,6 +53,17 @@ import VirtualCard
         #expect(rsa.unseen == 8)
     }
 
+    @Test func theMechanismsOfACardThatWasListedCostNothing() throws {
+        for profile in [CardProfile.yubiKey54, .generic] {
+            let reader = VirtualReader(card: try Cards.plain(.p256, profile))
+            let module = try TestModule(reader)
+            try list(module)
+            let count = reader.log.count
+            _ = try module.cryptoki.mechanisms(module.slots[0])
+            #expect(reader.log.count == count)
+        }
+    }
+
     @Test func aSignatureCostsAQuestionForThePINMoreWhereTheCardTellsNothingOfItsKeys() throws {
         let p256 = try commands(.p256, .generic) { try sign($0, .p256) }
         #expect(p256.known == 7)

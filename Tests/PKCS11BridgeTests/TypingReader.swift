@@ -14,7 +14,7 @@ final class TypingReader: CardReader {
 
     var occupancy: ReaderOccupancy { ReaderOccupancy(hasCard: true, changeCount: 1) }
 
-    func connect(trace: (any CardTrace)?) -> any CardConnection { connection }
+    func connect(trace: (any CardTrace)?, _ wait: CardWait) -> any CardConnection { connection }
 
     /// What is typed; nothing for a reader that fails.
     func type(_ pin: String) { connection.state.withLock { $0.typed = pin } }
@@ -42,10 +42,10 @@ final class TypingReader: CardReader {
         var atr: ATR { card.atr }
         var isCardPresent: Bool { true }
 
-        func takes(_ entry: PINEntry) -> Bool { true }
+        func takes(_ entry: PINEntry, _ wait: CardWait) -> Bool { true }
 
         func withTransaction<Result: ~Copyable>(
-            _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
+            _ hold: CardHold, _ wait: CardWait, _ body: (inout CardTransaction) throws(TokenError) -> Result
         ) throws(TokenError) -> Result {
             let epoch = state.withLock { $0.epoch }
             let link = CardLink(atr: atr, transmissionProtocol: .t1)

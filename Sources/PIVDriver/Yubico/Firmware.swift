@@ -12,6 +12,13 @@ package struct Firmware: Hashable, Sendable, Comparable, CustomStringConvertible
         self.patch = patch
     }
 
+    /// Reads a ``description``.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ".").map { UInt8($0) }
+        guard parts.count == 3, let major = parts[0], let minor = parts[1], let patch = parts[2] else { return nil }
+        self.init(major, minor, patch)
+    }
+
     /// Reads the answer to GET VERSION.
     package init(parsing data: [UInt8]) throws(TokenError) {
         guard data.count == 3 else { throw PIVFormat.malformed("version", "\(data.count) bytes instead of 3") }

@@ -25,7 +25,10 @@ extension CardSlot {
                 return try perform(operation, of: generation, pin: once.take(), &state)
             } catch {
                 // Another key is there by now, and maybe another certificate.
-                if error.code == CKR_KEY_HANDLE_INVALID { state.card?.objects = nil }
+                if error.code == CKR_KEY_HANDLE_INVALID {
+                    state.card?.objects = nil
+                    noteReading(state)
+                }
                 throw error
             }
         }
@@ -58,7 +61,8 @@ extension CardSlot {
         while true {
             let insertion = if let known { known } else { try card(of: generation, &state).insertion }
             do throws(TokenError) {
-                return try slot.performBriefly(at: insertion) { (token, card) throws(TokenError) in
+                return try slot.performBriefly(at: insertion, since: state.arrival) {
+                    (token, card) throws(TokenError) in
                     try token.perform(operation, &card)
                 }
             } catch {
@@ -78,7 +82,7 @@ extension CardSlot {
     ) throws(CryptokiError) -> Secret {
         state.card?.pinStatus = nil
         return try CryptokiError.mapping { () throws(TokenError) in
-            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+            try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
                 try token.perform(operation, presenting: pin, lastTry: .keep, &card)
             }
         }
@@ -89,7 +93,7 @@ extension CardSlot {
         for operation: TokenOperation, _ insertion: TokenSlot.Insertion, _ state: inout State
     ) throws(CryptokiError) -> PIN {
         let isAlways = try CryptokiError.mapping { () throws(TokenError) in
-            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+            try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
                 // As far as it is known already: a card may take the PIN back after any command.
                 try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy.isAlways ?? false
             }

@@ -61,6 +61,8 @@ extension CardSlot {
         }
     }
 
+    func endWaits() { slot.endWaits() }
+
     func letGo() {
         if isLoggedIn { logOut() }
         state.withLock { $0.card = nil }
@@ -91,7 +93,7 @@ extension CardSlot {
 
     /// Whether the PIN can be typed on the reader.
     func hasPINPad(_ state: borrowing State) -> Bool {
-        state.card.map { slot.takesTypedPIN(at: $0.insertion) } ?? false
+        state.card.map { slot.takesTypedPIN(at: $0.insertion, since: state.arrival) } ?? false
     }
 
     /// Has the PIN typed on the reader.
@@ -102,7 +104,7 @@ extension CardSlot {
         state.card?.pinStatus = nil
         let insertion = try present(&state).insertion
         do throws(TokenError) {
-            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+            try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
                 try token.verify(.typed, lastTry: .keep, &card)
             }
             state.card?.hasPINPadFailed = false

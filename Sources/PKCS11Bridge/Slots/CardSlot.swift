@@ -25,15 +25,17 @@ final class CardSlot: Slot {
     /// What was last seen; nil where no card is known.
     private let seen = Mutex<Sight?>(nil)
 
-    /// What was in the reader, and what that card says of itself.
+    /// What was in the reader, what that card says of itself, and what was read of it.
     private struct Sight {
-        let occupancy: ReaderOccupancy
+        var card: Card
         let info: TokenInfo
     }
 
     struct State: ~Copyable {
         var card: Card?
         var login = Login()
+        /// When whoever has the state came for it.
+        var arrival = ContinuousClock.now
     }
 
     /// What is known of the card that is in.
@@ -92,13 +94,16 @@ final class CardSlot: Slot {
 
     /// Those of the keys that the card that is in may have.
     var mechanisms: [Mechanism] {
-        let limits = try? state.withLock { state throws(CryptokiError) in
-            if let known = try present(&state).keyLimits { return known }
-            let limits = try reading(&state) { (token, card) throws(TokenError) in try token.keyLimits(&card) }
-            state.card?.keyLimits = limits
-            return limits
-        }
+        let limits = try? atOnce({ state throws(CryptokiError) in try keyLimits(&state) }, or: \.card.keyLimits)
         return MechanismTable.mechanisms(ofCard: limits ?? .unknown)
+    }
+
+    private func keyLimits(_ state: inout State) throws(CryptokiError) -> TokenKeyLimits {
+        if let known = try present(&state).keyLimits { return known }
+        let limits = try reading(&state) { (token, card) throws(TokenError) in try token.keyLimits(&card) }
+        state.card?.keyLimits = limits
+        noteReading(state)
+        return limits
     }
 
     // MARK: The card
@@ -107,22 +112,43 @@ final class CardSlot: Slot {
     func inSession<Result: ~Copyable>(
         _ body: (inout sending State) throws(CryptokiError) -> sending Result
     ) throws(CryptokiError) -> sending Result {
-        do throws(CryptokiError) { return try state.withLock(body) } catch { throw error.inSession }
+        do throws(CryptokiError) { return try inTurn(body) } catch { throw error.inSession }
+    }
+
+    /// Runs `body` when its turn has come: what those before it waited for another program counts as its own wait.
+    private func inTurn<Result: ~Copyable>(
+        _ body: (inout sending State) throws(CryptokiError) -> sending Result
+    ) throws(CryptokiError) -> sending Result {
+        let arrival = ContinuousClock.now
+        return try state.withLock { state throws(CryptokiError) in
+            state.arrival = arrival
+            return try body(&state)
+        }
+    }
+
+    /// Runs `body`, and does not wait for its turn where what was last seen will do.
+    private func atOnce<Result>(
+        _ body: (inout sending State) throws(CryptokiError) -> sending Result, or known: (Sight) -> Result?
+    ) throws(CryptokiError) -> Result {
+        let result = try state.withLockIfAvailable { state throws(CryptokiError) in
+            state.arrival = .now
+            return try body(&state)
+        }
+        if let result { return result }
+        if let known = lastSight.flatMap(known) { return known }
+        return try inTurn(body)
     }
 
     var knownGeneration: Int { generations.load(ordering: .acquiring) }
 
     func generation() throws(CryptokiError) -> Int {
-        let known = try state.withLockIfAvailable { state throws(CryptokiError) in try generation(&state) }
-        if let known { return known }
-        if lastSight != nil { return knownGeneration }
-        return try state.withLock { state throws(CryptokiError) in try generation(&state) }
+        try atOnce({ state throws(CryptokiError) in try generation(&state) }) { _ in knownGeneration }
     }
 
     private func generation(_ state: inout State) throws(CryptokiError) -> Int {
         // Sessions go on only with a card that is known to be the same.
         let identity = try identity(&state)
-        if seen.withLock({ $0?.occupancy != state.card?.occupancy }) { note(identity, state) }
+        if seen.withLock({ $0 == nil }) { note(identity, state) }
         return knownGeneration
     }
 
@@ -130,7 +156,7 @@ final class CardSlot: Slot {
     /// was the reader tells.
     private var lastSight: Sight? {
         let now = slot.occupancy
-        return seen.withLock { $0 }.flatMap { now.hasCard && $0.occupancy == now ? $0 : nil }
+        return seen.withLock { $0 }.flatMap { now.hasCard && $0.card.occupancy == now ? $0 : nil }
     }
 
     @discardableResult
@@ -139,9 +165,15 @@ final class CardSlot: Slot {
             name: CryptokiTokenName(identity),
             flags: flags(state.card?.pinStatus?.status, hasPINPad: state.card?.hasPINPad == true), pinLengths: 6...8,
             firmware: CardSlot.version(identity.version ?? state.card.flatMap { slot.knownVersion(at: $0.insertion) }))
-        let sight = state.card.map { Sight(occupancy: $0.occupancy, info: info) }
+        let sight = state.card.map { Sight(card: $0, info: info) }
         seen.withLock { $0 = sight }
         return info
+    }
+
+    /// Has what was read, or is to be read anew, for whoever asks while the card is in use.
+    func noteReading(_ state: borrowing State) {
+        guard let card = state.card else { return }
+        seen.withLock { $0?.card = card }
     }
 
     /// The card that is in; looked at anew where it is not the one that was.
@@ -152,10 +184,10 @@ final class CardSlot: Slot {
         let wantsIdentity = previous?.identity != nil
         let occupancy = slot.occupancy
         var card = try CryptokiError.mapping { () throws(TokenError) in
-            try slot.read { (token, transaction, insertion) throws(TokenError) in
-                Card(
-                    insertion: insertion, occupancy: occupancy,
-                    identity: wantsIdentity ? try token.identity(&transaction) : nil)
+            try slot.read(since: state.arrival) { (token, transaction, insertion) throws(TokenError) in
+                let identity = wantsIdentity ? try token.identity(&transaction) : nil
+                return Card(
+                    insertion: insertion, occupancy: occupancy, identity: identity, keyLimits: token.knownKeyLimits)
             }
         }
         if let identity = card.identity, identity.id == previous?.identity?.id {
@@ -165,6 +197,7 @@ final class CardSlot: Slot {
             generations.add(1, ordering: .releasing)
         }
         state.card = card
+        seen.withLock { $0 = nil }
         return card
     }
 
@@ -196,20 +229,20 @@ final class CardSlot: Slot {
         _ state: inout State, _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(CryptokiError) -> Result {
         let insertion = try present(&state).insertion
-        return try CryptokiError.mapping { () throws(TokenError) in
-            try slot.perform(at: insertion) { (token, card) throws(TokenError) in try body(&token, &card) }
+        let (result, keyLimits) = try CryptokiError.mapping { () throws(TokenError) in
+            try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
+                (try body(&token, &card), token.knownKeyLimits)
+            }
         }
+        // What is learned by the way is not asked for when somebody waits for it.
+        if let keyLimits { state.card?.keyLimits = keyLimits }
+        return result
     }
 
     /// Of a card that is in use what was last known.
     func tokenInfo() throws(CryptokiError) -> TokenInfo {
-        if !slot.isInUse,
-            let info = try state.withLockIfAvailable({ state throws(CryptokiError) in try tokenInfo(&state) })
-        {
-            return info
-        }
-        if let last = lastSight { return last.info }
-        return try state.withLock { state throws(CryptokiError) in try tokenInfo(&state) }
+        if slot.isInUse, let last = lastSight { return last.info }
+        return try atOnce({ state throws(CryptokiError) in try tokenInfo(&state) }, or: \.info)
     }
 
     private func tokenInfo(_ state: inout State) throws(CryptokiError) -> TokenInfo {
@@ -250,14 +283,24 @@ final class CardSlot: Slot {
     /// Where the template names an id, only what has it is read.
     func objects(matching template: Template) throws(CryptokiError) -> [CryptokiObject] {
         let classes = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].filter { template.allows($0) }
-        return try inSession { state throws(CryptokiError) in
-            var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
-            let selection = template[CKA_ID].map { Selection.id($0, classes) } ?? .all
-            if !classes.isEmpty { found += try objects(selection, &state) }
-            let sees = isLoggedIn
-            let shown = found.filter { (sees || !$0.isPrivate) && $0.matches(template) }
-            return shown + (try data(matching: template, &state))
+        return try CryptokiError.removed { () throws(CryptokiError) in
+            try atOnce(
+                { state throws(CryptokiError) in
+                    let selection = template[CKA_ID].map { Selection.id($0, classes) } ?? .all
+                    let found = classes.isEmpty ? [] : try objects(selection, &state)
+                    return shown(found, template) + (try data(matching: template, &state))
+                },
+                or: { sight in
+                    // Which data objects there are may be up to the card.
+                    guard !template.allows(CKO_DATA) else { return nil }
+                    return classes.isEmpty ? shown([], template) : sight.card.objects.map { shown($0, template) }
+                })
         }
+    }
+
+    private func shown(_ objects: [CryptokiObject], _ template: Template) -> [CryptokiObject] {
+        let sees = isLoggedIn
+        return ([CardObjects.profile] + objects).filter { (sees || !$0.isPrivate) && $0.matches(template) }
     }
 
     func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject? {
@@ -299,6 +342,7 @@ final class CardSlot: Slot {
             state.card?.data.possible = possible
             for object in known { state.card?.data.learn(.present, of: object) }
             if inventory.failures.isEmpty { state.card?.objects = objects }
+            noteReading(state)
         }
         return objects
     }

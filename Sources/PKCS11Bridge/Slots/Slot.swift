@@ -77,6 +77,9 @@ protocol Slot: AnyObject, Sendable {
 
     func logOut()
 
+    /// Has nobody wait for the token any more, who may be in the way of its end.
+    func endWaits()
+
     /// Logs out, and keeps nothing of the token for itself any more.
     func letGo()
 
@@ -126,6 +129,8 @@ extension Slot {
     var version: Int64? { nil }
 
     func noticeEndOfLogin() {}
+
+    func endWaits() {}
 
     func requireToken() throws(CryptokiError) {
         guard hasToken else { throw CryptokiError(CKR_TOKEN_NOT_PRESENT) }

@@ -61,6 +61,7 @@ final class SlotTable: Sendable {
             state = State()
             return slots
         }
+        for slot in slots { slot.endWaits() }
         for slot in slots { slot.letGo() }
         process.letGo()
     }

@@ -17,7 +17,7 @@ struct ModuleReader: CardReader {
         ReaderOccupancy(hasCard: (try? host.tokens().answer.contains { $0.slot == slot }) ?? false)
     }
 
-    func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
+    func connect(trace: (any CardTrace)?, _ wait: CardWait) throws(CardError) -> any CardConnection {
         do throws(TokenError) {
             let (tokens, run) = try host.tokens()
             guard let token = tokens.first(where: { $0.slot == slot }) else {
@@ -49,7 +49,7 @@ final class ModuleConnection: CardConnection {
     var isCardPresent: Bool { (try? look()) ?? false }
 
     func withTransaction<Result: ~Copyable>(
-        _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
+        _ hold: CardHold, _ wait: CardWait, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         guard try look() else { throw ModuleConnection.exchanged }
         var card = CardTransaction(

@@ -44,11 +44,18 @@ public protocol CardReader: Sendable {
 
     /// Connects to the card in the reader, shared with other programs.
     ///
-    /// - Parameter trace: who is told each command and answer; nil for nobody.
-    func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection
+    /// - Parameters:
+    ///   - trace: who is told each command and answer; nil for nobody.
+    ///   - wait: the caller's wait for another program, as far as it has come.
+    func connect(trace: (any CardTrace)?, _ wait: CardWait) throws(CardError) -> any CardConnection
 }
 
 extension CardReader {
+    /// Connects to the card in the reader, shared with other programs.
+    public func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
+        try connect(trace: trace, CardWait())
+    }
+
     /// Whether there is a card in the reader at the moment, be it one that answers or not. Nothing is sent to it.
     public var hasCard: Bool { occupancy.hasCard }
 }
@@ -78,16 +85,18 @@ public protocol CardConnection: AnyObject, Sendable {
     var isHeldElsewhere: Bool { get }
 
     /// Whether a PIN can be typed on the reader's own keys. The reader is asked once; nothing is sent to the card.
-    func takes(_ entry: PINEntry) -> Bool
+    func takes(_ entry: PINEntry, _ wait: CardWait) -> Bool
 
     /// Runs `body` while no other program can reach the card.
     ///
     /// A card that another program reset since the last transaction is reconnected first, and the transaction's
     /// ``CardTransaction/epoch`` is a new one. No person may be asked anything meanwhile but by the reader itself.
     ///
-    /// - Parameter hold: with ``CardHold/fromTheSecondCommand`` such a reset is an error, ``CardError`` `.reset`.
+    /// - Parameters:
+    ///   - hold: with ``CardHold/fromTheSecondCommand`` such a reset is an error, ``CardError`` `.reset`.
+    ///   - wait: the caller's wait for another program, as far as it has come.
     func withTransaction<Result: ~Copyable>(
-        _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
+        _ hold: CardHold, _ wait: CardWait, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result
 
     /// Ends the connection.
@@ -101,12 +110,12 @@ extension CardConnection {
     public var isHeldElsewhere: Bool { false }
 
     /// Most readers have no keys.
-    public func takes(_ entry: PINEntry) -> Bool { false }
+    public func takes(_ entry: PINEntry, _ wait: CardWait) -> Bool { false }
 
     /// Runs `body` while no other program can reach the card.
     public func withTransaction<Result: ~Copyable>(
-        _ body: (inout CardTransaction) throws(TokenError) -> Result
+        _ hold: CardHold = .fromTheStart, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        try withTransaction(.fromTheStart, body)
+        try withTransaction(hold, CardWait(), body)
     }
 }

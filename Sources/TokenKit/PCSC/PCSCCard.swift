@@ -27,6 +27,8 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     private var link: CardLink
     private var epoch = 0
     private var pinPad = PINPadSearch.open
+    /// The wait of whoever has the turn.
+    private var wait = CardWait()
     /// Why there will be no further transaction.
     private var end: CardError?
 
@@ -50,11 +52,12 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
 
     var isHeldElsewhere: Bool { handle.isUsable && handle.probe() == .sharingViolation }
 
-    func takes(_ entry: PINEntry) -> Bool {
+    func takes(_ entry: PINEntry, _ wait: CardWait) -> Bool {
         // Some readers say that they can and cannot.
         guard PINPad.isWanted else { return false }
         turn.wait()
         defer { turn.signal() }
+        self.wait = wait
         if case .open = pinPad, (try? requireConnection()) != nil, (try? waitForOthers()) != nil {
             pinPad = handle.pinPad()
         }
@@ -66,10 +69,11 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     /// That the transaction cannot be ended is an error, unless card, reader or service are gone by then: what `body`
     /// did is done, and the next transaction tells.
     func withTransaction<Result: ~Copyable>(
-        _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
+        _ hold: CardHold, _ wait: CardWait, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         turn.wait()
         defer { turn.signal() }
+        self.wait = wait
         let channel: Channel
         do throws(CardError) {
             try requireConnection()
@@ -124,9 +128,11 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     /// SCardBeginTransaction and SCardTransmit would wait inside libpcsclite, without limit. What is left of that is the
     /// moment between this and the call.
     private func waitForOthers() throws(CardError) {
-        let deadline = ContinuousClock.now + reader.patience
         while handle.probe() == .sharingViolation {
-            guard ContinuousClock.now < deadline else { throw CardError(.sharingViolation, reader: reader.name) }
+            guard !wait.isCalledOff else { throw CardError(.cancelled, reader: reader.name) }
+            guard wait.rest(of: reader.patience) > .zero else {
+                throw CardError(.sharingViolation, reader: reader.name)
+            }
             usleep(10_000)
         }
     }

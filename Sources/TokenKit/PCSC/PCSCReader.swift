@@ -36,9 +36,12 @@ public struct PCSCReader: CardReader, Hashable {
         return ReaderOccupancy(hasCard: now.presence != .absent, changeCount: Int(now.changeCount))
     }
 
-    public func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
-        try connect(sharing: .shared, trace: trace)
+    public func connect(trace: (any CardTrace)?, _ wait: CardWait) throws(CardError) -> any CardConnection {
+        try connect(sharing: .shared, trace: trace, wait)
     }
+
+    /// How long a connection may take where there is nothing to be waited for any more.
+    private static let promptness = Duration.milliseconds(250)
 
     /// Connects to the card in the reader.
     ///
@@ -47,18 +50,25 @@ public struct PCSCReader: CardReader, Hashable {
     /// - Parameters:
     ///   - sharing: ``Sharing/exclusive`` keeps other programs away for as long as the connection lasts.
     ///   - trace: who is told each command and answer; nil for nobody.
+    ///   - wait: the caller's wait for another program, as far as it has come.
     /// - Throws: ``CardError`` `.serviceUnavailable`, `.accessDenied`, `.noReader`, `.noCard`, `.muteCard`, or `.inUse`
-    ///   when another program is connected exclusively or held a transaction for longer than ``patience``.
-    public func connect(sharing: Sharing, trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
+    ///   when another program is connected exclusively or held a transaction for longer than ``patience``; `.cancelled`.
+    public func connect(
+        sharing: Sharing, trace: (any CardTrace)?, _ wait: CardWait = CardWait()
+    ) throws(CardError) -> any CardConnection {
         let (name, sharing) = (name, sharing)
-        let outcome = BlockingThread.run(atMost: patience) { () -> Result<PCSCCard.Start, CardError> in
+        let limit = max(wait.rest(of: patience), PCSCReader.promptness)
+        let outcome = BlockingThread.run(atMost: limit, unless: { wait.isCalledOff }) {
+            () -> Result<PCSCCard.Start, CardError> in
             do throws(CardError) {
                 return .success(try PCSCCard.Start(reader: name, sharing: sharing))
             } catch {
                 return .failure(error)
             }
         }
-        guard let outcome else { throw CardError(.sharingViolation, .connecting, reader: name) }
+        guard let outcome else {
+            throw CardError(wait.isCalledOff ? .cancelled : .sharingViolation, .connecting, reader: name)
+        }
         return PCSCCard(try outcome.get(), reader: self, trace: trace)
     }
 }

@@ -30,6 +30,9 @@ public protocol Token: Sendable {
     /// What holds for its PIN. Nothing is sent for it.
     var pinRules: PINRules { get }
 
+    /// The keys that it may have, where no command tells more. Nothing is sent for it.
+    var knownKeyLimits: TokenKeyLimits? { get }
+
     /// The keys that it may have.
     mutating func keyLimits(_ card: inout CardTransaction) throws(TokenError) -> TokenKeyLimits
 

@@ -18,5 +18,7 @@ public struct TokenKeyLimits: Hashable, Sendable {
 }
 
 extension Token {
+    public var knownKeyLimits: TokenKeyLimits? { nil }
+
     public mutating func keyLimits(_ card: inout CardTransaction) throws(TokenError) -> TokenKeyLimits { .unknown }
 }

@@ -22,6 +22,7 @@ public final class TokenSlot: Sendable {
     private let drivers: [any TokenDriver]
     private let trace: (any CardTrace)?
     private let tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)?
+    private let endOfWaits = CardWait.End()
     private let state = Mutex(State())
 
     private struct State: ~Copyable {
@@ -34,6 +35,13 @@ public final class TokenSlot: Sendable {
         var owesLogout = false
         /// Whether nobody wants the connection any more but the logout that is owed.
         var isLetGo = false
+        /// Since when another program holds the card, as far as it was looked; nil where it did not at the last look.
+        var heldSince: ContinuousClock.Instant?
+
+        /// What a call that came at `arrival`, and has its turn, waited for the same program that those before it gave up on.
+        func wait(since arrival: ContinuousClock.Instant, until end: CardWait.End) -> CardWait {
+            CardWait(since: heldSince.map { max($0, arrival) } ?? .now, until: end)
+        }
     }
 
     /// Tells one insertion of a card into this reader from the next.
@@ -82,27 +90,33 @@ public final class TokenSlot: Sendable {
     ///
     /// `body` may read, and may be run a second time: after another program reset the card, after the card's application
     /// failed (`6F00`), after a card was exchanged, or after the smart-card service was started anew.
+    ///
+    /// - Parameter arrival: since when the caller waits, here and in queues of its own.
     public func read<Result: ~Copyable & Sendable>(
+        since arrival: ContinuousClock.Instant = .now,
         _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         do {
-            return try use(of: nil, .fromTheStart, body)
+            return try use(of: nil, .fromTheStart, since: arrival, body)
         } catch  where [.card(.reset), .card(.removed), .card(.serviceUnavailable)].contains(error.code) {
-            return try use(of: nil, .fromTheStart, body)
+            return try use(of: nil, .fromTheStart, since: arrival, body)
         } catch  where error.status == .noPreciseDiagnosis {
             disconnect(resetting: true)
-            return try use(of: nil, .fromTheStart, body)
+            return try use(of: nil, .fromTheStart, since: arrival, body)
         }
     }
 
     /// Runs `body` once, with the token that was there at `insertion`.
     ///
+    /// - Parameter arrival: since when the caller waits, here and in queues of its own.
     /// - Throws: ``TokenError`` `.card(.removed)` where the card has been taken out or exchanged since.
     public func perform<Result: ~Copyable & Sendable>(
-        at insertion: Insertion,
+        at insertion: Insertion, since arrival: ContinuousClock.Instant = .now,
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        try use(of: insertion, .fromTheStart) { (token, card, _) throws(TokenError) in try body(&token, &card) }
+        try use(of: insertion, .fromTheStart, since: arrival) { (token, card, _) throws(TokenError) in
+            try body(&token, &card)
+        }
     }
 
     /// Runs `body` as ``perform(at:_:)`` does, where it most often sends one command: other programs are kept from the card
@@ -110,15 +124,16 @@ public final class TokenSlot: Sendable {
     ///
     /// `body` may be run a second time, after another program reset the card.
     public func performBriefly<Result: ~Copyable & Sendable>(
-        at insertion: Insertion,
+        at insertion: Insertion, since arrival: ContinuousClock.Instant = .now,
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         do {
-            return try use(of: insertion, .fromTheSecondCommand) { (token, card, _) throws(TokenError) in
+            return try use(of: insertion, .fromTheSecondCommand, since: arrival) {
+                (token, card, _) throws(TokenError) in
                 try body(&token, &card)
             }
         } catch  where error.code == .card(.reset) {
-            return try perform(at: insertion, body)
+            return try perform(at: insertion, since: arrival, body)
         }
     }
 
@@ -151,12 +166,15 @@ public final class TokenSlot: Sendable {
     }
 
     /// Whether the PIN of the token that was there at `insertion` can be typed on the reader's own keys. No command is sent.
-    public func takesTypedPIN(at insertion: Insertion) -> Bool {
+    public func takesTypedPIN(at insertion: Insertion, since arrival: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in
             guard state.insertion == insertion, let entry = state.token?.pinRules.entry else { return false }
-            return state.connection?.takes(entry) ?? false
+            return state.connection?.takes(entry, state.wait(since: arrival, until: endOfWaits)) ?? false
         }
     }
+
+    /// Ends every wait for another program, now and from now on, and connects to no card any more: those are for who goes on.
+    package func endWaits() { endOfWaits.come() }
 
     /// Lets go of the card; where it has yet to forget a presented PIN, as soon as it has.
     ///
@@ -209,19 +227,23 @@ public final class TokenSlot: Sendable {
     /// What was listed before is to be listed anew.
     public func reset() throws(TokenError) {
         try state.withLock { (state) throws(TokenError) in
-            _ = try connect(&state)
+            _ = try connect(&state, CardWait(until: endOfWaits))
             TokenSlot.drop(&state, resetting: true)
         }
     }
 
     private func use<Result: ~Copyable & Sendable>(
-        of expected: Insertion?, _ hold: CardHold,
+        of expected: Insertion?, _ hold: CardHold, since arrival: ContinuousClock.Instant,
         _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         try state.withLock { (state) throws(TokenError) in
+            let wait = state.wait(since: arrival, until: endOfWaits)
             do throws(TokenError) {
-                return try use(&state, of: expected, hold, body)
+                let result = try use(&state, of: expected, hold, wait, body)
+                state.heldSince = nil
+                return result
             } catch {
+                state.heldSince = error.code == .card(.inUse) ? state.heldSince ?? wait.start : nil
                 if TokenSlot.endsConnection(error) { TokenSlot.drop(&state) }
                 if error.hasBlockedPIN { tellOfBlockedPIN?(name) }
                 throw error
@@ -230,15 +252,15 @@ public final class TokenSlot: Sendable {
     }
 
     private func use<Result: ~Copyable & Sendable>(
-        _ state: inout State, of expected: Insertion?, _ hold: CardHold,
+        _ state: inout State, of expected: Insertion?, _ hold: CardHold, _ wait: CardWait,
         _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
         if expected == nil { state.isLetGo = false }
-        let connection = try connect(&state)
+        let connection = try connect(&state, wait)
         // To recognize a card takes several commands.
-        return try connection.withTransaction(state.token == nil || state.owesLogout ? .fromTheStart : hold) {
-            (card) throws(TokenError) in
+        let hold = state.token == nil || state.owesLogout ? .fromTheStart : hold
+        return try connection.withTransaction(hold, wait) { (card) throws(TokenError) in
             var token = try recognized(&state, &card, atr: connection.atr)
             // What the token learned holds also where the call fails half-way.
             defer { state.token = token }
@@ -247,10 +269,11 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    private func connect(_ state: inout State) throws(TokenError) -> any CardConnection {
+    private func connect(_ state: inout State, _ wait: CardWait) throws(TokenError) -> any CardConnection {
         if let connection = state.connection { return connection }
+        guard !wait.isCalledOff else { throw TokenError(.card(.cancelled), "the program has let go of its cards") }
         do {
-            let connection = try reader.connect(trace: trace)
+            let connection = try reader.connect(trace: trace, wait)
             state.connection = connection
             state.insertion = Insertion(number: state.insertion.number + 1)
             return connection

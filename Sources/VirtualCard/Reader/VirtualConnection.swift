@@ -31,7 +31,7 @@ final class VirtualConnection: CardConnection, @unchecked Sendable {
 
     /// A transaction holds the card from the start, whatever is asked for.
     func withTransaction<Result: ~Copyable>(
-        _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
+        _ hold: CardHold, _ wait: CardWait, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         reader.turn.lock()
         defer { reader.turn.unlock() }

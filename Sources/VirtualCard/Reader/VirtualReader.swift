@@ -88,7 +88,7 @@ public final class VirtualReader: CardReader {
         state.withLock { ReaderOccupancy(hasCard: $0.card != nil, changeCount: $0.insertion) }
     }
 
-    public func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
+    public func connect(trace: (any CardTrace)?, _ wait: CardWait) throws(CardError) -> any CardConnection {
         let (card, insertion, resetCount) = try begin()
         let link = CardLink(
             atr: card.atr, transmissionProtocol: card.profile.transport.transmissionProtocol == .t0 ? .t0 : .t1,

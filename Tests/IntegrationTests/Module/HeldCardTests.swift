@@ -23,7 +23,7 @@ import VirtualCard
         #expect(result.status == 0, "\(result)")
         let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
         let reasons = lines.filter { $0.contains("the card was not locked, which is done as soon as the card is free") }
-        #expect(reasons.count == 4)
+        #expect(reasons.count == 5)
         #expect(reasons.allSatisfy { $0.contains("another program holds the card") })
     }
 }

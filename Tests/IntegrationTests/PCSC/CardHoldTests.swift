@@ -16,6 +16,21 @@ extension CardConnection {
 @Suite struct CardHoldTests {
     private static let select = CommandAPDU(ins: 0xA4, p1: 4, p2: 0)
 
+    /// Runs `body` on so many threads, and returns how long all of them took.
+    private static func timeOfThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Duration {
+        let group = DispatchGroup()
+        return ContinuousClock().measure {
+            for number in 0..<count {
+                group.enter()
+                Thread {
+                    body(number)
+                    group.leave()
+                }.start()
+            }
+            group.wait()
+        }
+    }
+
     @Test func othersReachTheCardAfterTheFirstCommandAndNotAfterTheSecond() async {
         await #expect(processExitsWith: .success) {
             let service = try OwnService.started()
@@ -70,6 +85,53 @@ extension CardConnection {
                 #expect(throws: TokenError(.card(.inUse), "")) { try ours.sendBriefly() }
             }
             #expect(card.commands.isEmpty)
+        }
+    }
+
+    @Test func thoseThatWaitForTheSameWaitTogetherAndNotInTurn() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService.started()
+            defer { service.end() }
+            _ = try service.insert()
+            let theirs = try service.reader().connect(trace: nil)
+            // Connected to already, and yet to be connected to.
+            let known = TokenSlot(reader: try service.reader(patience: .seconds(4)), drivers: [])
+            let unknown = TokenSlot(reader: try service.reader(patience: .seconds(4)), drivers: [])
+            #expect(throws: TokenError(.unrecognized, "")) { try known.read { (_, _, _) in } }
+            let waited = try theirs.withTransaction { (_) throws(TokenError) in
+                Self.timeOfThreads(8) { number in
+                    #expect(throws: TokenError(.card(.inUse), "")) {
+                        try (number.isMultiple(of: 2) ? known : unknown).read { (_, _, _) in }
+                    }
+                }
+            }
+            #expect(waited >= .seconds(4))
+            #expect(waited < .seconds(12), "one after the other it would take sixteen")
+        }
+    }
+
+    @Test func aWaitThatNobodyWantsAnyMoreEnds() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService.started()
+            defer { service.end() }
+            _ = try service.insert()
+            let theirs = try service.reader().connect(trace: nil)
+            let known = TokenSlot(reader: try service.reader(), drivers: [])
+            let unknown = TokenSlot(reader: try service.reader(), drivers: [])
+            #expect(throws: TokenError(.unrecognized, "")) { try known.read { (_, _, _) in } }
+            let waited = try theirs.withTransaction { (_) throws(TokenError) in
+                Self.timeOfThreads(3) { number in
+                    guard number < 2 else {
+                        usleep(300_000)
+                        known.endWaits()
+                        return unknown.endWaits()
+                    }
+                    #expect(throws: TokenError(.card(.cancelled), "")) {
+                        try [known, unknown][number].read { (_, _, _) in }
+                    }
+                }
+            }
+            #expect(waited < .seconds(30), "it would take a minute")
         }
     }
 

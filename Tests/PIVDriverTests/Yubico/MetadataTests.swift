@@ -74,6 +74,8 @@ import TokenKit
         #expect(try Firmware(parsing: [5, 10, 0]) > Firmware(5, 9, 9))
         #expect(Firmware(4, 3, 5) < Firmware(5, 0, 0))
         #expect(Firmware(5, 7, 1).description == "5.7.1")
+        #expect(Firmware("5.7.1") == Firmware(5, 7, 1))
+        #expect(["", "5", "5.7", "5.7.1.0", "5.7.256", "5.7.x"].allSatisfy { Firmware($0) == nil })
     }
 
     @Test(arguments: [[], [5], [5, 7], [5, 7, 1, 0]] as [[UInt8]])

@@ -16,7 +16,7 @@ final class PreparedReader: CardReader {
 
     var timesConnected: Int { connectCount.load(ordering: .relaxed) }
 
-    func connect(trace: (any CardTrace)?) throws(CardError) -> any CardConnection {
+    func connect(trace: (any CardTrace)?, _ wait: CardWait) throws(CardError) -> any CardConnection {
         connectCount.add(1, ordering: .relaxed)
         let outcome = outcomes.withLock { $0.popFirst() } ?? .failure(CardError(.noCard, "no card"))
         return try outcome.get()
@@ -36,6 +36,7 @@ final class PreparedConnection: CardConnection {
         var beginnings: ArraySlice<Beginning>
         var epoch = 0
         var holds: [CardHold] = []
+        var waits: [CardWait] = []
         var disconnections: [Bool] = []
     }
 
@@ -53,13 +54,16 @@ final class PreparedConnection: CardConnection {
     /// From when on each of them was to keep others from the card.
     var holds: [CardHold] { state.withLock { $0.holds } }
 
+    /// How long each of them had been waited for.
+    var waits: [CardWait] { state.withLock { $0.waits } }
+
     /// For each time it was disconnected, whether the card was to be reset.
     var disconnections: [Bool] { state.withLock { $0.disconnections } }
 
     func withTransaction<Result: ~Copyable>(
-        _ hold: CardHold, _ body: (inout CardTransaction) throws(TokenError) -> Result
+        _ hold: CardHold, _ wait: CardWait, _ body: (inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        let epoch = try begin(hold)
+        let epoch = try begin(hold, wait)
         let channel = AnsweringChannel { _ throws(CardError) in [0x90, 0x00] }
         var transaction = CardTransaction(
             on: channel, link: CardLink(atr: atr, transmissionProtocol: .t1), epoch: epoch)
@@ -70,9 +74,10 @@ final class PreparedConnection: CardConnection {
         state.withLock { $0.disconnections.append(resetting) }
     }
 
-    private func begin(_ hold: CardHold) throws(TokenError) -> Int {
+    private func begin(_ hold: CardHold, _ wait: CardWait) throws(TokenError) -> Int {
         try state.withLock { (state) throws(TokenError) in
             state.holds.append(hold)
+            state.waits.append(wait)
             switch state.beginnings.popFirst() ?? .wellAndGood {
             case .wellAndGood: break
             case .afterReset: state.epoch += 1

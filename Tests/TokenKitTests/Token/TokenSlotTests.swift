@@ -55,6 +55,43 @@ import TokenKit
         }
     }
 
+    // MARK: - Waiting for other programs
+
+    @Test func onlyWhatWasWaitedForTheSameHoldingCounts() throws {
+        let arrival = ContinuousClock.now
+        let connection = PreparedConnection(.wellAndGood, .failure(.inUse), .failure(.inUse))
+        let slot = TokenSlot(reader: PreparedReader(.success(connection)), drivers: [CountingDriver()])
+        let insertion = try Self.insertion(of: slot)
+        // The card was had meanwhile: nobody else held it.
+        #expect(connection.waits[0].start > arrival)
+        let before = ContinuousClock.now
+        #expect(throws: Self.failing(.inUse)) { try slot.perform(at: insertion, since: arrival) { (_, _) in } }
+        #expect(connection.waits[1].start >= before)
+        // Whoever waited behind that one began to wait with it, or when it came.
+        #expect(throws: Self.failing(.inUse)) { try slot.perform(at: insertion, since: arrival) { (_, _) in } }
+        #expect(connection.waits[2].start == connection.waits[1].start)
+        let later = ContinuousClock.now
+        try slot.perform(at: insertion, since: later) { (_, _) in }
+        #expect(connection.waits[3].start == later)
+        // It was had again.
+        try slot.perform(at: insertion, since: arrival) { (_, _) in }
+        #expect(connection.waits[4].start > later)
+    }
+
+    @Test func afterTheEndOfWaitsNothingIsConnectedToAndNobodyWaits() throws {
+        let connection = PreparedConnection()
+        let reader = PreparedReader(.success(connection))
+        let slot = TokenSlot(reader: reader, drivers: [CountingDriver()])
+        let insertion = try Self.insertion(of: slot)
+        #expect(!connection.waits[0].isCalledOff)
+        slot.endWaits()
+        try slot.perform(at: insertion) { (_, _) in }
+        #expect(connection.waits.allSatisfy { $0.isCalledOff })
+        slot.disconnect(resetting: false)
+        #expect(throws: Self.failing(.cancelled)) { try Self.insertion(of: slot) }
+        #expect(reader.timesConnected == 1)
+    }
+
     // MARK: - Connecting and recognising
 
     @Test func oneConnectionAndOneRecognitionServeEveryCall() throws {
