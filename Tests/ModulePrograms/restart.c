@@ -2,7 +2,7 @@
 #include "module.h"
 
 static CK_SESSION_HANDLE session;
-static CK_OBJECT_HANDLE key;
+static CK_OBJECT_HANDLE key, certificate;
 
 static void restart(void) {
     have("stop");
@@ -67,12 +67,31 @@ static void wait_once(void) {
     HOLDS(changed == slot);
 }
 
+/* Without its service the reader is a slot without a token, and the session's card is out. */
+static void ask_without_the_service(CK_SLOT_ID slot) {
+    CK_SESSION_HANDLE other;
+    CK_TOKEN_INFO token;
+    CK_MECHANISM_INFO mechanism;
+    CK_ULONG mechanisms;
+    CK_OBJECT_CLASS classes[] = {CKO_CERTIFICATE, CKO_DATA, CKO_HW_FEATURE};
+    MUST(CKR_TOKEN_NOT_PRESENT, p11->C_GetTokenInfo(slot, &token));
+    MUST(CKR_TOKEN_NOT_PRESENT, p11->C_GetMechanismList(slot, NULL, &mechanisms));
+    MUST(CKR_TOKEN_NOT_PRESENT, p11->C_GetMechanismInfo(slot, CKM_ECDSA, &mechanism));
+    MUST(CKR_TOKEN_NOT_PRESENT, p11->C_OpenSession(slot, CKF_SERIAL_SESSION, NULL, NULL, &other));
+    for (int index = 0; index < 3; index++) {
+        CK_ATTRIBUTE template[] = {{CKA_CLASS, &classes[index], sizeof classes[index]}};
+        MUST(CKR_DEVICE_REMOVED, p11->C_FindObjectsInit(session, template, 1));
+    }
+    MUST(CKR_DEVICE_REMOVED, p11->C_Login(session, CKU_USER, pin, 6));
+    MUST(CKR_OK, id(certificate));
+}
+
 int main(int count, char **arguments) {
     HOLDS(count == 2);
     load(arguments[1]);
     MUST(CKR_OK, p11->C_Initialize(NULL));
     session = open_session();
-    CK_OBJECT_HANDLE certificate = find(session, CKO_CERTIFICATE, 1);
+    certificate = find(session, CKO_CERTIFICATE, 1);
     MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
     key = find(session, CKO_PRIVATE_KEY, 1);
     MUST(CKR_OK, sign(session, key));
@@ -106,10 +125,11 @@ int main(int count, char **arguments) {
     CK_MECHANISM mechanism = {CKM_ECDSA, NULL, 0};
     CK_BYTE digest[32] = {1}, signature[256];
     CK_ULONG length = sizeof signature;
+    CK_SLOT_ID slot = first_slot();
     MUST(CKR_OK, p11->C_SignInit(session, &mechanism, key));
     have("stop");
     HOLDS(state() == CKS_RW_PUBLIC_SESSION);
-    MUST(CKR_DEVICE_ERROR, p11->C_Login(session, CKU_USER, pin, 6));
+    ask_without_the_service(slot);
     have("start");
     MUST(CKR_USER_NOT_LOGGED_IN, p11->C_Sign(session, digest, sizeof digest, signature, &length));
     log_in_again();

@@ -85,12 +85,12 @@ extension CryptokiError {
 
     private static func code(for code: CardError.Code) -> CK_RV {
         switch code {
-        case .noCard, .noReader: CKR_TOKEN_NOT_PRESENT
+        // Without its service a reader is a slot without a token, whichever function asks.
+        case .noCard, .noReader, .serviceUnavailable: CKR_TOKEN_NOT_PRESENT
         case .removed: CKR_DEVICE_REMOVED
         case .muteCard: CKR_TOKEN_NOT_RECOGNIZED
         case .cancelled: CKR_FUNCTION_CANCELED
-        case .responseTooLarge, .malformed, .reset, .communication, .inUse, .serviceUnavailable, .accessDenied,
-            .invalidCommand:
+        case .responseTooLarge, .malformed, .reset, .communication, .inUse, .accessDenied, .invalidCommand:
             CKR_DEVICE_ERROR
         }
     }
