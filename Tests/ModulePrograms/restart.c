@@ -86,6 +86,20 @@ static void ask_without_the_service(CK_SLOT_ID slot) {
     MUST(CKR_OK, id(certificate));
 }
 
+/* A PIN that was given for one use of the key that wants it each time is not for a card that may be another one. */
+static void sign_with_the_pin_of_before(void) {
+    CK_MECHANISM mechanism = {CKM_ECDSA, NULL, 0};
+    CK_BYTE digest[32] = {1}, signature[256];
+    CK_ULONG length = sizeof signature;
+    CK_OBJECT_HANDLE always = find(session, CKO_PRIVATE_KEY, 2);
+    MUST(CKR_OK, p11->C_SignInit(session, &mechanism, always));
+    MUST(CKR_OK, p11->C_Login(session, CKU_CONTEXT_SPECIFIC, pin, 6));
+    restart();
+    MUST(CKR_USER_NOT_LOGGED_IN, p11->C_Sign(session, digest, sizeof digest, signature, &length));
+    MUST(CKR_OPERATION_NOT_INITIALIZED, p11->C_Sign(session, digest, sizeof digest, signature, &length));
+    log_in_again();
+}
+
 int main(int count, char **arguments) {
     HOLDS(count == 2);
     load(arguments[1]);
@@ -134,6 +148,7 @@ int main(int count, char **arguments) {
     MUST(CKR_USER_NOT_LOGGED_IN, p11->C_Sign(session, digest, sizeof digest, signature, &length));
     log_in_again();
 
+    sign_with_the_pin_of_before();
     wait_once();
     log_in_again();
     MUST(CKR_OK, p11->C_Finalize(NULL));

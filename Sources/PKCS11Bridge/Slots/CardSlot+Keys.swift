@@ -39,6 +39,8 @@ extension CardSlot {
     ) throws(CryptokiError) -> Secret {
         if let pin {
             let insertion = try card(of: generation, &state).insertion
+            // Whether it is the card that the PIN was given for nobody knows once its service was started anew.
+            guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN, "the login is over") }
             return try perform(operation, with: PIN(pin), at: insertion, &state)
         }
         if let result = try performAtOnce(operation, of: generation, &state) { return result }

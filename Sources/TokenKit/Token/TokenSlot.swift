@@ -35,6 +35,8 @@ public final class TokenSlot: Sendable {
         var owesLogout = false
         /// Whether nobody wants the connection any more but the logout that is owed.
         var isLetGo = false
+        /// Whether the service ended while it had the card, and did not have it again since.
+        var hasLostService = false
         /// Since when another program holds the card, as far as it was looked; nil where it did not at the last look.
         var heldSince: ContinuousClock.Instant?
 
@@ -244,6 +246,7 @@ public final class TokenSlot: Sendable {
                 return result
             } catch {
                 state.heldSince = error.code == .card(.inUse) ? state.heldSince ?? wait.start : nil
+                if error.code == .card(.serviceUnavailable), state.connection != nil { state.hasLostService = true }
                 if TokenSlot.endsConnection(error) { TokenSlot.drop(&state) }
                 if error.hasBlockedPIN { tellOfBlockedPIN?(name) }
                 throw error
@@ -272,13 +275,27 @@ public final class TokenSlot: Sendable {
     private func connect(_ state: inout State, _ wait: CardWait) throws(TokenError) -> any CardConnection {
         if let connection = state.connection { return connection }
         guard !wait.isCalledOff else { throw TokenError(.card(.cancelled), "the program has let go of its cards") }
-        do {
-            let connection = try reader.connect(trace: trace, wait)
-            state.connection = connection
-            state.insertion = Insertion(number: state.insertion.number + 1)
-            return connection
-        } catch {
-            throw TokenError(error)
+        let connection = try reach(&state, wait)
+        state.connection = connection
+        state.insertion = Insertion(number: state.insertion.number + 1)
+        return connection
+    }
+
+    /// Connects; a service that was started only just now is given a moment to find its readers and what is in them.
+    private func reach(_ state: inout State, _ wait: CardWait) throws(TokenError) -> any CardConnection {
+        let deadline = ContinuousClock.now + .seconds(2)
+        while true {
+            do throws(CardError) {
+                let connection = try reader.connect(trace: trace, wait)
+                state.hasLostService = false
+                return connection
+            } catch {
+                guard state.hasLostService, error.code == .noReader || error.code == .noCard else {
+                    throw TokenError(error)
+                }
+                state.hasLostService = ContinuousClock.now < deadline && !wait.isCalledOff
+                usleep(20_000)
+            }
         }
     }
 

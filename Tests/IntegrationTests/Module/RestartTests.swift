@@ -14,7 +14,7 @@ import VirtualCard
             try wish == "stop" ? service.stop() : service.start()
         }
         #expect(result.status == 0, "\(result)")
-        #expect(service.starts.load(ordering: .relaxed) == 7)
+        #expect(service.starts.load(ordering: .relaxed) == 8)
     }
 
     /// A service that ends and starts, always with the same card in its reader.

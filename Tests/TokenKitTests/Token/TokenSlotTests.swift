@@ -197,6 +197,24 @@ import TokenKit
         #expect(reader.timesConnected == 2)
     }
 
+    @Test func aServiceThatWasStartedAnewIsGivenAMomentToFindItsCards() throws {
+        let (first, second) = (
+            PreparedConnection(.wellAndGood, .failure(.serviceUnavailable)), PreparedConnection()
+        )
+        let reader = PreparedReader(
+            .success(first), .failure(CardError(.serviceUnavailable, "")), .failure(CardError(.noReader, "")),
+            .failure(CardError(.noCard, "")), .success(second), .failure(CardError(.noCard, "")))
+        let slot = TokenSlot(reader: reader, drivers: [CountingDriver()])
+        _ = try Self.insertion(of: slot)
+        #expect(throws: Self.failing(.serviceUnavailable)) { try Self.insertion(of: slot) }
+        #expect(throws: Never.self) { try Self.insertion(of: slot) }
+        #expect(reader.timesConnected == 5)
+        // A card that is taken out of a reader of the same service is out.
+        slot.disconnect(resetting: false)
+        #expect(throws: Self.failing(.noCard)) { try Self.insertion(of: slot) }
+        #expect(reader.timesConnected == 6)
+    }
+
     @Test func aReadingIsRepeatedOnce() throws {
         let slot = TokenSlot(reader: PreparedReader(.success(PreparedConnection())), drivers: [CountingDriver()])
         var count = 0
