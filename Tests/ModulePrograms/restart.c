@@ -67,6 +67,19 @@ static void wait_once(void) {
     HOLDS(changed == slot);
 }
 
+/* Who lists without asking for the length, and for the first time while there is no service, finds the readers later. */
+static void list_before_the_service(void) {
+    have("stop");
+    CK_SLOT_ID first;
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    CK_ULONG without = slots(CK_FALSE, &first);
+    HOLDS(slots(CK_TRUE, &first) == 0);
+    have("start");
+    HOLDS(slots(CK_FALSE, &first) > without);
+    HOLDS(slots(CK_TRUE, &first) == 1);
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+}
+
 /* Without its service the reader is a slot without a token, and the session's card is out. */
 static void ask_without_the_service(CK_SLOT_ID slot) {
     CK_SESSION_HANDLE other;
@@ -103,6 +116,7 @@ static void sign_with_the_pin_of_before(void) {
 int main(int count, char **arguments) {
     HOLDS(count == 2);
     load(arguments[1]);
+    list_before_the_service();
     MUST(CKR_OK, p11->C_Initialize(NULL));
     session = open_session();
     certificate = find(session, CKO_CERTIFICATE, 1);

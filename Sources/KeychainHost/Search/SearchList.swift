@@ -28,7 +28,7 @@ public struct SearchList: Sendable {
         public let error: KeychainError
 
         /// What all cards together are called, where none can be asked.
-        static let ofCards = "smart cards"
+        package static let ofCards = "smart cards"
 
         /// Whether no card could be asked at all, as where there is no smart-card service.
         public var isOfCards: Bool { keychain == Failure.ofCards }

@@ -18,7 +18,8 @@ final class SlotTable: Sendable {
         var slots: [CK_SLOT_ID: any Slot] = [:]
         /// The list that programs are given, in its order.
         var present: [CK_SLOT_ID] = []
-        var isRead = false
+        /// Whether the readers are in it, for all that the service knows: not where there was none.
+        var hasReaders = false
     }
 
     init(_ process: ProcessKeychains, _ filter: TokenFilter, _ behaviour: Behaviour, _ log: Log) {
@@ -32,7 +33,7 @@ final class SlotTable: Sendable {
     ///
     /// - Parameter refreshing: whether to look which there are; the standard lets the list lose some only then.
     func all(refreshing: Bool) -> [any Slot] {
-        if refreshing || !state.withLock({ $0.isRead }) { refresh(keepingAll: false) }
+        if refreshing || !state.withLock({ $0.hasReaders }) { refresh(keepingAll: !refreshing) }
         return list
     }
 
@@ -69,6 +70,7 @@ final class SlotTable: Sendable {
     private func refresh(keepingAll: Bool) {
         let found = present()
         let tokens = filter.wantsCards ? found?.tokens.map(\.slot) ?? [] : []
+        let hasReaders = found.map { !$0.failures.contains { $0.keychain == SearchList.Failure.ofCards } } ?? false
         let keychains = (found?.locals ?? []).filter { filter.wants(keychain: $0.name) }
         state.withLock { state in
             var present: [CK_SLOT_ID] = []
@@ -86,7 +88,7 @@ final class SlotTable: Sendable {
                 state.slots[id] = KeychainSlot(id, keychain, behaviour, after: known)
             }
             if keepingAll { present = state.present + present.filter { !state.present.contains($0) } }
-            (state.present, state.isRead) = (present, true)
+            (state.present, state.hasReaders) = (present, hasReaders || keepingAll && state.hasReaders)
         }
     }
 

@@ -14,7 +14,7 @@ import VirtualCard
             try wish == "stop" ? service.stop() : service.start()
         }
         #expect(result.status == 0, "\(result)")
-        #expect(service.starts.load(ordering: .relaxed) == 8)
+        #expect(service.starts.load(ordering: .relaxed) == 9)
     }
 
     /// A service that ends and starts, always with the same card in its reader.
