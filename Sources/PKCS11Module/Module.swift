@@ -20,6 +20,8 @@ enum Module {
 
     /// What there is, and where; that is a parent's where it is not this process's own.
     private static func taken() -> (address: UInt, own: Cryptoki?) {
+        // Whoever finds nothing takes nothing: threads that call again and again would keep an end from its moment without any.
+        guard address.load(ordering: .sequentiallyConsistent) != 0 else { return (0, nil) }
         tokenkit_begin_taking()
         defer { tokenkit_end_taking() }
         let address = address.load(ordering: .sequentiallyConsistent)
@@ -50,8 +52,10 @@ enum Module {
         else { throw CryptokiError(CKR_CRYPTOKI_NOT_INITIALIZED) }
         unsafe ended.takeUnretainedValue().finalize()
         // To take it is a moment's work, unless the machine is busy. A thread that a child by `fork` has no copy of never ends it.
-        for _ in 0..<patience where tokenkit_is_taking() != 0 { usleep(1_000) }
-        if tokenkit_is_taking() == 0 { unsafe ended.release() }
+        for _ in 0..<patience {
+            if tokenkit_is_taking() == 0 { return unsafe ended.release() }
+            usleep(1_000)
+        }
     }
 
     /// In milliseconds.
