@@ -3,8 +3,8 @@ internal import KeychainHost
 
 /// What the module did and why it refused, for somebody who looks for a fault.
 ///
-/// `TOKENKIT_DEBUG` names a file to append to; `1` or `stderr` stands for standard error. A PIN, a key or decrypted data is
-/// never part of it.
+/// `TOKENKIT_DEBUG` names a file to append to, with a slash in it; any other word stands for standard error. A PIN, a key or
+/// decrypted data is never part of it.
 package struct Log: Sendable {
     private let path: String?
 

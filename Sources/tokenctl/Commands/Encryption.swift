@@ -83,8 +83,8 @@ struct Decrypt: ParsableCommand {
         commandName: "decrypt",
         abstract: "Decrypt a message with an RSA key on a card or in a local keychain, or with a symmetric key.",
         discussion: """
-            With pkcs1 a message of another key gives random bytes, not an error: an error would help attackers. For a \
-            symmetric key the message is what 'encrypt' makes.
+            With pkcs1 a message of another key gives random bytes, not an error, as an error would help attackers; tokens \
+            of other modules may give one. For a symmetric key the message is what 'encrypt' makes.
             """)
 
     @OptionGroup var key: KeyOptions
