@@ -27,13 +27,12 @@ extension LocalKeychain {
         try LocalKeychain.checkSize(of: kind)
         let key = try KeychainError.mapping { () throws(CryptoError) in try PrivateKey.generate(kind) }
         let born = LocalKeychain.history(of: attributes.merging(privateAttributes) { $1 })
-        let privateKey = try add(.privateKey(key, born))
-        let other = attributes.merging(publicAttributes) { $1 }
+        let publicKey = try add(.publicKey(key.publicKey, attributes.merging(publicAttributes) { $1 }))
         do throws(KeychainError) {
-            return KeyPair(privateKey: privateKey, publicKey: try add(.publicKey(key.publicKey, other)))
+            return KeyPair(privateKey: try add(.privateKey(key, born)), publicKey: publicKey)
         } catch {
             // What made the second impossible is what is told, whatever comes of this.
-            _ = try? delete(matching: Query(privateKey.reference))
+            _ = try? delete(matching: Query(publicKey.reference))
             throw error
         }
     }
