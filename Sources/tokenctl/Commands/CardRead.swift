@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KeychainHost
 internal import PIVDriver
+internal import PKCS11Driver
 internal import TokenKit
 
 extension Card {
@@ -13,7 +14,7 @@ extension Card {
                 Objects that want the PIN ask for it.
                 """)
 
-        @Argument(help: "The object's name, as --list has it.")
+        @Argument(help: "The object's name, as --list has it, or its pkcs11: URI.")
         var name: String?
 
         @Flag(help: "List the objects there can be; no card is needed for it.")
@@ -69,15 +70,24 @@ extension Card {
 
         func run() throws {
             guard let name else { return try Listing.show(PIVContainer.all.map(ContainerRow.init), json: output.json) }
-            guard let container = PIVContainer.named(name.lowercased()) else {
+            let uri = try PKCS11URI(argument: name)
+            guard let container = Read.container(named: name, uri) else {
                 throw CommandError(
-                    "there is no data object '\(name)'", advice: "'tokenctl card read --list' names them")
+                    "there is no data object '\(uri?.description ?? name)'",
+                    advice: "'tokenctl card read --list' names them")
             }
-            let token = try Session(cards, locals: false).onlyCard()
+            let token = try Session(cards, keychains: uri == nil ? [] : [name], locals: false).onlyCard()
             guard let content = try content(of: container, on: token) else {
                 throw KeychainError(.itemNotFound, "the card has no \(container.title)")
             }
             try show(content, container)
+        }
+
+        /// The object by its name, or by the title that the PKCS#11 module gives it for a label.
+        private static func container(named name: String, _ uri: PKCS11URI?) -> PIVContainer? {
+            guard let uri else { return PIVContainer.named(name.lowercased()) }
+            guard let label = uri.object.label, [nil, .data].contains(uri.object.kind) else { return nil }
+            return PIVContainer.all.first { label.matches($0.title) }
         }
 
         private func content(of container: PIVContainer, on token: TokenKeychain) throws -> [UInt8]? {
