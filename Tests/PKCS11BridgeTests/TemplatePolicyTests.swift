@@ -85,6 +85,31 @@ import TokenKit
         }
     }
 
+    /// As `pkcs11-tool --write-object --type data` and `p11tool --no-mark-private` ask for it.
+    @Test(arguments: [CKO_DATA, CKO_PRIVATE_KEY])
+    func whatIsSealedIsPrivateAndSaysSo(objectClass: CK_OBJECT_CLASS) throws {
+        let session = try session()
+        let asked: [Attribute] = [Self.kept, (CKA_PRIVATE, [0]), (CKA_LABEL, Encoded.text("x"))]
+        let object =
+            objectClass == CKO_DATA
+            ? try cryptoki.createObject(
+                session, template(asked + [(CKA_CLASS, Encoded.ulong(CKO_DATA)), (CKA_VALUE, [1])]))
+            : try create(session, objectClass, asked)
+        #expect(try flag(session, object, CKA_PRIVATE))
+        try cryptoki.logOut(session)
+        #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(objectClass))).isEmpty)
+    }
+
+    @Test(arguments: [CKO_PRIVATE_KEY, CKO_PUBLIC_KEY], [true, false])
+    func aKeyThatNothingDestroysIsNotMade(objectClass: CK_OBJECT_CLASS, isKept: Bool) throws {
+        let session = try session()
+        let asked: [Attribute] = [(CKA_TOKEN, Encoded.bool(isKept)), (CKA_DESTROYABLE, [0])]
+        #expect(returned { _ = try create(session, objectClass, asked) } == CKR_TEMPLATE_INCONSISTENT)
+        #expect(returned { _ = try generate(session, public: asked) } == CKR_TEMPLATE_INCONSISTENT)
+        #expect(returned { _ = try generate(session, private: asked) } == CKR_TEMPLATE_INCONSISTENT)
+        #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(objectClass))).isEmpty)
+    }
+
     @Test func nobodySaysWhatIsTrusted() throws {
         let session = try session()
         let code = returned { _ = try create(session, CKO_PUBLIC_KEY, [(CKA_TRUSTED, [1])]) }
