@@ -83,6 +83,51 @@ import TokenKit
         #expect(try keychain.items(matching: Query(.key, [.applicationTag: "AB"])).items.count == 1)
     }
 
+    @Test func aKeyIsThereOnceWhateverIdItComesWith() throws {
+        let session = try session()
+        let key = try PrivateKey.generate(.ecP256)
+        let curve = (CKA_EC_PARAMS, KeyKind.ecP256.curveParameters ?? [])
+        let halves = [
+            (CKO_PRIVATE_KEY, (CKA_VALUE, try key.scalar().copy)),
+            (CKO_PUBLIC_KEY, (CKA_EC_POINT, Encoded.octetString(key.publicKey.rawRepresentation))),
+        ]
+        func create(_ half: (CK_OBJECT_CLASS, (CK_ATTRIBUTE_TYPE, [UInt8])), _ id: UInt8, _ label: String) -> CK_RV {
+            let attributes = [
+                (CKA_TOKEN, [1]), (CKA_CLASS, Encoded.ulong(half.0)), (CKA_KEY_TYPE, Encoded.ulong(CKK_EC)), curve,
+                half.1, (CKA_ID, [id]), (CKA_LABEL, Encoded.text(label)),
+            ]
+            return returned {
+                _ = try cryptoki.createObject(session, Template(attributes.map { (type: $0.0, value: $0.1) }))
+            }
+        }
+        for half in halves {
+            #expect(create(half, 0x66, "a") == CKR_OK)
+            for (id, label) in [(0x66, "a"), (0x66, "b"), (0x67, "a")] as [(UInt8, String)] {
+                #expect(create(half, id, label) == CKR_ATTRIBUTE_VALUE_INVALID)
+            }
+        }
+        #expect(try module.find(session, (CKA_ID, [0x66])).count == 2)
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.count == 2)
+    }
+
+    @Test func itemsOfOneKeyAreToldApartByTheirLabels() throws {
+        let (key, other) = (try PrivateKey.generate(.ecP256), try PrivateKey.generate(.ecP256))
+        for (name, label) in [("1", "a"), ("2", "a (2)"), ("3", "a")] as [(AttributeValue, AttributeValue)] {
+            try keychain.add(.privateKey(key, [.label: label, .applicationTag: name]))
+        }
+        try keychain.add(.publicKey(key.publicKey, [.label: "a"]))
+        try keychain.add(.privateKey(other, [.label: "a"]))
+        let session = try session()
+        func labels(_ hash: [UInt8], _ objectClass: CK_OBJECT_CLASS) throws -> [String] {
+            try module.find(session, (CKA_CLASS, Encoded.ulong(objectClass)), (CKA_ID, hash)).map {
+                String(decoding: try module.value(session, $0, CKA_LABEL), as: UTF8.self)
+            }
+        }
+        #expect(try labels(key.publicKey.keyHash, CKO_PRIVATE_KEY) == ["a", "a (2)", "a (3)"])
+        #expect(try labels(key.publicKey.keyHash, CKO_PUBLIC_KEY) == ["a"])
+        #expect(try labels(other.publicKey.keyHash, CKO_PRIVATE_KEY) == ["a"])
+    }
+
     /// As `keytool` does, which names the objects of an entry after they are made.
     @Test(arguments: [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY])
     func anIdIsChangedWithWhateverBelongsToTheKey(objectClass: CK_OBJECT_CLASS) throws {

@@ -25,14 +25,19 @@ extension LocalKeychain {
 package struct CryptokiItemNames {
     /// By the hashes of public keys.
     private let tags: [[UInt8]: [UInt8]]
-    private let certificateLabels: [PersistentReference: String]
+    /// Those that are not what the items are called.
+    private let numberedLabels: [PersistentReference: String]
 
     /// - Parameters:
     ///   - keys: all of the keychain.
     ///   - certificates: all of the keychain, in its order.
     package init(keys: [Item], certificates: [Item]) {
         tags = CryptokiItemNames.tags(of: keys, certificates)
-        certificateLabels = CryptokiItemNames.labels(of: certificates)
+        // Keys have ids to tell them apart, save items of one key.
+        let halves = Dictionary(grouping: keys) { [$0.publicKeyHash ?? [], [$0.isPrivateKey ? 1 : 0]] }
+        numberedLabels = halves.values.reduce(into: CryptokiItemNames.numberedLabels(of: certificates)) {
+            $0.merge(CryptokiItemNames.numberedLabels(of: $1)) { $1 }
+        }
     }
 
     /// The id it is shown under, and after that the hash, by which it is found as well; none for what is not shown, an empty
@@ -52,11 +57,15 @@ package struct CryptokiItemNames {
     /// The id that objects of a public key are shown under.
     package func id(ofKeyWithHash hash: [UInt8]) -> [UInt8] { tags[hash] ?? hash }
 
-    /// Programs tell certificates apart by their labels, so that of equal ones the later have a number.
+    /// Programs tell certificates apart by their labels, so that of equal ones the later have a number; so have items of one key.
     package func label(of item: Item) -> String {
+        numberedLabels[item.reference] ?? CryptokiItemNames.plainLabel(of: item)
+    }
+
+    private static func plainLabel(of item: Item) -> String {
         switch item.itemClass {
         case .genericPassword, .internetPassword: item.label ?? item[.account]?.string ?? ""
-        case .certificate, .identity: certificateLabels[item.reference] ?? item.label ?? "certificate"
+        case .certificate, .identity: item.label ?? "certificate"
         case .key: item.label ?? "key"
         }
     }
@@ -73,13 +82,14 @@ package struct CryptokiItemNames {
         return tags.filter { owners[$0.value]?.count == 1 }
     }
 
-    private static func labels(of certificates: [Item]) -> [PersistentReference: String] {
-        var (labels, counts) = ([PersistentReference: String](), [String: Int]())
-        for item in certificates {
-            let label = item.label ?? "certificate"
-            let count = counts[label, default: 0] + 1
-            counts[label] = count
-            labels[item.reference] = count == 1 ? label : "\(label) (\(count))"
+    private static func numberedLabels(of items: [Item]) -> [PersistentReference: String] {
+        var (labels, met) = ([PersistentReference: String](), Set<String>())
+        var taken = Set(items.map(plainLabel))
+        for item in items {
+            let label = plainLabel(of: item)
+            guard !met.insert(label).inserted else { continue }
+            let numbers = (2...).lazy.map { "\(label) (\($0))" }
+            labels[item.reference] = numbers.first { taken.insert($0).inserted }
         }
         return labels
     }

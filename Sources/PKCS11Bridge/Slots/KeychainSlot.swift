@@ -198,15 +198,26 @@ final class KeychainSlot: Slot {
 
     func create(_ template: Template) throws(CryptokiError) -> ObjectName {
         let item = try NewObject.item(from: template)
-        let objectClass = template.objectClass ?? CKO_DATA
-        let added = try CryptokiError.mapping { () throws(KeychainError) in try keychain.add(item) }
-        return .item(objectClass, added.reference)
+        return .item(template.objectClass ?? CKO_DATA, try add(item).reference)
     }
 
     func create(_ key: PrivateKey, _ template: Template) throws(CryptokiError) -> ObjectName {
         let item = try NewObject.item(of: key, template)
-        let added = try CryptokiError.mapping { () throws(KeychainError) in try keychain.add(item) }
-        return .item(CKO_PRIVATE_KEY, added.reference)
+        return .item(CKO_PRIVATE_KEY, try add(item).reference)
+    }
+
+    /// - Throws: `CKR_ATTRIBUTE_VALUE_INVALID` for what is there already. A key is, whatever id it comes with: all that is of one key
+    ///   has one id.
+    private func add(_ item: borrowing NewItem) throws(CryptokiError) -> Item {
+        var same = item.attributes.filter { [.applicationLabel, .keyClass].contains($0.key) }
+        same[.synchronizable] = Query.anySynchronizable
+        let (isKey, ofKey) = (item.itemClass == .key, same)
+        return try CryptokiError.mapping { () throws(KeychainError) in
+            if isKey, try !keychain.items(matching: Query(.key, ofKey)).items.isEmpty {
+                throw KeychainError(.duplicateItem, "the key is in the keychain already")
+            }
+            return try keychain.add(item)
+        }
     }
 
     func destroy(_ object: ObjectName) throws(CryptokiError) {

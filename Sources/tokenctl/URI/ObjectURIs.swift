@@ -6,13 +6,16 @@ internal import TokenKit
 struct ObjectURIs {
     private var places: [String: PKCS11URI.Place] = [:]
     private var names: [String: CryptokiItemNames] = [:]
-    /// Ids in files that several certificates have, as one and its successor do, and those of several objects on modules' tokens.
+    /// Ids in files that several items of a kind have, as a certificate and its successor do, and those of several objects on
+    /// modules' tokens.
     private var sharedIDs: Set<SharedID> = []
     /// Of keys on modules' tokens, by the token and the object, where the halves are called differently.
     private var publicLabels: [String: [TokenObjectID: String]] = [:]
 
     private struct SharedID: Hashable {
         let keychain: String
+        /// Nil for a module's token.
+        let kind: PKCS11URI.Kind?
         let id: [UInt8]
     }
 
@@ -25,7 +28,7 @@ struct ObjectURIs {
                 if let label = object.key?.publicLabel { publicLabels[name, default: [:]][object.id] = label }
                 guard object.id.rawValue.contains("/"), let id = CryptokiID.bytes(of: object.id, on: identity.id)
                 else { continue }
-                sharedIDs.insert(SharedID(keychain: name, id: id))
+                sharedIDs.insert(SharedID(keychain: name, kind: nil, id: id))
             }
         }
         for keychain in session.locals {
@@ -35,10 +38,11 @@ struct ObjectURIs {
             let keys = ObjectURIs.all(.key, in: keychain)
             let names = CryptokiItemNames(keys: keys, certificates: certificates)
             self.names[name] = names
-            let symmetric = keys.filter(\.isSymmetricKey).compactMap(\.symmetricID)
-            for ids in [certificates.compactMap { names.ids(of: $0).first }, symmetric] {
-                var seen: Set<[UInt8]> = []
-                for id in ids where !seen.insert(id).inserted { sharedIDs.insert(SharedID(keychain: name, id: id)) }
+            var seen: Set<SharedID> = []
+            for item in certificates + keys {
+                guard let object = objects(of: item).first, let id = object.id else { continue }
+                let shared = SharedID(keychain: name, kind: object.kind, id: id)
+                if !seen.insert(shared).inserted { sharedIDs.insert(shared) }
             }
         }
     }
@@ -72,10 +76,8 @@ struct ObjectURIs {
     /// Whether the id does not tell it from others of its kind.
     private func needsLabel(_ item: Item, _ object: PKCS11URI.Object) -> Bool {
         guard let id = object.id, !id.isEmpty else { return true }
-        guard item.itemClass == .certificate || item.isSymmetricKey || item.reference.object != nil else {
-            return false
-        }
-        return sharedIDs.contains(SharedID(keychain: item.keychain.rawValue, id: id))
+        let kind = item.reference.object == nil ? object.kind : nil
+        return sharedIDs.contains(SharedID(keychain: item.keychain.rawValue, kind: kind, id: id))
     }
 
     // MARK: In
