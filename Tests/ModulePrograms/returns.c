@@ -624,6 +624,15 @@ static void generating(void) {
 }
 
 /* A secret key of a template that cannot be right: of C_UnwrapKey and C_DeriveKey alike. */
+
+    /* Of keys in a keychain nothing is kept by a session that may not write. */
+    CK_ULONG bits = 2048;
+    CK_ATTRIBUTE length[] = {{CKA_MODULUS_BITS, VALUE(bits)}};
+    CK_MECHANISM rsa_pair = {CKM_RSA_PKCS_KEY_PAIR_GEN, NULL, 0};
+    OK(p11->C_GenerateKeyPair(reader, &rsa_pair, length, 1, NULL, 0, &made, &other));
+    GIVES(CKR_SESSION_READ_ONLY, C_UnwrapKey, reader, &rsa_pkcs, other, block, 256, kept, 1, &made);
+    OK(p11->C_GenerateKeyPair(reader, &ec_pair, named_curve, 1, NULL, 0, &made, &other));
+    GIVES(CKR_SESSION_READ_ONLY, C_DeriveKey, reader, &ecdh, other, kept, 1, &made);
 #define MAKING(function, mechanism, ...)                                                                          \
     do {                                                                                                          \
         CK_ATTRIBUTE local = {CKA_LOCAL, VALUE(yes)}, foreign = {CKA_MODULUS, block, 1},                          \

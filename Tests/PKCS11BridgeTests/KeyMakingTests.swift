@@ -120,20 +120,34 @@ import TokenKit
     }
 
     @Test func aKeyThatComesOfAnotherBringsNoValue() throws {
-        let session = try session()
+        try checkRefusal(of: template([(CKA_VALUE, [1, 2, 3])]), with: CKR_TEMPLATE_INCONSISTENT, in: session())
+    }
+
+    /// Wherever it comes from.
+    @Test(arguments: [(CKF_RW_SESSION, CKR_TEMPLATE_INCONSISTENT), (0, CKR_SESSION_READ_ONLY)] as [(CK_FLAGS, CK_RV)])
+    func noSecretKeyIsKept(flags: CK_FLAGS, expected: CK_RV) throws {
+        _ = try session()
+        let session = try cryptoki.openSession(module.slots[0], flags: CKF_SERIAL_SESSION | flags)
+        let kept = template([(CKA_TOKEN, [1])])
+        let brought = template([(CKA_TOKEN, [1]), (CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY)), (CKA_VALUE, [1])])
+        #expect(returned { _ = try cryptoki.createObject(session, brought) } == expected)
+        try checkRefusal(of: kept, with: expected, in: session)
+    }
+
+    /// Derives and unwraps a key.
+    private func checkRefusal(
+        of template: Template, with expected: CK_RV, in session: CK_SESSION_HANDLE
+    ) throws {
         let rsa = try generate(session, CKM_RSA_PKCS_KEY_PAIR_GEN, .rsa(bits: 2048)).privateKey
         let curve = try generate(session, CKM_EC_KEY_PAIR_GEN, .ecP256)
         let point = try PublicKey(spki: module.value(session, curve.publicKey, CKA_PUBLIC_KEY_INFO)).rawRepresentation
         let agreement = MechanismRequest(
             CKM_ECDH1_DERIVE, .agreement(kdf: CKD_NULL, sharedInfo: [], publicData: point))
-        let value = template([(CKA_VALUE, [1, 2, 3])])
-        #expect(
-            returned { _ = try cryptoki.deriveKey(session, agreement, base: curve.privateKey, value) }
-                == CKR_TEMPLATE_INCONSISTENT)
-        #expect(
-            returned {
-                _ = try cryptoki.unwrapKey(
-                    session, MechanismRequest(CKM_RSA_PKCS), unwrapping: rsa, [UInt8](repeating: 1, count: 256), value)
-            } == CKR_TEMPLATE_INCONSISTENT)
+        let wrapped = [UInt8](repeating: 1, count: 256)
+        let derived = returned { _ = try cryptoki.deriveKey(session, agreement, base: curve.privateKey, template) }
+        let unwrapped = returned {
+            _ = try cryptoki.unwrapKey(session, MechanismRequest(CKM_RSA_PKCS), unwrapping: rsa, wrapped, template)
+        }
+        #expect([derived, unwrapped] == [expected, expected])
     }
 }

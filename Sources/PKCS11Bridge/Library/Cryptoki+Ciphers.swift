@@ -195,7 +195,7 @@ extension Cryptoki {
             CKR_KEY_TYPE_INCONSISTENT: CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT,
         ]) { () throws(CryptokiError) in try privateKey(unwrapping, in: session) }
         guard let publicKey = object.publicKey else { throw CryptokiError(CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT) }
-        try Cryptoki.requireSecretKey(template)
+        try requireSecretKey(template, in: session)
         let scheme = try Cryptoki.renaming([CKR_KEY_TYPE_INCONSISTENT: CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT]) {
             () throws(CryptokiError) in try EncryptionScheme(request, key: publicKey)
         }
@@ -216,7 +216,7 @@ extension Cryptoki {
         let session = try session(handle)
         let object = try privateKey(base, in: session)
         guard let publicKey = object.publicKey else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
-        try Cryptoki.requireSecretKey(template)
+        try requireSecretKey(template, in: session)
         let scheme = try AgreementScheme(request, key: publicKey)
         guard object.mechanisms.canDerive else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
         let count = try template.ulong(CKA_VALUE_LEN).map { Int(clamping: $0) }
@@ -229,7 +229,7 @@ extension Cryptoki {
     }
 
     /// Keys that come of others last as long as their session. The card is not asked for one that could not be made.
-    private static func requireSecretKey(_ template: Template) throws(CryptokiError) {
+    private func requireSecretKey(_ template: Template, in session: Session) throws(CryptokiError) {
         try TemplateRules.check(template, for: CKO_SECRET_KEY)
         _ = (try template.bool(CKA_SENSITIVE), try template.bool(CKA_EXTRACTABLE), try template.ulong(CKA_VALUE_LEN))
         if let objectClass = try template.ulong(CKA_CLASS), objectClass != CKO_SECRET_KEY {
@@ -237,7 +237,8 @@ extension Cryptoki {
         }
         guard template[CKA_VALUE] == nil else { throw TemplateRules.contradiction(CKA_VALUE) }
         if try template.bool(CKA_TOKEN) == true {
-            throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED, "secret keys end with their session")
+            try requireWritable(session)
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "secret keys end with their session")
         }
         _ = try template.bool(CKA_PRIVATE)
     }
