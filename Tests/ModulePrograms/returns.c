@@ -186,6 +186,9 @@ static void slots(void) {
     /* A card that does not know PIV; it is believed until it is taken out. */
     have("fail");
     GIVES(CKR_TOKEN_NOT_RECOGNIZED, C_OpenSession, card_slot, CKF_SERIAL_SESSION, NULL, NULL, &number);
+    /* It has the mechanisms that any card has. */
+    OK(p11->C_GetMechanismList(card_slot, NULL, &number));
+    HOLDS(number > 0);
     have("heal");
     GIVES(CKR_TOKEN_NOT_RECOGNIZED, C_GetTokenInfo, card_slot, &info);
     have("remove");
@@ -621,9 +624,6 @@ static void generating(void) {
     PAIR(CKR_TEMPLATE_INCONSISTENT, chain, &ec_pair, twice, 3, NULL, 0);
     PAIR(CKR_TOKEN_WRITE_PROTECTED, card, &ec_pair, named_curve, 1, kept, 1);
     PAIR(CKR_MECHANISM_INVALID, card, &ec_pair, named_curve, 1, NULL, 0);
-}
-
-/* A secret key of a template that cannot be right: of C_UnwrapKey and C_DeriveKey alike. */
 
     /* Of keys in a keychain nothing is kept by a session that may not write. */
     CK_ULONG bits = 2048;
@@ -633,6 +633,9 @@ static void generating(void) {
     GIVES(CKR_SESSION_READ_ONLY, C_UnwrapKey, reader, &rsa_pkcs, other, block, 256, kept, 1, &made);
     OK(p11->C_GenerateKeyPair(reader, &ec_pair, named_curve, 1, NULL, 0, &made, &other));
     GIVES(CKR_SESSION_READ_ONLY, C_DeriveKey, reader, &ecdh, other, kept, 1, &made);
+}
+
+/* A secret key of a template that cannot be right: of C_UnwrapKey and C_DeriveKey alike. */
 #define MAKING(function, mechanism, ...)                                                                          \
     do {                                                                                                          \
         CK_ATTRIBUTE local = {CKA_LOCAL, VALUE(yes)}, foreign = {CKA_MODULUS, block, 1},                          \
