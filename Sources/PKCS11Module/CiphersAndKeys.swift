@@ -32,7 +32,8 @@ public func C_EncryptUpdate(
     _ output: UnsafeMutablePointer<UInt8>?, _ outputLength: UnsafeMutablePointer<CK_ULONG>?
 ) -> CK_RV {
     call { cryptoki throws(CryptokiError) in
-        let given = try unsafe cryptoki.encryptUpdate(session, bytes(part, partLength), room(output, outputLength))
+        let plaintext = try unsafe secret(part, partLength) ?? Secret(copying: [UInt8]().span)
+        let given = try unsafe cryptoki.encryptUpdate(session, plaintext, room(output, outputLength))
         try unsafe give(given, output, outputLength)
     }
 }

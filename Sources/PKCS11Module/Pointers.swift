@@ -109,7 +109,7 @@ func fill<Field>(_ field: inout Field, with text: String) {
 func template(_ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG) throws(CryptokiError) -> Template {
     guard count > 0 else { return Template() }
     guard let attributes = unsafe attributes, count <= 1 << 16 else { throw argumentsBad }
-    var copies: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])] = []
+    var template = Template()
     for index in 0..<Int(count) {
         let attribute = unsafe attributes[index]
         let (length, start) = unsafe (attribute.ulValueLen, attribute.pValue)
@@ -117,10 +117,10 @@ func template(_ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULO
             throw unsafe CryptokiError(
                 CKR_ATTRIBUTE_VALUE_INVALID, "attribute 0x\(String(attribute.type, radix: 16))")
         }
-        let value = unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(length)))
-        unsafe copies.append((attribute.type, value))
+        let value = unsafe UnsafeRawBufferPointer(start: start, count: Int(length)).bindMemory(to: UInt8.self)
+        unsafe template.append(attribute.type, value.span)
     }
-    return Template(copies)
+    return template
 }
 
 /// A mechanism, and what its parameter points to.

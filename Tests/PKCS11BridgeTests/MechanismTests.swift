@@ -149,8 +149,8 @@ import VirtualCard
         let (key, publicKey) = (try module.key(session, [3]), try module.key(session, [3], CKO_PUBLIC_KEY))
         let (cryptoki, request) = (module.cryptoki, MechanismRequest(CKM_RSA_PKCS))
         try cryptoki.encryptInit(session, request, key: publicKey)
-        #expect(try length(of: cryptoki.encryptUpdate(session, Array("secret".utf8), .query)) == 0)
-        #expect(try bytes(of: cryptoki.encryptUpdate(session, Array("secret".utf8), .bytes(0))).isEmpty)
+        #expect(try length(of: cryptoki.encryptUpdate(session, .of("secret"), .query)) == 0)
+        #expect(try bytes(of: cryptoki.encryptUpdate(session, .of("secret"), .bytes(0))).isEmpty)
         let ciphertext = try bytes(of: cryptoki.encryptFinal(session, .bytes(256)))
         try cryptoki.decryptInit(session, request, key: key)
         for part in [ciphertext.prefix(100), ciphertext.dropFirst(100)] {

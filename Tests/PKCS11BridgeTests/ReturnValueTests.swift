@@ -38,7 +38,7 @@ import VirtualCard
             { try cryptoki.verifyFinal(noSession, signature: []) },
             { try cryptoki.encryptInit(noSession, MechanismRequest(CKM_RSA_PKCS), key: 1) },
             { _ = try cryptoki.encrypt(noSession, .of("a"), .query) },
-            { _ = try cryptoki.encryptUpdate(noSession, [], .bytes(0)) },
+            { _ = try cryptoki.encryptUpdate(noSession, .of(""), .bytes(0)) },
             { _ = try cryptoki.encryptFinal(noSession, .query) },
             { try cryptoki.decryptInit(noSession, MechanismRequest(CKM_RSA_PKCS), key: 1) },
             { _ = try cryptoki.decrypt(noSession, [], .query) },
@@ -77,7 +77,7 @@ import VirtualCard
             { _ = try cryptoki.signFinal(session, .query) }, { try cryptoki.verify(session, [], signature: []) },
             { try cryptoki.verifyUpdate(session, []) }, { try cryptoki.verifyFinal(session, signature: []) },
             { _ = try cryptoki.encrypt(session, .of("a"), .query) },
-            { _ = try cryptoki.encryptUpdate(session, [], .bytes(0)) },
+            { _ = try cryptoki.encryptUpdate(session, .of(""), .bytes(0)) },
             { _ = try cryptoki.encryptFinal(session, .query) }, { _ = try cryptoki.decrypt(session, [], .query) },
             { _ = try cryptoki.decryptUpdate(session, [], .bytes(0)) },
             { _ = try cryptoki.decryptFinal(session, .query) },
@@ -181,9 +181,10 @@ import VirtualCard
         let (publicKey, key) = (try module.key(session, [1], CKO_PUBLIC_KEY), try module.key(session, [1]))
         let request = MechanismRequest(CKM_RSA_PKCS)
         try cryptoki.encryptInit(session, request, key: publicKey)
-        _ = try cryptoki.encryptUpdate(session, [1], .bytes(0))
+        _ = try cryptoki.encryptUpdate(session, .of("a"), .bytes(0))
         #expect(returned { _ = try cryptoki.encrypt(session, .of("a"), .bytes(256)) } == CKR_OPERATION_ACTIVE)
-        #expect(returned { _ = try cryptoki.encryptUpdate(session, [1], .bytes(0)) } == CKR_OPERATION_NOT_INITIALIZED)
+        #expect(
+            returned { _ = try cryptoki.encryptUpdate(session, .of("a"), .bytes(0)) } == CKR_OPERATION_NOT_INITIALIZED)
         try cryptoki.decryptInit(session, request, key: key)
         _ = try cryptoki.decryptUpdate(session, [1], .bytes(0))
         #expect(returned { _ = try cryptoki.decrypt(session, [1], .bytes(256)) } == CKR_OPERATION_ACTIVE)

@@ -12,7 +12,7 @@ extension Cryptoki {
         let publicKey = try publicKey(key, in: session)
         let object = try handles.entry(key, in: session).object
         try session.state.withLock { state throws(CryptokiError) in
-            guard state.encryption?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
+            guard state.encryption?.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.encryption = nil
             let operation = try CipherOperation(request, object, publicKey, login: session.slot.login)
             guard object.isTrue(CKA_ENCRYPT) else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
@@ -27,7 +27,7 @@ extension Cryptoki {
         let session = try session(handle)
         let scheme = try session.state.withLock { state throws(CryptokiError) in
             guard let scheme = state.encryption?.scheme else { throw Cryptoki.notBegun }
-            guard state.encryption?.input.hasBegun != true else {
+            guard state.encryption?.hasBegun != true else {
                 state.encryption = nil
                 throw Cryptoki.begunInParts
             }
@@ -40,13 +40,14 @@ extension Cryptoki {
 
     /// What comes out comes at the end. Whoever asks how much that is has given nothing yet.
     package func encryptUpdate(
-        _ handle: CK_SESSION_HANDLE, _ part: [UInt8], _ room: Room
+        _ handle: CK_SESSION_HANDLE, _ part: consuming Secret, _ room: Room
     ) throws(CryptokiError) -> Output {
-        try session(handle).state.withLock { state throws(CryptokiError) -> Output in
+        let part = part
+        return try session(handle).state.withLock { state throws(CryptokiError) -> Output in
             guard state.encryption != nil else { throw Cryptoki.notBegun }
             if case .query = room { return .length(0) }
             guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
-            try operation.input.append(part)
+            try operation.appendPlaintext(part)
             state.encryption = consume operation
             return .bytes([])
         }
@@ -56,10 +57,8 @@ extension Cryptoki {
         try session(handle).state.withLock { state throws(CryptokiError) -> Output in
             guard let length = state.encryption?.scheme.length else { throw Cryptoki.notBegun }
             guard room.holds(length) else { return .length(length) }
-            guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
-            let scheme = operation.scheme
-            var plaintext = try operation.input.finish()
-            return .bytes(try scheme.encrypt(Secret(consuming: &plaintext)))
+            guard let operation = state.encryption.take() else { throw Cryptoki.notBegun }
+            return .bytes(try operation.encrypt())
         }
     }
 
@@ -235,7 +234,7 @@ extension Cryptoki {
         if let objectClass = try template.ulong(CKA_CLASS), objectClass != CKO_SECRET_KEY {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only secret keys")
         }
-        guard template[CKA_VALUE] == nil else { throw TemplateRules.contradiction(CKA_VALUE) }
+        guard !template.types.contains(CKA_VALUE) else { throw TemplateRules.contradiction(CKA_VALUE) }
         if try template.bool(CKA_TOKEN) == true {
             try requireWritable(session)
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "secret keys end with their session")
@@ -309,6 +308,17 @@ extension CipherOperation {
     /// - Throws: `CKR_ENCRYPTED_DATA_LEN_RANGE`.
     mutating func appendCiphertext(_ part: [UInt8]) throws(CryptokiError) {
         do throws(CryptokiError) { try input.append(part) } catch { throw CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE) }
+    }
+
+    /// - Throws: `CKR_DATA_LEN_RANGE`.
+    mutating func appendPlaintext(_ part: borrowing Secret) throws(CryptokiError) {
+        let former = plaintext.take() ?? Secret(capacity: 0) { _ in }
+        guard former.count + part.count <= scheme.length else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
+        plaintext = Secret(joining: former.bytes, part.bytes)
+    }
+
+    consuming func encrypt() throws(CryptokiError) -> [UInt8] {
+        try scheme.encrypt(plaintext ?? Secret(capacity: 0) { _ in })
     }
 
     /// The plaintext's length once it is known, else the most that it may be.

@@ -13,7 +13,7 @@ extension Cryptoki {
         let session = try session(handle, meetingCard: true)
         let entry = try handles.entry(object, in: session)
         guard entry.object.isTrue(CKA_COPYABLE) else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
-        let copy = try entry.object.template(changedBy: changes)
+        var copy = try entry.object.template(changedBy: changes)
         guard try copy.bool(CKA_TOKEN) ?? false else { return try addCopy(of: entry, copy, in: session) }
         try requireWritable(session)
         if let key = entry.object.sessionKey {
@@ -21,10 +21,11 @@ extension Cryptoki {
             return try self.handle(of: session.slot.create(key, copy), in: session)
         }
         // A secret key is refused whatever its bytes are.
-        let isData = entry.session == nil && entry.object.secret.contains(CKA_VALUE)
-        let value = isData ? try value(of: entry.object.name, in: session) : []
-        let name = try session.slot.create(Template(copy.attributes + [(CKA_VALUE, value)].filter { !$0.1.isEmpty }))
-        return try self.handle(of: name, in: session)
+        if entry.session == nil, entry.object.secret.contains(CKA_VALUE) {
+            let value = try session.slot.secretValue(CKA_VALUE, of: entry.object.name)
+            copy.append(CKA_VALUE, value.bytes)
+        }
+        return try self.handle(of: session.slot.create(copy), in: session)
     }
 
     /// Copies a key that ends with a session.
@@ -40,23 +41,20 @@ extension Cryptoki {
         }
         return try addPublicKey(key, copy, in: session)
     }
-
-    private func value(of name: ObjectName, in session: Session) throws(CryptokiError) -> [UInt8] {
-        let secret = try session.slot.secretValue(CKA_VALUE, of: name)
-        let bytes = secret.bytes
-        return bytes.indices.map { bytes[$0] }
-    }
 }
 
 extension CryptokiObject {
     /// The attributes of a copy, those left out that say nothing. A key's protection is only ever strengthened.
     fileprivate func template(changedBy changes: Template) throws(CryptokiError) -> Template {
         try TemplateRules.requireOneValueEach(changes)
+        for type in changes.types where !has(type) {
+            throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x\(String(type, radix: 16))")
+        }
+        if let type = changes.secretTypes.first {
+            throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "attribute 0x\(String(type, radix: 16))")
+        }
         var copy = attributes
         for (type, value) in changes.attributes where attributes[type] != value {
-            guard has(type) else {
-                throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x\(String(type, radix: 16))")
-            }
             switch type {
             case CKA_LABEL, CKA_ID, CKA_APPLICATION, CKA_TOKEN: break
             case CKA_SENSITIVE where value == Encoded.bool(true): break

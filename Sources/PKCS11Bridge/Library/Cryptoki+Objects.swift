@@ -111,9 +111,8 @@ extension Cryptoki {
         case CKO_PUBLIC_KEY: return try addPublicKey(NewObject.publicKey(from: template), template, in: session)
         case CKO_PRIVATE_KEY: return try addPrivateKey(NewObject.privateKey(from: template), template, in: session)
         case CKO_SECRET_KEY:
-            var value = try template.required(CKA_VALUE)
             return try addSecretKey(
-                Secret(consuming: &value), template, in: session, invalid: CKR_ATTRIBUTE_VALUE_INVALID)
+                template.requiredSecret(CKA_VALUE), template, in: session, invalid: CKR_ATTRIBUTE_VALUE_INVALID)
         case nil: throw CryptokiError(CKR_TEMPLATE_INCOMPLETE)
         default: throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only keys end with a session")
         }
@@ -192,9 +191,9 @@ extension Cryptoki {
         let entry = try handles.entry(object, in: session)
         guard entry.session == nil else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         try requireWritable(session)
-        guard !template.attributes.isEmpty else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
+        guard !template.types.isEmpty else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
         try TemplateRules.requireOneValueEach(template)
-        for (type, _) in template.attributes where !entry.object.has(type) {
+        for type in template.types where !entry.object.has(type) {
             throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x\(String(type, radix: 16))")
         }
         try session.slot.change(entry.object.name, to: template)

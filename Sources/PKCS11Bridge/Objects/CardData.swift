@@ -13,9 +13,10 @@ struct CardData: Sendable {
 
     func content(of object: TokenDataObject) -> Secret? { contents[object.id]?.clone() }
 
-    mutating func learn(_ finding: TokenDataFinding, of object: TokenObjectID) {
+    /// - Parameter finding: what nobody else has, for its content to be wiped.
+    mutating func learn(_ finding: consuming TokenDataFinding, of object: TokenObjectID) {
         isThere[object] = finding != .absent
-        guard case .whole(var content) = finding else { return }
+        guard case .whole(var content) = consume finding else { return }
         contents[object] = SessionSecret(Secret(consuming: &content))
     }
 

@@ -69,9 +69,10 @@ struct CryptokiObject: Sendable {
     func isTrue(_ type: CK_ATTRIBUTE_TYPE) -> Bool { attributes[type] == [1] }
 
     func matches(_ template: Template) -> Bool {
-        template.attributes.allSatisfy {
-            attributes[$0.type] == $0.value || $0.type == CKA_ID && ids.contains($0.value)
-        }
+        template.hasSecrets(of: attributes)
+            && template.attributes.allSatisfy {
+                attributes[$0.type] == $0.value || $0.type == CKA_ID && ids.contains($0.value)
+            }
     }
 
     func has(_ type: CK_ATTRIBUTE_TYPE) -> Bool {

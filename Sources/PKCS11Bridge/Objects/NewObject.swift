@@ -78,7 +78,8 @@ enum NewObject {
     }
 
     private static func certificate(_ template: Template, _ label: Attributes) throws(CryptokiError) -> NewItem {
-        let der = try template.required(CKA_VALUE)
+        let value = try template.requiredSecret(CKA_VALUE)
+        let der = value.bytes.indices.map { value.bytes[$0] }
         if let type = try template.ulong(CKA_CERTIFICATE_TYPE), type != CKC_X_509 {
             throw Template.invalid(CKA_CERTIFICATE_TYPE)
         }
@@ -101,8 +102,7 @@ enum NewObject {
         guard template[CKA_OBJECT_ID]?.isEmpty ?? true else {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a password has no object identifier")
         }
-        var value = template[CKA_VALUE] ?? []
-        let secret = Secret(consuming: &value)
+        let secret = template.secret(CKA_VALUE) ?? Secret(capacity: 0) { _ in }
         do throws(KeychainError) {
             return try .genericPassword(attributes, secret: secret)
         } catch {
@@ -135,8 +135,7 @@ enum NewObject {
         let type = try required(template.ulong(CKA_KEY_TYPE), CKA_KEY_TYPE)
         if type == CKK_RSA { return try rsaKey(template) }
         let kind = try curve(of: template, type)
-        var value = try template.required(CKA_VALUE)
-        let scalar = Secret(consuming: &value)
+        let scalar = try template.requiredSecret(CKA_VALUE)
         do throws(CryptoError) {
             return kind.isEC ? try PrivateKey(ecScalar: scalar, curve: kind) : try PrivateKey(seed: scalar, kind: kind)
         } catch {
@@ -147,26 +146,17 @@ enum NewObject {
     /// From the primes where they are given, as they are by every program that has a whole key.
     private static func rsaKey(_ template: Template) throws(CryptokiError) -> PrivateKey {
         let (modulus, exponent) = (try template.required(CKA_MODULUS), try template.required(CKA_PUBLIC_EXPONENT))
-        var numbers: [[UInt8]] = []
-        for type in [CKA_PRIVATE_EXPONENT, CKA_PRIME_1, CKA_PRIME_2, CKA_EXPONENT_1, CKA_EXPONENT_2, CKA_COEFFICIENT] {
-            numbers.append(try template.required(type))
-        }
-        let integers = [[0], modulus, exponent] + numbers
-        // PKCS#1's RSAPrivateKey (RFC 8017 §A.1.2) is these numbers in this order.
-        var encoded = TLV(0x30, integers.flatMap { Encoded.integer(NewObject.positive($0)) }).encoded()
-        let key = Secret(consuming: &encoded)
+        let privateExponent = try template.requiredSecret(CKA_PRIVATE_EXPONENT)
+        let primes = RSAPrimes(
+            p: try template.requiredSecret(CKA_PRIME_1), q: try template.requiredSecret(CKA_PRIME_2),
+            dP: try template.requiredSecret(CKA_EXPONENT_1), dQ: try template.requiredSecret(CKA_EXPONENT_2),
+            qInv: try template.requiredSecret(CKA_COEFFICIENT))
         do throws(CryptoError) {
-            return try PrivateKey(externalRepresentation: key, family: .rsa)
+            return try PrivateKey(
+                rsaModulus: modulus, exponent: exponent, privateExponent: privateExponent, primes)
         } catch {
             throw CryptokiError(error, invalid: CKR_ATTRIBUTE_VALUE_INVALID, length: CKR_ATTRIBUTE_VALUE_INVALID)
         }
-    }
-
-    /// A big integer as DER wants it: without needless zeros, and with one where it would be negative.
-    private static func positive(_ number: [UInt8]) -> [UInt8] {
-        let digits = Array(number.drop { $0 == 0 })
-        guard let first = digits.first else { return [0] }
-        return first > 0x7F ? [0] + digits : digits
     }
 
     private static func curve(of template: Template, _ type: CK_KEY_TYPE) throws(CryptokiError) -> KeyKind {
@@ -176,9 +166,7 @@ enum NewObject {
     }
 
     private static func required(_ value: CK_ULONG?, _ type: CK_ATTRIBUTE_TYPE) throws(CryptokiError) -> CK_ULONG {
-        guard let value else {
-            throw CryptokiError(CKR_TEMPLATE_INCOMPLETE, "attribute 0x\(String(type, radix: 16)) is missing")
-        }
+        guard let value else { throw Template.missing(type) }
         return value
     }
 

@@ -1,15 +1,57 @@
 package import CCryptoki
+internal import TokenKit
 
-/// The attributes that a program asks for, or gives: a copy of its `CK_ATTRIBUTE` array.
+/// The attributes that a program asks for, or gives: a copy of its `CK_ATTRIBUTE` array. Those that may be secrets are apart, and are
+/// wiped when the last copy of the template ends.
 package struct Template: Sendable {
-    package let attributes: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])]
+    private(set) var attributes: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])] = []
+    private var secrets: [(type: CK_ATTRIBUTE_TYPE, value: SessionSecret)] = []
 
     package init(_ attributes: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])] = []) {
-        self.attributes = attributes
+        for (type, value) in attributes { append(type, value.span) }
     }
 
+    package mutating func append(_ type: CK_ATTRIBUTE_TYPE, _ value: Span<UInt8>) {
+        if PrivateNumbers.all.contains(type) {
+            secrets.append((type, SessionSecret(Secret(copying: value))))
+        } else {
+            attributes.append((type, value.indices.map { value[$0] }))
+        }
+    }
+
+    /// Of all attributes.
+    var types: [CK_ATTRIBUTE_TYPE] { attributes.map(\.type) + secretTypes }
+
+    var secretTypes: [CK_ATTRIBUTE_TYPE] { secrets.map(\.type) }
+
+    /// The value of an attribute that is no secret.
     subscript(_ type: CK_ATTRIBUTE_TYPE) -> [UInt8]? {
         attributes.first { $0.type == type }?.value
+    }
+
+    /// The value of an attribute that may be a secret: `CKA_VALUE`, whatever it is the value of, and the numbers of private keys.
+    func secret(_ type: CK_ATTRIBUTE_TYPE) -> Secret? {
+        secrets.first { $0.type == type }?.value.clone()
+    }
+
+    func without(_ type: CK_ATTRIBUTE_TYPE) -> Template {
+        var others = self
+        others.attributes.removeAll { $0.type == type }
+        others.secrets.removeAll { $0.type == type }
+        return others
+    }
+
+    /// Whether the values that may be secrets are all among those of an object.
+    func hasSecrets(of object: [CK_ATTRIBUTE_TYPE: [UInt8]]) -> Bool {
+        secrets.allSatisfy { type, value in object[type].map { value.equals($0) } ?? false }
+    }
+
+    /// An attribute that is there twice, with different values.
+    var ambiguousType: CK_ATTRIBUTE_TYPE? {
+        attributes.first { self[$0.type] != $0.value }?.type
+            ?? secrets.first { type, value in
+                secrets.first { $0.type == type }.map { !$0.value.equals(value) } ?? false
+            }?.type
     }
 
     /// - Throws: `CKR_ATTRIBUTE_VALUE_INVALID` for a value of another size.
@@ -34,9 +76,13 @@ package struct Template: Sendable {
 
     /// - Throws: `CKR_TEMPLATE_INCOMPLETE` where it is missing.
     func required(_ type: CK_ATTRIBUTE_TYPE) throws(CryptokiError) -> [UInt8] {
-        guard let value = self[type] else {
-            throw CryptokiError(CKR_TEMPLATE_INCOMPLETE, "attribute 0x\(String(type, radix: 16)) is missing")
-        }
+        guard let value = self[type] else { throw Template.missing(type) }
+        return value
+    }
+
+    /// - Throws: `CKR_TEMPLATE_INCOMPLETE` where it is missing.
+    func requiredSecret(_ type: CK_ATTRIBUTE_TYPE) throws(CryptokiError) -> Secret {
+        guard let value = secret(type) else { throw Template.missing(type) }
         return value
     }
 
@@ -46,6 +92,10 @@ package struct Template: Sendable {
     /// Whether an object may be of the class.
     func allows(_ objectClass: CK_OBJECT_CLASS) -> Bool {
         self[CKA_CLASS].map { $0 == Encoded.ulong(objectClass) } ?? true
+    }
+
+    static func missing(_ type: CK_ATTRIBUTE_TYPE) -> CryptokiError {
+        CryptokiError(CKR_TEMPLATE_INCOMPLETE, "attribute 0x\(String(type, radix: 16)) is missing")
     }
 
     static func invalid(_ type: CK_ATTRIBUTE_TYPE) -> CryptokiError {

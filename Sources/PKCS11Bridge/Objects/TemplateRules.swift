@@ -8,7 +8,7 @@ enum TemplateRules {
     static func check(_ template: Template, for objectClass: CK_OBJECT_CLASS) throws(CryptokiError) {
         try requireOneValueEach(template)
         guard let own = attributes[objectClass] else { return }
-        for (type, _) in template.attributes {
+        for type in template.types {
             let name = "attribute 0x\(String(type, radix: 16))"
             if givenByToken.contains(type) { throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, name) }
             // Programs add attributes of their makers' whatever the token's is.
@@ -53,9 +53,8 @@ enum TemplateRules {
         for (type, value) in [(CKA_CLASS, objectClass), (CKA_KEY_TYPE, kind.keyType)] {
             guard try template.ulong(type) ?? value == value else { throw contradiction(type) }
         }
-        for type in PrivateNumbers.all.union([CKA_MODULUS, CKA_EC_POINT]) where template[type] != nil {
-            throw contradiction(type)
-        }
+        let numbers = PrivateNumbers.all.union([CKA_MODULUS, CKA_EC_POINT])
+        if let type = template.types.first(where: numbers.contains) { throw contradiction(type) }
     }
 
     static func contradiction(_ type: CK_ATTRIBUTE_TYPE) -> CryptokiError {
@@ -64,9 +63,8 @@ enum TemplateRules {
     }
 
     static func requireOneValueEach(_ template: Template) throws(CryptokiError) {
-        for (type, value) in template.attributes where template[type] != value {
-            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "attribute 0x\(String(type, radix: 16)) has two values")
-        }
+        guard let type = template.ambiguousType else { return }
+        throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "attribute 0x\(String(type, radix: 16)) has two values")
     }
 
     /// `CKA_VENDOR_DEFINED`.

@@ -49,8 +49,7 @@ struct Input: ~Copyable {
 
     /// The digest, or what was collected.
     mutating func finish() throws(CryptokiError) -> [UInt8] {
-        let collected = collected
-        guard let context = digest.take() else { return collected }
+        guard let context = digest.take() else { return try taken() }
         do throws(CryptoError) { return try context.finalize() } catch { throw CryptokiError(error) }
     }
 }
@@ -91,7 +90,10 @@ struct CipherOperation: ~Copyable {
     let key: CryptokiObject
     let scheme: EncryptionScheme
     let login: Int?
+    /// The ciphertext that came in parts.
     var input: Input
+    /// The plaintext that came in parts.
+    var plaintext: Secret?
     var pin: Secret?
     /// Whether it is decrypted in parts, which one call cannot end.
     var hasParts = false
@@ -105,6 +107,9 @@ struct CipherOperation: ~Copyable {
         input = try Input(nil, limit: scheme.length)
         (self.key, self.scheme, self.login) = (key, scheme, login)
     }
+
+    /// Whether a part has come already.
+    var hasBegun: Bool { input.hasBegun || plaintext != nil }
 }
 
 /// How much room a program has for what it gets. PKCS #11 §5.2.

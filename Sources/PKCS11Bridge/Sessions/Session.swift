@@ -103,7 +103,7 @@ package struct SessionInfo: Sendable {
     package let flags: CK_FLAGS
 }
 
-/// A secret key that a program made, for as long as its session lasts.
+/// A secret that several have: a key of a session, what a program gave. It is wiped when the last of them lets go of it.
 final class SessionSecret: Sendable {
     private let bytes: Mutex<Secret>
 
@@ -112,6 +112,15 @@ final class SessionSecret: Sendable {
     }
 
     func clone() -> Secret { bytes.withLock { $0.clone() } }
+
+    func equals(_ other: SessionSecret) -> Bool {
+        let other = other.clone()
+        return bytes.withLock { $0.equals(other) }
+    }
+
+    func equals(_ other: [UInt8]) -> Bool {
+        bytes.withLock { $0.count == other.count && $0.equals(Secret(copying: other.span)) }
+    }
 }
 
 extension Cryptoki {

@@ -8,21 +8,21 @@ extension CardSlot {
     func data(matching template: Template, _ state: inout State) throws(CryptokiError) -> [CryptokiObject] {
         let isNamed = template.objectClass == CKO_DATA
         // What is not read is not compared.
-        guard template.allows(CKO_DATA), isNamed || template[CKA_VALUE] == nil else { return [] }
+        guard template.allows(CKO_DATA), isNamed || !template.types.contains(CKA_VALUE) else { return [] }
         if isNamed, try present(&state).data.possible == nil {
             let possible = try reading(&state) { (token, _) throws(TokenError) in token.possibleData }
             state.card?.data.possible = possible
         }
         guard let possible = try present(&state).data.possible else { return [] }
         let maker = CardObjects(try identity(&state), hidesLogin: behaviour.asksItself)
-        let attributes = Template(template.attributes.filter { $0.type != CKA_VALUE })
+        let attributes = template.without(CKA_VALUE)
         let sees = isLoggedIn
         let meant = possible.filter { (sees || !$0.needsPIN) && maker.object($0).matches(attributes) }
         if isNamed { try look(for: meant.filter { isThere($0, state) == nil }, &state) }
         var found = meant.filter { isThere($0, state) == true }
-        if let value = template[CKA_VALUE] {
+        if let value = template.secret(CKA_VALUE) {
             var equal: [TokenDataObject] = []
-            for object in found where try content(of: object, &state) == value { equal.append(object) }
+            for object in found where try secret(of: object, &state).equals(value) { equal.append(object) }
             found = equal
         }
         return found.map(maker.object)
@@ -39,28 +39,25 @@ extension CardSlot {
         return try secret(of: object, &state)
     }
 
-    private func content(of object: TokenDataObject, _ state: inout State) throws(CryptokiError) -> [UInt8] {
-        let bytes = try secret(of: object, &state)
-        let span = bytes.bytes
-        return span.indices.map { span[$0] }
-    }
-
     private func secret(of object: TokenDataObject, _ state: inout State) throws(CryptokiError) -> Secret {
         if let known = object.needsPIN ? state.login.data.content(of: object) : state.card?.data.content(of: object) {
             return known
         }
-        let content: [UInt8]?
-        do throws(CryptokiError) { content = try read(object, &state) } catch {
+        let finding: TokenDataFinding
+        do throws(CryptokiError) { finding = try read(object, &state) } catch {
             guard error.code == CKR_USER_NOT_LOGGED_IN, try presentAgain(for: [object], &state) else { throw error }
-            content = try read(object, &state)
+            finding = try read(object, &state)
         }
-        learn(content.map { .whole($0) } ?? .absent, of: object, &state)
-        guard var content else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID, "the card no longer has it") }
-        return Secret(consuming: &content)
+        guard let content = learn(finding, of: object, &state) else {
+            throw CryptokiError(CKR_OBJECT_HANDLE_INVALID, "the card no longer has it")
+        }
+        return content
     }
 
-    private func read(_ object: TokenDataObject, _ state: inout State) throws(CryptokiError) -> [UInt8]? {
-        try reading(&state) { (token, card) throws(TokenError) in try token.content(of: object.id, &card) }
+    private func read(_ object: TokenDataObject, _ state: inout State) throws(CryptokiError) -> TokenDataFinding {
+        try reading(&state) { (token, card) throws(TokenError) in
+            try token.content(of: object.id, &card).map { .whole($0) } ?? .absent
+        }
     }
 
     // MARK: Looking
@@ -75,7 +72,7 @@ extension CardSlot {
             guard error.code == CKR_USER_NOT_LOGGED_IN else { throw error }
             return
         }
-        for object in locked { learn(.absent, of: object, &state) }
+        for object in locked { _ = learn(.absent, of: object, &state) }
     }
 
     /// Learns of each whether it is there.
@@ -85,7 +82,7 @@ extension CardSlot {
         of objects: [TokenDataObject], _ state: inout State
     ) throws(CryptokiError) -> [TokenDataObject] {
         guard !objects.isEmpty else { return [] }
-        let findings = try reading(&state) { (token, card) throws(TokenError) in
+        var findings = try reading(&state) { (token, card) throws(TokenError) in
             var findings: [TokenObjectID: TokenDataFinding] = [:]
             for object in objects {
                 do throws(TokenError) { findings[object.id] = try token.look(for: object.id, &card) } catch {
@@ -96,10 +93,11 @@ extension CardSlot {
             }
             return findings
         }
-        for object in objects {
-            if let finding = findings[object.id] { learn(finding, of: object, &state) }
+        return objects.filter { object in
+            guard let finding = findings.removeValue(forKey: object.id) else { return true }
+            _ = learn(finding, of: object, &state)
+            return false
         }
-        return objects.filter { findings[$0.id] == nil }
     }
 
     /// Presents the PIN of the login once more, which another program made the card forget.
@@ -117,11 +115,15 @@ extension CardSlot {
         object.needsPIN ? state.login.data.isThere(object) : state.card?.data.isThere(object)
     }
 
-    private func learn(_ finding: TokenDataFinding, of object: TokenDataObject, _ state: inout State) {
+    /// - Returns: the content, where the finding has the whole of it.
+    private func learn(
+        _ finding: consuming TokenDataFinding, of object: TokenDataObject, _ state: inout State
+    ) -> Secret? {
         if object.needsPIN {
             state.login.data.learn(finding, of: object.id)
-        } else {
-            state.card?.data.learn(finding, of: object.id)
+            return state.login.data.content(of: object)
         }
+        state.card?.data.learn(finding, of: object.id)
+        return state.card?.data.content(of: object)
     }
 }

@@ -234,9 +234,8 @@ final class KeychainSlot: Slot {
         // NSS gives keys the subject of the certificate that comes next; here it follows from that.
         let isKey = hasID && objectClass != CKO_CERTIFICATE
         guard
-            template.attributes.allSatisfy({ attribute in
-                attribute.type == CKA_LABEL || attribute.type == CKA_ID && hasID
-                    || attribute.type == CKA_SUBJECT && isKey
+            template.types.allSatisfy({ type in
+                type == CKA_LABEL || type == CKA_ID && hasID || type == CKA_SUBJECT && isKey
             })
         else {
             throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "only labels and ids change")

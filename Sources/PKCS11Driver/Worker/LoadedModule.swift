@@ -8,7 +8,7 @@ internal import TokenKit
 /// What it answers is not believed: lengths are those of our own buffers, lists have an end.
 @safe
 final class LoadedModule {
-    private let functions: UnsafeMutablePointer<CK_FUNCTION_LIST>
+    let functions: UnsafeMutablePointer<CK_FUNCTION_LIST>
 
     /// A session for each slot that stays open, since a login ends with the last one.
     private var sessions: [CK_SLOT_ID: CK_SESSION_HANDLE] = [:]
@@ -170,84 +170,6 @@ final class LoadedModule {
         }
     }
 
-    // MARK: Objects
-
-    /// The objects that a template finds, in the module's order.
-    func find(
-        _ objectClass: CK_OBJECT_CLASS, id: [UInt8] = [], label: [UInt8] = [], in session: CK_SESSION_HANDLE
-    ) throws(ModuleFailure) -> [CK_OBJECT_HANDLE] {
-        let initialize = try unsafe call("C_FindObjectsInit", functions.pointee.C_FindObjectsInit)
-        let find = try unsafe call("C_FindObjects", functions.pointee.C_FindObjects)
-        let finish = try unsafe call("C_FindObjectsFinal", functions.pointee.C_FindObjectsFinal)
-        var template: [Attribute] = [(CKA_CLASS, LoadedModule.bytes(of: objectClass))]
-        if !id.isEmpty { template.append((CKA_ID, id)) }
-        if !label.isEmpty { template.append((CKA_LABEL, label)) }
-        let code = unsafe LoadedModule.withTemplate(template) { unsafe initialize(session, $0, $1) }
-        try LoadedModule.check("C_FindObjectsInit", code)
-        defer { _ = finish(session) }
-        var found: [CK_OBJECT_HANDLE] = []
-        var part = [CK_OBJECT_HANDLE](repeating: 0, count: 64)
-        while found.count < LoadedModule.maximumObjects {
-            var count: CK_ULONG = 0
-            try LoadedModule.check("C_FindObjects", unsafe find(session, &part, CK_ULONG(part.count), &count))
-            guard count > 0 else { return found }
-            guard count <= CK_ULONG(part.count) else {
-                throw ModuleFailure(code: 0, what: "it found \(count) objects where \(part.count) have room")
-            }
-            found += part.prefix(Int(count))
-        }
-        throw ModuleFailure(code: 0, what: "it has more than \(LoadedModule.maximumObjects) objects of a class")
-    }
-
-    /// Nil where the object lacks it, or keeps it to itself.
-    func value(
-        _ type: CK_ATTRIBUTE_TYPE, of object: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
-    ) -> [UInt8]? {
-        guard let function = unsafe functions.pointee.C_GetAttributeValue else { return nil }
-        var attribute = unsafe CK_ATTRIBUTE(type: type, pValue: nil, ulValueLen: 0)
-        guard unsafe function(session, object, &attribute, 1) == CKR_OK,
-            let count = unsafe Int(exactly: attribute.ulValueLen), 0...LoadedModule.maximumValue ~= count
-        else { return nil }
-        var bytes = [UInt8](repeating: 0, count: count)
-        guard count > 0 else { return bytes }
-        let written: CK_ULONG? = unsafe bytes.withUnsafeMutableBytes { bytes in
-            var attribute = unsafe LoadedModule.attribute(type, bytes)
-            guard unsafe function(session, object, &attribute, 1) == CKR_OK else { return nil }
-            return unsafe attribute.ulValueLen
-        }
-        guard let written, let length = Int(exactly: written), length <= count else { return nil }
-        return Array(bytes.prefix(length))
-    }
-
-    private static func attribute(_ type: CK_ATTRIBUTE_TYPE, _ value: UnsafeMutableRawBufferPointer) -> CK_ATTRIBUTE {
-        unsafe CK_ATTRIBUTE(type: type, pValue: value.baseAddress, ulValueLen: CK_ULONG(value.count))
-    }
-
-    private typealias Attribute = (type: CK_ATTRIBUTE_TYPE, value: [UInt8])
-
-    private static func bytes(of number: CK_ULONG) -> [UInt8] {
-        unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
-    }
-
-    /// Runs `body` with a template of the attributes, each value where a number may begin.
-    private static func withTemplate(
-        _ attributes: [Attribute], _ body: (UnsafeMutablePointer<CK_ATTRIBUTE>?, CK_ULONG) -> CK_RV
-    ) -> CK_RV {
-        let size = MemoryLayout<CK_ULONG>.size
-        var values: [UInt8] = []
-        let places = attributes.map { attribute in
-            values += [UInt8](repeating: 0, count: (size - values.count % size) % size)
-            defer { values += attribute.value }
-            return values.count..<values.count + attribute.value.count
-        }
-        return unsafe values.withUnsafeMutableBytes { values in
-            var template = unsafe zip(attributes, places).map { attribute, place in
-                unsafe LoadedModule.attribute(attribute.type, UnsafeMutableRawBufferPointer(rebasing: values[place]))
-            }
-            return unsafe template.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress, CK_ULONG($0.count)) }
-        }
-    }
-
     // MARK: Keys
 
     /// Which of the ways to use a key is the first that the token offers; where it offers none, the first says so.
@@ -317,10 +239,10 @@ final class LoadedModule {
             }
         }
         try LoadedModule.check("C_DeriveKey", code)
-        guard var bytes = value(CK_ATTRIBUTE_TYPE(CKA_VALUE), of: secret, in: session) else {
+        guard let value = secretValue(CK_ATTRIBUTE_TYPE(CKA_VALUE), of: secret, in: session) else {
             throw ModuleFailure(code: 0, what: "the secret it derived cannot be read")
         }
-        return Secret(consuming: &bytes)
+        return value
     }
 
     private static func withMechanism(_ way: KeyMechanism, _ body: (UnsafeMutablePointer<CK_MECHANISM>) -> CK_RV)
@@ -354,12 +276,12 @@ final class LoadedModule {
 
     // MARK: Calls
 
-    private func call<Function>(_ name: String, _ function: Function?) throws(ModuleFailure) -> Function {
+    func call<Function>(_ name: String, _ function: Function?) throws(ModuleFailure) -> Function {
         guard let function else { throw ModuleFailure(code: 0, what: "it has no \(name)") }
         return function
     }
 
-    private static func check(_ name: String, _ code: CK_RV) throws(ModuleFailure) {
+    static func check(_ name: String, _ code: CK_RV) throws(ModuleFailure) {
         guard code == CKR_OK else { throw ModuleFailure(code: UInt64(code), what: name) }
     }
 

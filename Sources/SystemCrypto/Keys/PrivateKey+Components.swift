@@ -33,6 +33,21 @@ extension PrivateKey {
         try self.init(handle: KeyHandle(primes, publicExponent: publicExponent))
     }
 
+    /// An RSA key from all its numbers, each with however many zeros before it.
+    ///
+    /// - Throws: `invalidKey` when the numbers do not belong together.
+    public convenience init(
+        rsaModulus modulus: [UInt8], exponent: [UInt8], privateExponent: borrowing Secret, _ primes: borrowing RSAPrimes
+    ) throws(CryptoError) {
+        // PKCS #1's RSAPrivateKey, RFC 8017 §A.1.2, whose version comes first.
+        let publicNumbers = DER.integer([0]) + DER.integer(modulus) + DER.integer(exponent)
+        let content = Secret(copying: publicNumbers.span).appendingInteger(privateExponent)
+            .appendingInteger(primes.p).appendingInteger(primes.q).appendingInteger(primes.dP)
+            .appendingInteger(primes.dQ).appendingInteger(primes.qInv)
+        let head = [DER.Tag.sequence] + DER.length(content.count)
+        try self.init(externalRepresentation: Secret(joining: head.span, content.bytes), family: .rsa)
+    }
+
     /// A key on a NIST curve from its scalar, most significant byte first, with however many zeros before it: a big integer of
     /// PKCS #11 has none, and others write as many bytes as a coordinate has (RFC 5915 §3).
     ///
@@ -190,4 +205,16 @@ private enum RSAParameter {
     static let dP = OSSL_PKEY_PARAM_RSA_EXPONENT + "1"
     static let dQ = OSSL_PKEY_PARAM_RSA_EXPONENT + "2"
     static let qInv = OSSL_PKEY_PARAM_RSA_COEFFICIENT + "1"
+}
+
+extension Secret {
+    /// The bytes, and behind them a non-negative INTEGER, given most significant byte first.
+    fileprivate borrowing func appendingInteger(_ magnitude: borrowing Secret) -> Secret {
+        let bytes = magnitude.bytes
+        let digits = bytes.extracting((bytes.indices.first { bytes[$0] != 0 } ?? bytes.count)...)
+        // One more where it would be negative, or nothing.
+        let zero: [UInt8] = digits.isEmpty || digits[0] > 0x7F ? [0] : []
+        let head = [DER.Tag.integer] + DER.length(zero.count + digits.count) + zero
+        return Secret(joining: Secret(joining: self.bytes, head.span).bytes, digits)
+    }
 }

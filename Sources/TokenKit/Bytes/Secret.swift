@@ -35,7 +35,15 @@ public struct Secret: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Moves an array's bytes into a secret, and overwrites the array.
+    /// Makes a secret of the bytes of both, one after the other.
+    package init(joining first: Span<UInt8>, _ second: Span<UInt8>) {
+        self.init(capacity: first.count + second.count) { output in
+            for index in first.indices { output.append(first[index]) }
+            for index in second.indices { output.append(second[index]) }
+        }
+    }
+
+    /// Moves an array's bytes into a secret, and overwrites the array. Where another array shares them, that keeps them.
     public init(consuming bytes: inout [UInt8]) {
         self.init(copying: bytes.span)
         bytes.wipe()
