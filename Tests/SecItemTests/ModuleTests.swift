@@ -59,6 +59,20 @@ import Testing
         }
     }
 
+    /// As a service may that started with none: what is opened next is where they were.
+    @Test(arguments: [[0, 2], [0, 1, 2]] as [[Int32]])
+    func aProgramWithoutStandardStreamsFindsWhatAModuleHas(closed: [Int32]) async {
+        await #expect(processExitsWith: .success) { [closed] in
+            let (_, end) = try Self.prepare()
+            defer { end() }
+            Self.findTokenctl()
+            for stream in closed { close(stream) }
+            let query: [String: Any] = [kSecClass: kSecClassCertificate, kSecReturnAttributes: true]
+            let found = try find(query) as? [String: Any]
+            guard found?[kSecAttrLabel] as? String == "On a token" else { exit(1) }
+        }
+    }
+
     @Test func noPasswordIsLookedForInAModule() async {
         await #expect(processExitsWith: .success) {
             let (_, end) = try Self.prepare()

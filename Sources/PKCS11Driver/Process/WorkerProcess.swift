@@ -14,6 +14,12 @@ final class WorkerProcess: Sendable {
         guard unsafe socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
             throw ModuleFailure(code: 0, what: "no socket for its process (error \(errno))")
         }
+        descriptors = descriptors.map(WorkerProcess.aboveStreams)
+        guard !descriptors.contains(-1) else {
+            let code = errno
+            for descriptor in descriptors where descriptor >= 0 { close(descriptor) }
+            throw ModuleFailure(code: 0, what: "no socket for its process (error \(code))")
+        }
         defer { close(descriptors[1]) }
         var child: pid_t = 0
         let result = WorkerProcess.spawn(&child, program, module, socket: descriptors[1])
@@ -62,6 +68,14 @@ final class WorkerProcess: Sendable {
 
     private func wait() {
         while waitpid(process, nil, 0) == -1, errno == EINTR {}
+    }
+
+    /// The same descriptor, where nothing else is put: one below may be that of a stream which the host has closed, and its own
+    /// output would go there.
+    private static func aboveStreams(_ descriptor: Int32) -> Int32 {
+        guard descriptor <= ModuleWorker.descriptor else { return descriptor }
+        defer { close(descriptor) }
+        return fcntl(descriptor, F_DUPFD_CLOEXEC, ModuleWorker.descriptor + 1)
     }
 
     private static func spawn(
