@@ -12,13 +12,16 @@ enum Keychains {
         modules: {
             // A program that has more rights than its user starts nothing that the user's environment names.
             guard Directories.environmentVariable("PATH") != nil else { return [] }
-            return modules().map { PKCS11Module($0, worker: .tokenctl(at: "tokenctl")) }
+            return modules().map { PKCS11Module($0, worker: .tokenctl(at: "tokenctl", for: program)) }
         })
+
+    /// What p11-kit's configuration calls this program.
+    private static var program: String { ProcessInfo.processInfo.processName }
 
     /// The modules of others that are searched; one that nobody knows is an error of each search, as one that cannot be loaded.
     private static func modules() -> [ConfiguredModule] {
         let choice = ModuleChoice(
-            program: ProcessInfo.processInfo.processName, configuration: Directories().userConfiguration,
+            program: program, configuration: Directories().userConfiguration,
             text: Directories.environmentVariable(ModuleChoice.variable))
         do { return try choice.modules() } catch { return [ConfiguredModule(path: error.name)] }
     }

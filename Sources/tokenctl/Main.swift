@@ -10,8 +10,8 @@ enum Main {
         occupyStandardStreams()
         forbidCoreDumps()
         guard hasTextOnly() else { exit(1) }
-        if let module = WorkerProgram.moduleToServe(CommandLine.arguments) {
-            ModuleWorker.run(module)
+        if let (module, program) = WorkerProgram.moduleToServe(CommandLine.arguments) {
+            ModuleWorker.run(module, for: program)
             exit(0)
         }
         exit(CommandLineInterpreter.run(Array(CommandLine.arguments.dropFirst())))

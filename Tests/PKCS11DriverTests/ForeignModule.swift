@@ -57,11 +57,17 @@ final class ForeignModule: Sendable {
         try withExtendedLifetime(modules) { try body(modules.map { $0.loaded(patience) }) }
     }
 
+    /// What starts `tokenctl` as the worker of a program.
+    static func worker(for program: String) -> [String] {
+        let worker = WorkerProgram.tokenctl(at: Program.products + "/tokenctl", for: program)
+        return [worker.path] + worker.arguments.dropFirst()
+    }
+
     /// The module as this program's own part sees it, behind a worker of its own.
     func loaded(_ patience: WorkerPatience = WorkerPatience()) -> PKCS11Module {
         let worker = WorkerProgram(
             path: "/usr/bin/env",
-            arguments: ["env"] + (softHSM?.environment ?? []) + [Program.products + "/tokenctl", "--serve-module=1"])
+            arguments: ["env"] + (softHSM?.environment ?? []) + ForeignModule.worker(for: "tokenctl"))
         return PKCS11Module(ConfiguredModule(path: path), worker: worker, patience: patience)
     }
 }

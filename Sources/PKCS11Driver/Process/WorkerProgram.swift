@@ -12,14 +12,17 @@ public struct WorkerProgram: Hashable, Sendable {
 
     /// `tokenctl`, which serves a module where it is asked to.
     ///
-    /// - Parameter path: its file, or a name to be looked up in `PATH`.
-    public static func tokenctl(at path: String) -> WorkerProgram {
-        WorkerProgram(path: path, arguments: ["tokenctl", flag])
+    /// - Parameters:
+    ///   - path: its file, or a name to be looked up in `PATH`.
+    ///   - program: what p11-kit's configuration calls the program that uses the module.
+    public static func tokenctl(at path: String, for program: String = "tokenctl") -> WorkerProgram {
+        WorkerProgram(path: path, arguments: ["tokenctl", flag, program])
     }
 
-    /// The module that a program with these arguments was started for as a worker; nil where it was started for anything else.
-    public static func moduleToServe(_ arguments: [String]) -> String? {
-        arguments.count == 3 && arguments[1] == flag ? arguments[2] : nil
+    /// What a program with these arguments was started for as a worker: a module, and the program that uses it; nil where it was
+    /// started for anything else.
+    public static func moduleToServe(_ arguments: [String]) -> (module: String, program: String)? {
+        arguments.count == 4 && arguments[1] == flag ? (arguments[3], arguments[2]) : nil
     }
 
     /// With the version of what is said over the socket, since programs of different releases may meet.

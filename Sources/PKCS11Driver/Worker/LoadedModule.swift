@@ -15,9 +15,13 @@ final class LoadedModule {
 
     /// Loads and initialises the module.
     ///
-    /// - Parameter place: its file, or what p11-kit calls it.
-    init(_ place: String) throws(ModuleFailure) {
-        let list = unsafe try place.contains("/") ? LoadedModule.load(file: place) : LoadedModule.load(name: place)
+    /// - Parameters:
+    ///   - place: its file, or what p11-kit calls it.
+    ///   - program: what p11-kit's configuration calls who uses it.
+    init(_ place: String, for program: String) throws(ModuleFailure) {
+        let list =
+            unsafe try place.contains("/")
+            ? LoadedModule.load(file: place) : LoadedModule.load(name: place, for: program)
         unsafe functions = list
         var arguments = unsafe CK_C_INITIALIZE_ARGS()
         unsafe arguments.flags = CK_FLAGS(CKF_OS_LOCKING_OK)
@@ -56,8 +60,10 @@ final class LoadedModule {
 
     /// Where it is, p11-kit alone knows how to reach: it starts a program, or connects to a server. All that it has configured is
     /// loaded for that, here where nobody else is harmed.
-    private static func load(name: String) throws(ModuleFailure) -> UnsafeMutablePointer<CK_FUNCTION_LIST> {
-        guard let list = unsafe cp11kit_module("tokenctl", name) else {
+    private static func load(
+        name: String, for program: String
+    ) throws(ModuleFailure) -> UnsafeMutablePointer<CK_FUNCTION_LIST> {
+        guard let list = unsafe cp11kit_module(program, name) else {
             throw ModuleFailure(code: 0, what: "p11-kit has no module '\(name)' (see: p11-kit list-modules)")
         }
         return unsafe list.assumingMemoryBound(to: CK_FUNCTION_LIST.self)

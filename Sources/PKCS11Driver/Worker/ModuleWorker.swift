@@ -18,15 +18,19 @@ public enum ModuleWorker {
 
     /// Serves until the host closes the socket.
     ///
-    /// - Parameter place: the module's file, or what p11-kit calls one that it has elsewhere.
-    public static func run(_ place: String) {
+    /// - Parameters:
+    ///   - place: the module's file, or what p11-kit calls one that it has elsewhere.
+    ///   - program: what p11-kit's configuration calls the host.
+    public static func run(_ place: String, for program: String) {
         becomeExpendable()
         // What the module starts has no part in the conversation.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         endWithHost()
         let socket = MessageSocket(descriptor: descriptor)
         let module: Result<LoadedModule, ModuleFailure>
-        do throws(ModuleFailure) { module = .success(try LoadedModule(place)) } catch { module = .failure(error) }
+        do throws(ModuleFailure) { module = .success(try LoadedModule(place, for: program)) } catch {
+            module = .failure(error)
+        }
         do throws(MessageSocket.Failure) {
             while true { try answer(module, on: socket) }
         } catch {

@@ -92,16 +92,6 @@ extension ConsumerCard {
     ///   - name: what p11-kit calls the module.
     ///   - configuration: what its file says.
     func configured(_ name: String, _ configuration: String, _ command: [String]) -> [String] {
-        let modules = getuid() == 0 ? path("modules") : path("home/.config/pkcs11/modules")
-        let manager = FileManager.default
-        try? manager.createDirectory(atPath: modules, withIntermediateDirectories: true)
-        try? Data((configuration + "\n").utf8).write(to: URL(filePath: "\(modules)/\(name).module"))
-        guard getuid() == 0 else {
-            try? Data("user-config: only\n".utf8).write(to: URL(filePath: path("home/.config/pkcs11/pkcs11.conf")))
-            return command
-        }
-        // Root's own configuration p11-kit does not read; the system's is covered, for this command alone.
-        let cover = "mount --bind \"$0\" /usr/share/p11-kit/modules && exec \"$@\""
-        return ["unshare", "--mount", "sh", "-c", cover, modules] + command
+        P11KitSettings.command(command, knowing: name, configuration, in: path("."))
     }
 }

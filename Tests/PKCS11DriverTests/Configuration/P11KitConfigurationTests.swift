@@ -1,6 +1,8 @@
 import Foundation
+import KeychainHost
 import TestSupport
 import Testing
+import TokenKit
 
 @testable import PKCS11Driver
 
@@ -138,5 +140,19 @@ import Testing
         #expect(try choice.modules().map(\.name) == ["two"])
         #expect(try choice.modules(named: [file, "one", "two", file]).map(\.name) == ["a"])
         #expect(try choice.modules(named: ["/nothing.so", "/nothing.so", "/missing.so"]).count == 2)
+    }
+
+    /// p11-kit looks for it once more, in the worker, under the name of the program that chose it.
+    @Test(arguments: [("mailer", ["soft"]), ("tokenctl", [])] as [(String, [String])])
+    func aModuleElsewhereIsThatOfTheProgramThatUsesIt(program: String, tokens: [String]) throws {
+        let token = try SoftHSM()
+        let command = P11KitSettings.command(
+            ForeignModule.worker(for: program), knowing: "far",
+            "remote: |p11-kit remote \(SoftHSM.path)\nenable-in: mailer", in: folder.path)
+        let module = PKCS11Module(
+            ConfiguredModule(name: "far", path: nil),
+            worker: WorkerProgram(path: "/usr/bin/env", arguments: ["env"] + token.environment + command))
+        let found = try? ModuleKeychain(module).tokens().compactMap { try $0.identity()?.label }
+        #expect(found ?? [] == tokens)
     }
 }

@@ -145,8 +145,7 @@ import TokenKit
         for (path, report) in [("/nothing/x.so", "No such file"), ("/proc/self/exe", "cannot")] {
             let module = PKCS11Module(
                 ConfiguredModule(path: path),
-                worker: WorkerProgram(
-                    path: "/usr/bin/env", arguments: ["env", Program.products + "/tokenctl", "--serve-module=1"]))
+                worker: .tokenctl(at: Program.products + "/tokenctl"))
             #expect { try Self.certificates([module]) } throws: { "\($0)".contains(report) }
         }
     }

@@ -1,0 +1,27 @@
+import Foundation
+
+/// A configuration of p11-kit with one module, for the run of a command.
+public enum P11KitSettings {
+    /// The command that runs another one where p11-kit knows one module alone.
+    ///
+    /// - Parameters:
+    ///   - name: what p11-kit calls the module.
+    ///   - configuration: what its file says.
+    ///   - folder: where the file is written; the `home` in it is that of the command.
+    public static func command(
+        _ command: [String], knowing name: String, _ configuration: String, in folder: String
+    ) -> [String] {
+        let modules = folder + (getuid() == 0 ? "/modules" : "/home/.config/pkcs11/modules")
+        let manager = FileManager.default
+        try? manager.createDirectory(atPath: modules, withIntermediateDirectories: true)
+        try? Data((configuration + "\n").utf8).write(to: URL(filePath: "\(modules)/\(name).module"))
+        guard getuid() == 0 else {
+            let settings = folder + "/home/.config/pkcs11/pkcs11.conf"
+            try? Data("user-config: only\n".utf8).write(to: URL(filePath: settings))
+            return ["env", "HOME=\(folder)/home"] + command
+        }
+        // Root's own configuration p11-kit does not read; the system's is covered, for this command alone.
+        let cover = "mount --bind \"$0\" /usr/share/p11-kit/modules && exec \"$@\""
+        return ["unshare", "--mount", "sh", "-c", cover, modules] + command
+    }
+}
