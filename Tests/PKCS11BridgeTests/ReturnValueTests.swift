@@ -177,7 +177,7 @@ import VirtualCard
         #expect(returned { try cryptoki.signUpdate(session, [1]) } == CKR_OPERATION_NOT_INITIALIZED)
     }
 
-    @Test func encryptionInPartsIsNotEndedByACallInOne() throws {
+    @Test func aCallInOneEndsWhatWasBegunInParts() throws {
         let (publicKey, key) = (try module.key(session, [1], CKO_PUBLIC_KEY), try module.key(session, [1]))
         let request = MechanismRequest(CKM_RSA_PKCS)
         try cryptoki.encryptInit(session, request, key: publicKey)

@@ -102,12 +102,16 @@ import TokenKit
     }
 
     @Test func oneThatOnlyEndsIsNotStartedForEver() throws {
-        let patience = WorkerPatience(listing: .milliseconds(300), use: .milliseconds(300))
-        try ForeignModule.with(["hang in C_Initialize"], patience) { modules in
-            let duration = ContinuousClock().measure { for _ in 0..<100 { _ = try? Self.certificates(modules) } }
-            // A hundred starts would be thirty seconds of waiting, whatever the machine.
-            #expect(duration < .seconds(25))
+        let foreign = try ForeignModule(behaving: "crash in C_GetSlotList")
+        let starts = try foreign.folder.write("starts", "")
+        let worker = WorkerProgram(
+            path: "/bin/sh",
+            arguments: ["sh", "-c", "echo >>'\(starts)'; exec \"$@\"", "sh"] + ForeignModule.worker(for: "tokenctl"))
+        let module = PKCS11Module(ConfiguredModule(path: foreign.path), worker: worker, patience: Self.patience)
+        for _ in 0..<5 {
+            #expect { try Self.certificates([module]) } throws: { "\($0)".contains("ended: it died of signal 11") }
         }
+        #expect(try String(contentsOfFile: starts, encoding: .utf8) == "\n\n\n")
     }
 
     /// It answers each time what comes before, in a process that is started for that.
