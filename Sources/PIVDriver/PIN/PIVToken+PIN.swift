@@ -38,12 +38,13 @@ extension PIVToken {
     private mutating func enter(
         _ reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
-        let (believed, count) = (pins, selection.count)
+        try confirmSelection(&card)
+        let believed = pins
         pins.sending(to: reference)
         let response = try send(PIVCommand.verify(reference), entering: PINBlock.entry, &card)
         guard let failure = TokenError(ofPINEntry: response.status) else { return response }
         // PIV was sent nothing.
-        if selection.count == count { pins = believed }
+        pins = believed
         throw failure
     }
 

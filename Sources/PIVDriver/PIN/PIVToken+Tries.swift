@@ -45,11 +45,9 @@ extension PIVToken {
             pins.isUnblockable = !discovery.prefersGlobalPIN
             return discovery.prefersGlobalPIN ? .global : .application
         }
-        let count = selection.count
-        let isKnown = try knows(.application, &card)
-        // It was another application that had no Discovery Object: now PIV itself is asked.
-        if selection.count != count { return try discoveredReference(&card) }
-        return isKnown ? .application : .global
+        // If it was another application that had no Discovery Object, PIV itself is asked now.
+        if try confirmSelection(&card) { return try discoveredReference(&card) }
+        return try askStatus(of: .application, &card) == .referenceNotFound ? .global : .application
     }
 
     /// Throws where the value must not be sent: it was refused before, no try is left, or nobody agreed to spend the
@@ -110,23 +108,19 @@ extension PIVToken {
     private mutating func discovery(_ card: inout CardTransaction) throws(TokenError) -> DiscoveryObject? {
         // One that cannot be read tells as little as none.
         try readable { (token) throws(TokenError) in
-            // Whether its absence is to be believed comes out with the next command.
-            try token.read(.discovery, doubtsAbsence: false, &card).map { (content) throws(TokenError) in
+            try token.read(.discovery, &card).map { (content) throws(TokenError) in
                 try DiscoveryObject(parsing: content)
             }
         } ?? nil
     }
 
-    private mutating func knows(_ reference: PINReference, _ card: inout CardTransaction) throws(TokenError) -> Bool {
-        let response = try send(PIVCommand.verificationStatus(reference), &card)
-        learn(response.status, of: reference)
-        return response.status != .referenceNotFound
-    }
-
     private mutating func learnTries(
         of reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) {
-        if let tries = try metadata(of: reference, &card)?.triesLeft {
+        var tries = try metadata(of: reference, &card)?.triesLeft
+        // It may have been another application that told nothing.
+        if tries == nil, try confirmSelection(&card) { tries = try metadata(of: reference, &card)?.triesLeft }
+        if let tries {
             pins.learn(.left(tries), of: reference)
             return
         }
@@ -140,12 +134,16 @@ extension PIVToken {
         of reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) -> Bool {
         guard !quirks.has(.noStatusQuery) else { return false }
-        let response = try send(PIVCommand.verificationStatus(reference), &card)
-        learn(response.status, of: reference)
-        return response.status == .success
+        return try askStatus(of: reference, &card) == .success
     }
 
-    private mutating func learn(_ status: StatusWord, of reference: PINReference) {
+    private mutating func askStatus(
+        of reference: PINReference, _ card: inout CardTransaction
+    ) throws(TokenError) -> StatusWord {
+        // Another application's PIN would have its own tries.
+        try confirmSelection(&card)
+        let status = try send(PIVCommand.verificationStatus(reference), &card).status
         if let tries = status.triesLeft { pins.learn(.left(tries), of: reference) }
+        return status
     }
 }

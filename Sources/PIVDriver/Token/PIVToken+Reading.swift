@@ -8,23 +8,16 @@ extension PIVToken {
     public mutating func read(
         _ container: PIVContainer, _ card: inout CardTransaction
     ) throws(TokenError) -> [UInt8]? {
-        try read(container, doubtsAbsence: true, &card)
-    }
-
-    mutating func read(
-        _ container: PIVContainer, doubtsAbsence: Bool, _ card: inout CardTransaction
-    ) throws(TokenError) -> [UInt8]? {
-        guard let data = try answer(container, doubtsAbsence: doubtsAbsence, &card) else { return nil }
+        guard let data = try answer(container, &card) else { return nil }
         return try PIVFormat.content(of: data, in: container)
     }
 
     /// The whole answer to GET DATA; nil where the card has no such object.
     mutating func answer(
-        _ container: PIVContainer, doubtsAbsence: Bool = true, _ card: inout CardTransaction
+        _ container: PIVContainer, _ card: inout CardTransaction
     ) throws(TokenError) -> [UInt8]? {
         // Tag and length of the outer object come on top.
-        let response = try send(
-            PIVCommand.getData(container), limit: container.sizeLimit + 8, doubtsAbsence: doubtsAbsence, &card)
+        let response = try send(PIVCommand.getData(container), limit: container.sizeLimit + 8, &card)
         return try found(response, in: container)
     }
 

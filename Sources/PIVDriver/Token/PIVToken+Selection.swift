@@ -3,59 +3,66 @@ internal import TokenKit
 // Commands go through here, so that each one reaches PIV and no other application.
 extension PIVToken {
     /// Sends a command to the PIV application.
-    ///
-    /// - Parameter doubtsAbsence: whether 6A82, too, is asked about once more where another application may have said it.
     mutating func send(
-        _ command: CommandAPDU, limit: Int = CommandAPDU.anyLength, doubtsAbsence: Bool = true,
-        _ card: inout CardTransaction
+        _ command: CommandAPDU, limit: Int = CommandAPDU.anyLength, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
-        try sending(
-            doubting: { $0.mayComeFromAnotherApplication || (doubtsAbsence && $0 == .objectNotFound) }, &card
-        ) { (card) throws(TokenError) in try card.exchange(command, limit: limit) }
+        try sending(&card) { (card) throws(TokenError) in try card.exchange(command, limit: limit) }
     }
 
     /// Sends a command and takes the beginning of its answer alone.
     mutating func sendForFirstPart(
         _ command: CommandAPDU, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
-        try sending(doubting: { $0.mayComeFromAnotherApplication || $0 == .objectNotFound }, &card) {
-            (card) throws(TokenError) in try card.exchangeForFirstPart(command)
-        }
+        try sending(&card) { (card) throws(TokenError) in try card.exchangeForFirstPart(command) }
     }
 
-    /// Sends a PIN to the PIV application. It is sent again only where another application answered, and none judged it.
+    /// Sends a PIN to the PIV application, once.
     mutating func send(
         _ header: CommandAPDU, secret: borrowing Secret, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
-        try sending(doubting: \.mayComeFromAnotherApplication, &card) { (card) throws(TokenError) in
-            try card.exchange(header, secret: secret)
-        }
+        try confirmSelection(&card)
+        return try card.exchange(header, secret: secret)
     }
 
-    /// Sends a PIN that is typed on the reader to the PIV application. Where another application answered, it is typed again.
+    /// Sends a PIN that is typed on the reader to the PIV application.
     mutating func send(
         _ header: CommandAPDU, entering entry: PINEntry, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
-        try sending(doubting: \.mayComeFromAnotherApplication, &card) { (card) throws(TokenError) in
-            try card.exchange(header, entering: entry)
-        }
+        try confirmSelection(&card)
+        return try card.exchange(header, entering: entry)
+    }
+
+    /// Selects PIV, unless something in this transaction has shown that it is selected: another program may have selected an
+    /// application that has a PIN of the same number, and its own tries.
+    ///
+    /// - Returns: whether what the card said before in this transaction may have come from another application.
+    @discardableResult
+    mutating func confirmSelection(_ card: inout CardTransaction) throws(TokenError) -> Bool {
+        do { try card.hold() } catch { throw TokenError(error) }
+        try ensureSelected(&card)
+        guard !selection.isConfirmed else { return false }
+        // If it was selected all the time this takes no PIN back (SP 800-73-5 part 2 §3.1.1).
+        let believed = pins
+        try select(&card)
+        pins = believed
+        return true
     }
 
     /// Runs `body`, and runs it once more where the answer may be that of an application which another program selected
     /// since the last transaction.
     private mutating func sending(
-        doubting isDoubtful: (StatusWord) -> Bool, _ card: inout CardTransaction,
-        _ body: (inout CardTransaction) throws(TokenError) -> ResponseAPDU
+        _ card: inout CardTransaction, _ body: (inout CardTransaction) throws(TokenError) -> ResponseAPDU
     ) throws(TokenError) -> ResponseAPDU {
         try ensureSelected(&card)
         let first = try body(&card)
-        if first.status.isSuccess { selection.isConfirmed = true }
-        guard !selection.isConfirmed, isDoubtful(first.status) else { return first }
+        // Other applications know VERIFY, too; but its answer has no data.
+        if first.status.isSuccess, !first.data.isEmpty { selection.isConfirmed = true }
+        guard !selection.isConfirmed, first.status.mayComeFromAnotherApplication else { return first }
         let believed = pins
         try select(&card)
         var second = try body(&card)
         // The service may have let another program's command wait while ours had no transaction, and pass it on in this one.
-        if !card.isHeldFromTheStart, isDoubtful(second.status) {
+        if !card.isHeldFromTheStart, second.status.mayComeFromAnotherApplication {
             try select(&card)
             second = try body(&card)
         }
@@ -78,7 +85,7 @@ extension PIVToken {
         pins.forgetPresented()
         let response = try card.exchange(PIVCommand.select)
         guard response.status.isSuccess else { throw TokenError(response.status, "selecting PIV") }
-        selection = Selection(epoch: card.epoch, isConfirmed: true, count: selection.count &+ 1)
+        selection = Selection(epoch: card.epoch, isConfirmed: true)
         announceLengths(to: card.link)
     }
 }

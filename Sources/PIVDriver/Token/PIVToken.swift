@@ -23,9 +23,6 @@ public struct PIVToken: Token {
 
         /// Whether the application answered in this transaction, so that no other can have been selected since.
         var isConfirmed: Bool
-
-        /// How often it was selected.
-        var count = 1
     }
 
     /// What has been read of the card. It stays as it is until the card is taken out.

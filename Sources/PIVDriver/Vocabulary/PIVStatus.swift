@@ -19,12 +19,10 @@ extension StatusWord {
     var isWrongPIN: Bool { sw1 == 0x63 }
 
     /// Whether another application may have given this answer, because another program selected it since.
-    ///
-    /// A PIN answered so was not judged: PIV's own answer to a PIN is none of these.
     var mayComeFromAnotherApplication: Bool {
         switch self {
         case .instructionNotSupported, .classNotSupported, .functionNotSupported, .incorrectParameters,
-            .referenceNotFound, .wrongParameters, .applicationNotSelected:
+            .referenceNotFound, .objectNotFound, .wrongParameters, .applicationNotSelected:
             true
         default: false
         }

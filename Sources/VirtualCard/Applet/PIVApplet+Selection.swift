@@ -70,7 +70,14 @@ extension PIVApplet {
     }
 
     /// Instruction 01, slot 10 asks for the serial number; PIV clients send nothing else here.
-    func answerAsOneTimePassword(_ command: CommandAPDU) throws(Refusal) -> ResponseAPDU {
+    ///
+    /// It judges PINs, too, as the other applications of such cards do, so that one which PIV was to get does not go unseen.
+    mutating func answerAsOneTimePassword(_ command: CommandAPDU) throws(Refusal) -> ResponseAPDU {
+        if let instruction = Instruction(rawValue: command.ins),
+            [.verify, .changeReferenceData, .resetRetryCounter].contains(instruction)
+        {
+            throw Refusal(otherPINs.status(after: instruction, command))
+        }
         guard command.ins == 0x01, command.p1 == 0x10 else { throw Refusal(.instructionNotSupported) }
         return serialNumber()
     }

@@ -9,6 +9,7 @@ struct PIVApplet: Sendable {
     let sensor: TouchSensor
     var contents: CardContents
     var session = CardSession()
+    var otherPINs = OtherPINs()
 
     init(profile: CardProfile, contents: CardContents, clock: any CardClock, sensor: TouchSensor) {
         self.profile = profile

@@ -105,6 +105,9 @@ public final class VirtualCard: Sendable {
     /// Whether a command waits for ``touch()``.
     public var awaitsTouch: Bool { sensor.isWaiting }
 
+    /// Tries left of the PINs that another application of the card has, by reference.
+    public var triesLeftElsewhere: [UInt8: UInt8] { machine.withLock { $0.applet.otherPINs.triesLeft } }
+
     /// What the card holds.
     var contents: CardContents { machine.withLock { $0.applet.contents } }
 }

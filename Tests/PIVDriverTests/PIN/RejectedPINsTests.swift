@@ -137,7 +137,7 @@ private func block(_ text: String) -> Secret {
         _ = try desk.perform("9C", .sign(.ecdsa, digest), pin: "123456")
         desk.forgetCommands()
         _ = try desk.perform("9C", .sign(.ecdsa, digest), pin: "123456")
-        #expect(desk.commands == [0x20, 0x87])
+        #expect(desk.commands == [0xA4, 0x20, 0x87])
     }
 
     @Test func theRightPINCostsNoCommandMoreForIt() throws {

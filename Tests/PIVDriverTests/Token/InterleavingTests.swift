@@ -79,13 +79,55 @@ import VirtualCard
         #expect(desk.card.triesLeft == 3)
     }
 
-    @Test func aPINThatAnotherApplicationDidNotJudgeIsSentToPIV() throws {
-        let desk = try Desk(IssuedCard(profile: .yubiKey57))
+    /// Cards that tell of their PINs by metadata, and such as do not.
+    static let profiles: [CardProfile] = [.yubiKey57, .yubiKey43]
+
+    private func expectNoPINElsewhere(_ desk: Desk) {
+        #expect(desk.card.triesLeftElsewhere.values.allSatisfy { $0 == 3 }, "\(desk.reader.log)")
+        #expect(desk.card.triesLeft == 3)
+    }
+
+    @Test(arguments: profiles)
+    func thePINGoesToPIVAlone(profile: CardProfile) throws {
+        let desk = try Desk(IssuedCard(profile: profile))
         _ = try desk.perform("9C", .sign(.ecdsa, digest), pin: "123456")
         try selectAnother(desk)
         #expect(try verify(desk.perform("9C", .sign(.ecdsa, digest), pin: "123456"), 0x9C))
-        #expect(desk.commands == [0x20, 0xA4, 0x20, 0x87])
-        #expect(desk.card.triesLeft == 3)
+        #expect(desk.commands == [0xA4, 0x20, 0x87])
+        try selectAnother(desk)
+        try desk.verify()
+        try selectAnother(desk)
+        try desk.change(from: "123456", to: "654321")
+        expectNoPINElsewhere(desk)
+    }
+
+    @Test(arguments: profiles)
+    func theUnblockingKeyGoesToPIVAlone(profile: CardProfile) throws {
+        let desk = try Desk(IssuedCard(profile: profile))
+        try desk.verify()
+        try selectAnother(desk)
+        try desk.change(.unblockingKey, from: "12345678", to: "87654321")
+        #expect(desk.pinsSent == 1)
+        try selectAnother(desk)
+        try desk.unblock("87654321", newPIN: "654321")
+        #expect(desk.pinsSent == 1)
+        expectNoPINElsewhere(desk)
+        try selectAnother(desk)
+        #expect(throws: TokenError(.pinIncorrect, "")) { try desk.unblock("00000000", newPIN: "123456") }
+        #expect(desk.card.triesLeftElsewhere.values.allSatisfy { $0 == 3 })
+    }
+
+    @Test(arguments: profiles)
+    func theTriesAreThoseOfPIV(profile: CardProfile) throws {
+        let desk = try Desk(IssuedCard(profile: profile))
+        _ = try desk.identity()
+        #expect(throws: TokenError(.pinIncorrect, "")) { try desk.anotherProgram().verify("000000") }
+        #expect(throws: TokenError(.pinIncorrect, "")) { try desk.anotherProgram().verify("000001") }
+        try selectAnother(desk)
+        #expect(try desk.status().triesLeft == 1)
+        try selectAnother(desk)
+        #expect(throws: TokenError(.pinLastTry, "")) { try desk.verify("000002") }
+        #expect(desk.pinsSent == 0)
     }
 
     @Test func aWrongPINAfterAnotherApplicationCostsOneTry() throws {

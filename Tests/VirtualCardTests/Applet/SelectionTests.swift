@@ -89,6 +89,25 @@ import VirtualCard
         #expect(try card.getData(0x7E).status == .success)
     }
 
+    @Test func anotherApplicationsPINsHaveTriesOfTheirOwn() throws {
+        let card = try CardConversation(.yubiKey57)
+        let elsewhere = [UInt8](hex: "A0000005272001")
+        try card.select(elsewhere)
+        let pin = [UInt8](hex: "313233343536FFFF")
+        #expect(try card.send(0x20, 0x00, 0x80, pin).status == 0x63C2)
+        #expect(try card.send(0x20, 0x00, 0x80).status == 0x63C2)
+        #expect(try card.send(0x24, 0x00, 0x81, pin + pin).status == 0x63C2)
+        #expect(try card.send(0x2C, 0x00, 0x80, pin + pin).status == 0x63C1)
+        #expect(try card.send(0x2C, 0x00, 0x80, pin + pin).status == 0x63C0)
+        #expect(try card.send(0x2C, 0x00, 0x80, pin + pin).status == .authenticationMethodBlocked)
+        #expect(try card.send(0x20, 0x00, 0x00, pin).status == .referenceNotFound)
+        #expect(card.card.triesLeftElsewhere == [0x80: 2, 0x81: 0])
+        // PIV's are as they were.
+        try card.select()
+        #expect(try card.send(0x20, 0x00, 0x80).status == 0x63C3)
+        #expect(try card.send(0x20, 0x00, 0x80, pin).status == .success)
+    }
+
     @Test(arguments: [(UInt8(0x0C), StatusWord.secureMessagingNotSupported), (0x80, .classNotSupported)])
     func refusesClassesThatItDoesNotHave(cla: UInt8, status: StatusWord) throws {
         let card = try CardConversation()

@@ -1,0 +1,22 @@
+internal import TokenKit
+
+/// The PINs of another application on the card: of the same numbers as PIV's, with tries of their own, and known to nobody
+/// who speaks to PIV.
+struct OtherPINs: Sendable {
+    private(set) var triesLeft: [UInt8: UInt8] = [
+        PINReference.application.rawValue: 3, PINReference.unblocking.rawValue: 3,
+    ]
+
+    /// Takes a try away for every value.
+    mutating func status(after instruction: Instruction, _ command: CommandAPDU) -> StatusWord {
+        // RESET RETRY COUNTER names the PIN, and spends a try of what unblocks it.
+        let reference =
+            instruction == .resetRetryCounter && triesLeft[command.p2] != nil
+            ? PINReference.unblocking.rawValue : command.p2
+        guard command.p1 == 0, let tries = triesLeft[reference] else { return .referenceNotFound }
+        guard tries > 0 else { return .authenticationMethodBlocked }
+        guard !command.data.isEmpty else { return StatusWord(0x63, 0xC0 | tries) }
+        triesLeft[reference] = tries - 1
+        return StatusWord(0x63, 0xC0 | (tries - 1))
+    }
+}
