@@ -118,7 +118,8 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
             let code = handle.begin()
             if code == .success { return }
             guard code == .resetCard else { throw CardError(code, reader: reader.name) }
-            try acknowledgeReset()
+            let acknowledged = acknowledgeReset()
+            guard acknowledged == .success else { throw CardError(acknowledged, reader: reader.name) }
         }
         throw CardError(.resetCard, reader: reader.name)
     }
@@ -137,27 +138,28 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         }
     }
 
-    private func acknowledgeReset() throws(CardError) {
+    private func acknowledgeReset() -> PCSCCode {
         let (code, transmissionProtocol) = handle.reconnect()
-        guard code == .success else { throw CardError(code, reader: reader.name) }
+        guard code == .success else { return code }
         epoch += 1
         if transmissionProtocol != link.transmissionProtocol {
             link = CardLink(atr: atr, transmissionProtocol: transmissionProtocol, trace: trace)
         }
+        return code
     }
 
     private func endTransaction() throws(CardError) {
         var code = handle.end()
         if code == .resetCard {
             // The service keeps the lock of a transaction under which the card was reset, until that is acknowledged.
-            try acknowledgeReset()
-            code = handle.end()
+            code = acknowledgeReset()
+            if code == .success { code = handle.end() }
         }
         guard code != .success else { return }
+        // The service keeps the lock of a card that was removed, or fell silent, and with it whoever comes next, until we let go.
+        handle.disconnect(.leave)
         let error = CardError(code, reader: reader.name)
         guard error.code == .removed || error.code == .serviceUnavailable else { throw error }
-        // The service keeps the lock of a card that was removed, and with it whoever comes next, until we let go.
-        handle.disconnect(.leave)
         end = error
     }
 
