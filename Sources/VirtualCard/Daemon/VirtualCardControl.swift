@@ -27,10 +27,25 @@ public enum VirtualCardControl {
         }
     }
 
+    /// For how long a line is waited for.
+    struct Limit {
+        let deadline: ContinuousClock.Instant
+        /// What ends the wait before.
+        let wakeUp: WakeUp
+
+        /// Whether there is something to read in time.
+        func allowsReading(_ socket: Socket) -> Bool {
+            let left = deadline - .now
+            guard left > .zero else { return false }
+            return Socket.readable([socket.descriptor, wakeUp.descriptor], timeout: left) == [socket.descriptor]
+        }
+    }
+
     /// One line, without its end, or nil where none comes.
-    static func receiveLine(from socket: Socket) -> String? {
+    static func receiveLine(from socket: Socket, within limit: Limit? = nil) -> String? {
         var bytes: [UInt8] = []
         while bytes.count < lineLimit {
+            guard limit?.allowsReading(socket) ?? true else { return nil }
             let more = socket.receive(upTo: lineLimit - bytes.count)
             if more.isEmpty { return nil }
             bytes += more

@@ -3,8 +3,6 @@ internal import Synchronization
 
 /// A virtual card in the reader of a real pcscd, with a socket over which it takes orders.
 public final class VirtualCardServer: Sendable {
-    private static let patience = Duration.seconds(1)
-
     private let link: VPCDLink
     /// The card that is served.
     public var card: VirtualCard { link.card }
@@ -12,18 +10,21 @@ public final class VirtualCardServer: Sendable {
     private let control: Socket
     private let controlPath: String
     private let wakeUp: WakeUp
+    private let patience: Duration
     private let failure = Mutex<VirtualCardError?>(nil)
 
     /// - Parameters:
     ///   - controlPath: where ``VirtualCardControl`` reaches the card; nobody else's user can.
     ///   - port: where vpcd listens, on this machine.
+    ///   - patience: how long a client may take to send its order.
     /// - Throws: ``VirtualCardError`` `.refused` where a card runs at that path already.
     public init(
-        card: VirtualCard, controlPath: String, port: UInt16 = VPCDLink.defaultPort
+        card: VirtualCard, controlPath: String, port: UInt16 = VPCDLink.defaultPort, patience: Duration = .seconds(1)
     ) throws(VirtualCardError) {
         link = try VPCDLink(card: card, port: port)
         control = try Socket.listen(path: controlPath)
         self.controlPath = controlPath
+        self.patience = patience
         wakeUp = try WakeUp()
     }
 
@@ -64,10 +65,9 @@ public final class VirtualCardServer: Sendable {
             let ready = Socket.readable([control.descriptor, wakeUp.descriptor])
             if ready.contains(wakeUp.descriptor) { return }
             guard ready.contains(control.descriptor), let client = control.accept() else { continue }
-            // A client that connects and says nothing must not keep the others waiting.
-            guard !Socket.readable([client.descriptor], timeout: VirtualCardServer.patience).isEmpty,
-                let line = VirtualCardControl.receiveLine(from: client)
-            else { continue }
+            // A client that does not come to the end of its order must not keep the others waiting, nor who wants to stop.
+            let limit = VirtualCardControl.Limit(deadline: .now + patience, wakeUp: wakeUp)
+            guard let line = VirtualCardControl.receiveLine(from: client, within: limit) else { continue }
             let order = ControlOrder(parsing: line)
             _ = client.send(Array((answer(to: order) + "\n").utf8))
             if order == .stop { return }

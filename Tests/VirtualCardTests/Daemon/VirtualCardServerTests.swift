@@ -20,10 +20,11 @@ private func send(_ order: ControlOrder, to path: String) throws -> [String: Str
 
     /// Runs a server until the body has ended it or ends itself.
     private func serving(
-        _ profile: CardProfile = .generic, inserted: Bool = true, _ body: (VirtualCardServer) throws -> Void
+        _ profile: CardProfile = .generic, inserted: Bool = true, patience: Duration = .seconds(1),
+        _ body: (VirtualCardServer) throws -> Void
     ) throws {
         let card = try VirtualCard(profile: profile)
-        let server = try VirtualCardServer(card: card, controlPath: path, port: reader.port)
+        let server = try VirtualCardServer(card: card, controlPath: path, port: reader.port, patience: patience)
         let worker = try Worker { try? server.run(inserted: inserted) }
         defer {
             server.stop()
@@ -132,12 +133,26 @@ private func send(_ order: ControlOrder, to path: String) throws -> [String: Str
         }
     }
 
-    @Test func aClientThatSaysNothingKeepsNobodyWaitingForLong() throws {
+    @Test(.timeLimit(.minutes(1)), arguments: ["", "stat"])
+    func aClientThatDoesNotEndItsLineKeepsNobodyWaitingForLong(beginning: String) throws {
         try serving { _ in
-            let silent = try Socket.connect(path: path)
+            let connected = try Socket.connect(path: path)
+            let slow = try #require(connected)
+            #expect(slow.send(Array(beginning.utf8)))
             #expect(try send(.status, to: path)["profile"] == "generic")
-            withExtendedLifetime(silent) {}
+            // It was not waited for any longer.
+            #expect(slow.receive(upTo: 1).isEmpty)
         }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func itStopsWhileAClientHasNotEndedItsLine() throws {
+        var slow: Socket?
+        try serving(patience: .seconds(3600)) { _ in
+            slow = try Socket.connect(path: path)
+            #expect(slow?.send(Array("stat".utf8)) == true)
+        }
+        #expect(slow?.receive(upTo: 1) == [])
     }
 
     @Test func tooLongAPathIsAnError() throws {
