@@ -191,7 +191,7 @@ public final class TokenSlot: Sendable {
     /// Has the card that was there at `insertion` forget a presented PIN.
     ///
     /// Where another program holds the card for longer than a second that is made up for: before the card is next used here, and
-    /// in any case once it is free, for as long as this process runs.
+    /// in any case once it is free, for as long as this process runs and the card answers as cards do.
     ///
     /// - Throws: ``TokenError`` `.card(.inUse)` where it is yet to be done.
     package func logOut(at insertion: Insertion) throws(TokenError) {
@@ -217,11 +217,22 @@ public final class TokenSlot: Sendable {
     }
 
     private func payLogoutLater(at insertion: Insertion) {
-        while state.withLock({ $0.owesLogout && $0.insertion == insertion }) {
+        // A card that answers nothing that makes sense is not asked for ever.
+        let limit = 10
+        var failures = 0
+        while failures < limit, state.withLock({ $0.owesLogout && $0.insertion == insertion }) {
             usleep(100_000)
-            if !isInUse { try? payLogout(at: insertion) }
+            guard !isInUse else { continue }
+            do throws(TokenError) {
+                try payLogout(at: insertion)
+            } catch {
+                if error.code != .card(.inUse) { failures += 1 }
+            }
         }
-        state.withLock { if $0.isLetGo { TokenSlot.drop(&$0) } }
+        state.withLock { state in
+            if failures == limit, state.insertion == insertion { state.owesLogout = false }
+            if state.isLetGo { TokenSlot.drop(&state) }
+        }
     }
 
     /// Resets the card, so that it forgets a presented PIN, whichever program presented it.

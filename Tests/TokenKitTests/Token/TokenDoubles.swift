@@ -44,7 +44,11 @@ final class PreparedConnection: CardConnection {
     var isCardPresent: Bool { state.withLock { $0.disconnections.isEmpty } }
     private let state: Mutex<State>
 
-    init(_ beginnings: Beginning...) {
+    convenience init(_ beginnings: Beginning...) {
+        self.init(beginnings)
+    }
+
+    init(_ beginnings: [Beginning]) {
         state = Mutex(State(beginnings: beginnings[...]))
     }
 

@@ -92,6 +92,21 @@ import TokenKit
         #expect(reader.timesConnected == 1)
     }
 
+    // MARK: - Logging out
+
+    @Test(arguments: [CardError.Code.malformed, .inUse])
+    func aLogoutThatIsOwedIsGivenUpWhereTheCardAnswersNonsenseAndNotWhereItIsHeld(code: CardError.Code) throws {
+        let connection = PreparedConnection(
+            [.wellAndGood, .failure(.inUse)] + Array(repeating: .failure(code), count: 10) + [.failure(code)])
+        let slot = TokenSlot(reader: PreparedReader(.success(connection)), drivers: [CountingDriver()])
+        let insertion = try Self.insertion(of: slot)
+        #expect(throws: Self.failing(.inUse)) { try slot.logOut(at: insertion) }
+        slot.disconnect(resetting: false)
+        // Nobody else wants the connection: it ends with the last attempt.
+        #expect(eventually { connection.disconnections == [false] })
+        #expect(connection.transactions == (code == .inUse ? 14 : 12))
+    }
+
     // MARK: - Connecting and recognising
 
     @Test func oneConnectionAndOneRecognitionServeEveryCall() throws {
