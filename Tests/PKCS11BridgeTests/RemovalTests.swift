@@ -147,6 +147,38 @@ import TokenKit
         #expect(try module.find(next, (CKA_CLASS, Encoded.ulong(CKO_CERTIFICATE))).count == 4)
     }
 
+    @Test func whatThereWasOfEarlierCardsIsForgottenWithTheFirstSessionOfTheNext() throws {
+        let first = try Cards.plain()
+        let module = try TestModule(VirtualReader(card: first))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        let session = try module.session()
+        let handles = try module.find(session)
+        _ = try secrets(module, module.session(loggedIn: true))
+        for card in [try Cards.plain(), first, try Cards.plain()] {
+            module.reader.insert(card)
+            // A program may have left its sessions open.
+            let next = try module.session()
+            #expect(module.cryptoki.sessionCounts(module.slots[0]).all == 1)
+            #expect(try module.find(next, (CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY))).isEmpty)
+            let found = try module.find(next)
+            #expect(Set(found).isDisjoint(with: handles))
+            #expect(module.cryptoki.handles.count == found.count)
+            #expect(returned { _ = try module.value(next, handles[0], CKA_CLASS) } == CKR_OBJECT_HANDLE_INVALID)
+        }
+        #expect(returned { _ = try module.find(session) } == CKR_SESSION_HANDLE_INVALID)
+    }
+
+    /// A session of the card before would keep the login from ending with the last one of this card.
+    @Test func aSessionOfAnEarlierCardKeepsNoLogin() throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain()))
+        _ = try module.cryptoki.tokenInfo(module.slots[0])
+        _ = try module.session()
+        module.reader.insert(try Cards.plain())
+        let session = try module.session(loggedIn: true)
+        try module.cryptoki.closeSession(session)
+        #expect(try module.cryptoki.sessionInfo(module.session()).state == CKS_RW_PUBLIC_SESSION)
+    }
+
     @Test func thePINOfOneCardIsNeverSentToAnother() throws {
         let module = try TestModule(VirtualReader(card: try Cards.plain()))
         _ = try module.cryptoki.tokenInfo(module.slots[0])

@@ -21,6 +21,8 @@ package final class Cryptoki: Sendable {
     private struct Sessions {
         var last: CK_SESSION_HANDLE = 0
         var open: [CK_SESSION_HANDLE: Session] = [:]
+        /// Which token of a slot the last session was opened with.
+        var generations: [CK_SLOT_ID: Int] = [:]
     }
 
     /// Nothing is asked of a card, and no file is read.
@@ -70,6 +72,7 @@ package final class Cryptoki: Sendable {
         let slot = try slots.slot(slotID)
         guard flags & CKF_SERIAL_SESSION != 0 else { throw CryptokiError(CKR_SESSION_PARALLEL_NOT_SUPPORTED) }
         let generation = try slot.generation()
+        forgetTokens(before: generation, in: slotID)
         return slot.door.pass {
             sessions.withLock { sessions in
                 sessions.last += 1
@@ -79,6 +82,18 @@ package final class Cryptoki: Sendable {
                 return sessions.last
             }
         }
+    }
+
+    /// Ends what programs still have of cards that were in the slot before: none of its handles will be good again, also if
+    /// such a card comes back.
+    private func forgetTokens(before generation: Int, in slot: CK_SLOT_ID) {
+        let earlier = sessions.withLock { sessions -> [Session]? in
+            guard sessions.generations.updateValue(generation, forKey: slot) != generation else { return nil }
+            return sessions.open.values.filter { $0.slot.id == slot && $0.generation < generation }
+        }
+        guard let earlier else { return }
+        close(earlier)
+        handles.removeObjects(of: slot, before: generation)
     }
 
     /// PKCS #11 §5.6.2. The user is logged out with the last session.

@@ -52,6 +52,9 @@ final class HandleTable: Sendable {
 
     private let state = Mutex(State())
 
+    /// How many objects have a handle.
+    var count: Int { state.withLock { $0.entries.count } }
+
     /// The handles of objects of a token, new ones for those that have none.
     func handles(of objects: [CryptokiObject], in session: Session) -> [CK_OBJECT_HANDLE] {
         state.withLock { state in
@@ -170,6 +173,11 @@ final class HandleTable: Sendable {
         state.withLock { state in
             for (handle, entry) in state.entries where isOver(entry) { state.remove(handle) }
         }
+    }
+
+    /// Lets go of what earlier tokens in a slot had.
+    func removeObjects(of slot: CK_SLOT_ID, before generation: Int) {
+        remove { $0.slot == slot && $0.generation < generation }
     }
 
     func remove(_ handle: CK_OBJECT_HANDLE) {
