@@ -6,8 +6,10 @@ public import TokenKit
 ///
 /// What cannot be read or written is simply not remembered. What anybody else could have written is not believed: the
 /// folder and its files must be this user's, and nobody else's to write; with a key, each file has an authentication code
-/// as well, so that a folder that was copied, restored or damaged tells nothing. Whoever can write as this user could
-/// hide objects of a card from a listing, and no more: what is remembered never stands in for what the card says.
+/// as well, so that a folder that was copied, restored or damaged tells nothing. Whoever can read and write as this user
+/// decides what is remembered. How much of it is believed is for the driver to say: PIV takes a remembered certificate where
+/// the first part of the card's answer is the same, and does not look at the rest, which may have the public key in it; a
+/// remembered key it takes until a signature shows that the card has another.
 public struct FileTokenMemory: TokenMemory {
     /// Bytes that are remembered of one token at the most, for facts and for certificates.
     public static let standardLimit = 4096

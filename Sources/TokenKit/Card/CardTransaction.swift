@@ -60,7 +60,8 @@ public struct CardTransaction: ~Copyable {
     /// What the card still holds of the answer it drops with the next command. A look at the beginning of a large object
     /// costs one command this way.
     ///
-    /// - Returns: at most 256 bytes of data; ``StatusWord/success`` also where there would be more.
+    /// - Returns: what the card gives at once, at most 256 bytes of data where it keeps to the short form;
+    ///   ``StatusWord/success`` also where there would be more.
     public mutating func sendForFirstPart(_ command: CommandAPDU) throws(CardError) -> ResponseAPDU {
         var response = try sendShort(command)
         if response.data.isEmpty, let remaining = response.status.remainingResponseLength {
