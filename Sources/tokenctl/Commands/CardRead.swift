@@ -87,7 +87,7 @@ extension Card {
         private static func container(named name: String, _ uri: PKCS11URI?) -> PIVContainer? {
             guard let uri else { return PIVContainer.named(name.lowercased()) }
             guard let label = uri.object.label, [nil, .data].contains(uri.object.kind) else { return nil }
-            return PIVContainer.all.first { label.matches($0.title) }
+            return PIVContainer.all.first { label == PKCS11URI.Text($0.title) }
         }
 
         private func content(of container: PIVContainer, on token: TokenKeychain) throws -> [UInt8]? {
