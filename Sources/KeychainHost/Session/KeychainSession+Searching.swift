@@ -88,10 +88,10 @@ extension KeychainSession {
 }
 
 extension SearchRequest {
-    /// What is told where nothing matches. Of a card that is named and not in, nobody knows (keychain semantics 1.12).
+    /// What is told where nothing matches. Who names a card that is known is told that it is out (keychain semantics 1.12).
     func notFound(_ failures: [SearchList.Failure] = []) -> KeychainError {
-        if let token = query.tokenID, !searchList.members.contains(where: { $0.isIdentified(by: token) }) {
-            return KeychainError(.noSuchKeychain, "the card \(token.rawValue) is not inserted", remedy: "insert it")
+        if let token = query.tokenID, let card = absentTokens().first(where: { $0.isIdentified(by: token) }) {
+            return KeychainError(.noSuchKeychain, "the card '\(card.name)' is not inserted", remedy: "insert it")
         }
         let unread = failures.map { "'\($0.keychain)' could not be searched: \($0.error.reason)" }
         return KeychainError(.itemNotFound, (["no \(query.itemClass.noun) matches"] + unread).joined(separator: "; "))

@@ -6,6 +6,8 @@ struct SearchRequest: Sendable {
     let searchList: SearchList
     let returns: ParsedDictionary.Returns
     let context: RequestContext
+    /// The cards that are known and not in.
+    let absentTokens: @Sendable () -> [AbsentTokenKeychain]
 
     /// - Throws: `errSecParam` and its kin, naming the key, for what the class or the reference rules out.
     init(_ parsed: ParsedDictionary, in session: KeychainSession) throws(KeychainError) {
@@ -54,6 +56,7 @@ struct SearchRequest: Sendable {
         self.query = query
         searchList = try session.searchList(for: parsed)
         returns = parsed.returns
+        absentTokens = session.absentTokens
         context = session.requestContext(parsed, for: "read \(itemClass.anyNoun)")
     }
 }
@@ -67,6 +70,7 @@ extension SearchRequest {
         self.query = query
         searchList = session.searchList
         returns = []
+        absentTokens = session.absentTokens
         context = RequestContext(
             authentication: session.authentication.restricted(to: query.authenticationUI),
             use: "read \(query.itemClass.anyNoun)")

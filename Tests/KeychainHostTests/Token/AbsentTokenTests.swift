@@ -49,6 +49,29 @@ import TokenKit
         #expect(absent([token(reader)]).map(\.identity) == cards.map(\.identity))
     }
 
+    @Test func whoNamesAKnownCardIsToldThatItIsOut() throws {
+        let (reader, items) = try listed()
+        let certificate = try #require(items.first)
+        let session = KeychainSession(
+            searchList: SearchList(tokens: [token(reader)]), knownTokens: { [driver] in driver.knownTokens() })
+        let id = ItemValue.string(certificate.keychain.rawValue)
+        let queries: [ItemDictionary] = [
+            ["class": .string("cert"), "tkid": id],
+            ["v_PersistentRef": .data(certificate.reference.encoded())],
+        ]
+        for query in queries {
+            _ = try session.copyMatching(query)
+            reader.remove()
+            let error = #expect(throws: KeychainError(.noSuchKeychain)) { try session.copyMatching(query) }
+            #expect(error?.remedy == "insert it")
+            #expect(throws: KeychainError(.noSuchKeychain)) { try session.delete(query) }
+            reader.insert(try TestCard(profile: .yubiKey57).make())
+        }
+        #expect(throws: KeychainError(.itemNotFound)) {
+            try session.copyMatching(["class": .string("cert"), "tkid": .string("piv:none")])
+        }
+    }
+
     @Test func aReaderThatFailsHidesNoAbsentCard() throws {
         let (reader, _) = try listed()
         reader.remove()
