@@ -98,9 +98,16 @@ extension LocalKeychain {
         }
         if afresh { try token.verifyPIN(use: use, authentication: authentication) }
         let current = try wrappedKey()
-        let secret = try binding.open(with: key, of: current.keychain, use: use, authentication: authentication)
-        guard current.isFor(secret) else { throw KeychainError(.dataNotAvailable, "the card gave back another key") }
-        return secret
+        do throws(KeychainError) {
+            let secret = try binding.open(with: key, of: current.keychain, use: use, authentication: authentication)
+            guard current.isFor(secret) else {
+                throw KeychainError(.dataNotAvailable, "the card gave back another key")
+            }
+            return secret
+        } catch {
+            // It is not the card's fault that it opens another keychain than this has become.
+            throw error.code == .dataNotAvailable ? current.damage ?? error : error
+        }
     }
 
     /// The first bound card that is in one of the readers.

@@ -33,6 +33,8 @@ extension LocalKeychain {
             return try boundKey(with: authentication.cards, use: use, afresh: afresh, authentication: authentication)
         }
         if let byCard { return byCard }
+        // Where the file itself is damaged another question leads nowhere.
+        if let failure, failure.code == .invalidKeychain { throw failure }
         // A script gives its answers in an order: the next one is not for another question than it was written for.
         if let failure, failure.code == .authFailed, !authentication.prompter.canAskAgain { throw failure }
         var timesAsked = 0
@@ -44,7 +46,11 @@ extension LocalKeychain {
             do throws(KeychainError) {
                 return try wrappedKey().unwrap(password: password)
             } catch {
-                guard error.code == .authFailed, timesAsked < PromptRequest.mostQuestions else { throw error }
+                // A password that a damaged file does not open may still be a PIN.
+                let mayBePIN = authentication.hasOneAnswer && error.code == .invalidKeychain
+                guard mayBePIN || error.code == .authFailed && timesAsked < PromptRequest.mostQuestions else {
+                    throw error
+                }
                 failure = error
             }
             guard authentication.hasOneAnswer else { continue }

@@ -86,7 +86,7 @@ extension WrappedKey {
             guard !isAltered else {
                 throw KeychainError(
                     .invalidKeychain, "the keychain file is damaged: what its password opens is not as it was written",
-                    remedy: "restore it from a backup")
+                    remedy: "restore it from a backup, unless the password was mistyped")
             }
             throw KeychainError(.authFailed, "the password of the keychain is wrong")
         } catch {
@@ -105,7 +105,7 @@ extension WrappedKey {
         return KeychainError(
             .invalidKeychain,
             "the keychain file is damaged: the id of the keychain, or what its password opens, is not as it was written",
-            remedy: "restore it from a backup, or change its password, which writes them anew where they still fit it")
+            remedy: "change its password, which writes them anew if it still fits them; else restore it from a backup")
     }
 
     private static func deriveKey(

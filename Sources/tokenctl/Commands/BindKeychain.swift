@@ -38,6 +38,7 @@ struct BindKeychain: ParsableCommand {
         let opened = try LocalKeychain.named(keychain)
         if list {
             try Listing.show(opened.cardBindings().map(BindingRow.init), json: output.json)
+            if let damage = opened.damage { throw damage }
             return try opened.checkCardBindings()
         }
         let key = key ?? "9D"

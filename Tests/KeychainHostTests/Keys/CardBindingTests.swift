@@ -199,6 +199,29 @@ import VirtualCard
         #expect(try local.keychain.cardBindings().isEmpty)
     }
 
+    /// The line of a script does not say whether it is a password or a PIN.
+    @Test(arguments: ["scrypt_n = 4", "scrypt_n = 3", "salt = zeroblob(32)", "wrapped_key = zeroblob(60)"])
+    func aCardOpensWhatItsDamagedPasswordDoesNot(assignment: String) throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try local.database().execute("UPDATE keychain SET \(assignment)")
+        let script = AuthenticationContext(prompter: AnswersByScript("123456"), cards: [desk.token])
+        let reopened = try local.reopened()
+        try reopened.unlock(use: "read", authentication: script)
+        #expect(try read(reopened) == "s3cret")
+    }
+
+    @Test func aDamagedKeychainIsNotBlamedOnItsCard() throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try local.database().execute("UPDATE keychain SET uuid = zeroblob(16)")
+        let person = TypesInTurn("123456", "correct")
+        let context = AuthenticationContext(prompter: person, cards: [desk.token])
+        let reopened = try local.reopened()
+        #expect(throws: KeychainError(.invalidKeychain)) { try reopened.unlock(use: "read", authentication: context) }
+        #expect(!person.requests.contains { $0.purpose == .password }, "which could not open it either")
+    }
+
     @Test func aBindingOfAnotherKeychainOpensNothing() throws {
         let desk = try desk()
         let other = try TestKeychain()
