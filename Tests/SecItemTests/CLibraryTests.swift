@@ -212,7 +212,6 @@ import Testing
             ], environment: environment.merging(["PATH": Program.products + ":/usr/bin:/bin"]) { $1 })
         #expect(added.status == 0, "\(added)")
         let script = """
-            #!/bin/sh
             echo OK
             while read -r command _; do
                 if [ "$command" = GETPIN ]; then echo "D open"; fi
@@ -221,8 +220,7 @@ import Testing
             done
             """
         let pinentry = folder.path("pinentry")
-        try script.write(toFile: pinentry, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: pinentry)
+        try folder.writeProgram("pinentry", script)
         let result = try run(
             """
             uint32_t length; void *data;

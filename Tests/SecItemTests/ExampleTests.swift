@@ -8,7 +8,6 @@ import Testing
         let folder = try TemporaryFolder()
         let pinentry = folder.path("pinentry")
         let script = """
-            #!/bin/bash
             echo OK
             while read -r command _; do
                 if [ "$command" = GETPIN ]; then echo "D correct horse"; fi
@@ -16,8 +15,7 @@ import Testing
                 if [ "$command" = BYE ]; then exit; fi
             done
             """
-        try script.write(toFile: pinentry, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: pinentry)
+        try folder.writeProgram("pinentry", script)
         var environment = [
             "PINENTRY_PROGRAM": pinentry, "PCSCLITE_CSOCK_NAME": folder.path("none"), "TOKENKIT_MODULES": "",
         ]

@@ -34,9 +34,14 @@ public final class TemporaryFolder: Sendable {
     }
 
     /// Writes a shell script that can be run.
+    ///
+    /// Another process does it: what a thread starts at that moment would have the file open for writing, and nobody could
+    /// run it for as long (execve(2), `ETXTBSY`).
     public func writeProgram(_ name: String, _ body: String) throws {
-        let path = try ChildProcess.spawning.withLock { try write(name, "#!/bin/sh\n\(body)\n") }
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        let result = try Program.run(
+            ["sh", "-c", "umask 077 && cat >\"$0\" && chmod 700 \"$0\"", path(name)],
+            input: Array("#!/bin/sh\n\(body)\n".utf8))
+        guard result.status == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
     /// What a file holds.

@@ -16,7 +16,6 @@ private struct FakePinentry {
         folder = try TemporaryFolder()
         let cases = answers.map { "\($0)) \($1) ;;" }.joined(separator: "\n")
         let script = """
-            #!/bin/sh
             log='\(folder.path("log"))'
             \(greeting)
             while IFS= read -r line; do
@@ -28,10 +27,7 @@ private struct FakePinentry {
                 esac
             done
             """
-        // Written by another process: a child of this one, started at the wrong moment, would hold it open for writing.
-        let path = folder.path("pinentry")
-        let result = try Program.run(["sh", "-c", "cat >'\(path)' && chmod 700 '\(path)'"], input: Array(script.utf8))
-        guard result.status == 0 else { throw POSIXError(.EIO) }
+        try folder.writeProgram("pinentry", script)
     }
 
     var prompter: PinentryPrompter { PinentryPrompter(program: folder.path("pinentry")) }
