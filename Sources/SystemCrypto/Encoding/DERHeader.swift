@@ -34,4 +34,13 @@ extension Span where Element == UInt8 {
         self = extracting(header.content.upperBound...)
         return content
     }
+
+    /// Takes a non-negative INTEGER off the front, most significant byte first.
+    @_lifetime(self: copy self)
+    @_lifetime(copy self)
+    mutating func readDERInteger() throws(CryptoError) -> Span<UInt8> {
+        let digits = try readDER(DER.Tag.integer)
+        guard !digits.isEmpty, digits[0] <= 0x7F else { throw CryptoError(.malformed, "DER integer") }
+        return digits
+    }
 }

@@ -25,12 +25,26 @@ struct BigNumber: ~Copyable {
         handle = result
     }
 
-    /// One of a key's numbers. Wraps `EVP_PKEY_get_bn_param`.
+    /// One of a key's numbers. Wraps `EVP_PKEY_get_params`; `EVP_PKEY_get_bn_param` leaves a copy on the stack.
     init(_ name: String, of key: KeyHandle) throws(CryptoError) {
-        handle = try unsafe Handle(name, release: BN_clear_free) { _ in
-            var number: OpaquePointer?
-            return unsafe EVP_PKEY_get_bn_param(key.pointer, name, &number) == 1 ? number : nil
+        let digits = try unsafe Secret(capacity: PublicKey.maximumModulusLength, name) { _, start, count in
+            unsafe name.withCString { name in
+                var list = unsafe [
+                    OSSL_PARAM(
+                        key: name, data_type: UInt32(OSSL_PARAM_UNSIGNED_INTEGER), data: start, data_size: count,
+                        return_size: ParameterList.unmodified), OSSL_PARAM(),
+                ]
+                guard unsafe EVP_PKEY_get_params(key.pointer, &list) == 1 else { return false }
+                count = unsafe list[0].return_size == ParameterList.unmodified ? -1 : list[0].return_size
+                return true
+            }
         }
+        handle = try unsafe digits.bytes.withPointer { start, count throws(CryptoError) in
+            try unsafe Handle(name, release: BN_clear_free) { _ in
+                unsafe BN_native2bn(start, Int32(truncatingIfNeeded: count), nil)
+            }
+        }
+        unsafe BN_set_flags(handle.pointer, BN_FLG_CONSTTIME)
     }
 
     var pointer: OpaquePointer { unsafe handle.pointer }

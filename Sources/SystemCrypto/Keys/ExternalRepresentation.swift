@@ -54,19 +54,6 @@ extension PrivateKey {
         }
     }
 
-    /// The DER of the key in its algorithm's own format: RSA PKCS#1 (RFC 8017 §A.1.2), EC SEC 1 (RFC 5915).
-    ///
-    /// - Throws: `unsupported` for other keys, which have none.
-    public func algorithmEncoding() throws(CryptoError) -> Secret {
-        switch kind {
-        case .rsa, .ecP256, .ecP384, .ecP521: break
-        default: throw CryptoError(.unsupported, "PKCS#1 or SEC 1 of \(kind)")
-        }
-        return try handle.writing { () throws(CryptoError) in
-            try unsafe Secret(encoding: "private key") { unsafe i2d_PrivateKey(handle.pointer, $0) }
-        }
-    }
-
     /// The PEM text of OpenSSH's own format, unencrypted.
     ///
     /// - Throws: `unsupported` for kinds of keys that SSH does not use.

@@ -102,3 +102,43 @@ public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
         return [KeyKind.ecP256, .ecP384, .ecP521].first { $0.groupName == text } ?? .other("EC \(text)")
     }
 }
+
+extension KeyKind {
+    /// The `AlgorithmIdentifier` of RFC 8017 §A.1, RFC 5480 §2.1.1 or RFC 8410 §3; nil for other kinds.
+    var algorithmIdentifier: [UInt8]? {
+        switch self {
+        case .rsa: DER.sequence([DER.objectIdentifier(.rsaEncryption), DER.element(DER.Tag.null, [])])
+        case .ed25519: DER.sequence([DER.objectIdentifier(.ed25519)])
+        case .x25519: DER.sequence([DER.objectIdentifier(.x25519)])
+        default:
+            curveIdentifier.map { DER.sequence([DER.objectIdentifier(.ecPublicKey), DER.objectIdentifier($0)]) }
+        }
+    }
+
+    /// The curve in RFC 5480 §2.1.1.1.
+    var curveIdentifier: OID? {
+        switch self {
+        case .ecP256: "1.2.840.10045.3.1.7"
+        case .ecP384: "1.3.132.0.34"
+        case .ecP521: "1.3.132.0.35"
+        default: nil
+        }
+    }
+
+    /// The NIST curve of that identifier.
+    init?(curve identifier: OID?) {
+        let curves: [KeyKind] = [.ecP256, .ecP384, .ecP521]
+        guard let identifier, let curve = curves.first(where: { $0.curveIdentifier == identifier }) else { return nil }
+        self = curve
+    }
+}
+
+extension OID {
+    /// RFC 8017 §A.1.
+    static let rsaEncryption: OID = "1.2.840.113549.1.1.1"
+    /// RFC 5480 §2.1.1.
+    static let ecPublicKey: OID = "1.2.840.10045.2.1"
+    // RFC 8410 §3.
+    static let x25519: OID = "1.3.101.110"
+    static let ed25519: OID = "1.3.101.112"
+}

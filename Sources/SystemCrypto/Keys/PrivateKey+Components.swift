@@ -39,13 +39,9 @@ extension PrivateKey {
     public convenience init(
         rsaModulus modulus: [UInt8], exponent: [UInt8], privateExponent: borrowing Secret, _ primes: borrowing RSAPrimes
     ) throws(CryptoError) {
-        // PKCS #1's RSAPrivateKey, RFC 8017 §A.1.2, whose version comes first.
-        let publicNumbers = DER.integer([0]) + DER.integer(modulus) + DER.integer(exponent)
-        let content = Secret(copying: publicNumbers.span).appendingInteger(privateExponent)
-            .appendingInteger(primes.p).appendingInteger(primes.q).appendingInteger(primes.dP)
-            .appendingInteger(primes.dQ).appendingInteger(primes.qInv)
-        let head = [DER.Tag.sequence] + DER.length(content.count)
-        try self.init(externalRepresentation: Secret(joining: head.span, content.bytes), family: .rsa)
+        try self.init(
+            handle: KeyHandle(modulus: modulus, exponent: exponent, privateExponent: privateExponent, primes))
+        try checkParts()
     }
 
     /// A key on a NIST curve from its scalar, most significant byte first, with however many zeros before it: a big integer of
@@ -58,14 +54,7 @@ extension PrivateKey {
 
     /// An Ed25519 or X25519 key from its 32 secret bytes.
     public convenience init(seed: borrowing Secret, kind: KeyKind) throws(CryptoError) {
-        guard kind == .ed25519 || kind == .x25519 else { throw CryptoError(.unsupported, "seed of \(kind)") }
-        guard seed.count == 32 else { throw CryptoError(.invalidLength, "\(kind) seed") }
-        let handle = try unsafe seed.bytes.withPointer { start, count throws(CryptoError) in
-            try unsafe KeyHandle("\(kind) seed") { context in
-                unsafe EVP_PKEY_new_raw_private_key_ex(context, kind.algorithmName, nil, start, count)
-            }
-        }
-        try self.init(handle: handle)
+        try self.init(handle: KeyHandle(seed: seed, kind: kind))
     }
 
     /// The primes of an RSA key, as a card wants them: all numbers equally long.
@@ -91,7 +80,9 @@ extension PrivateKey {
         return try BigNumber(OSSL_PKEY_PARAM_RSA_D, of: handle).bytes()
     }
 
-    private var hasThirdPrime: Bool {
+    /// Whether it is an RSA key of more than two primes.
+    var hasThirdPrime: Bool {
+        guard case .rsa = kind else { return false }
         do {
             _ = try BigNumber(RSAParameter.third, of: handle)
             return true
@@ -107,55 +98,73 @@ extension PrivateKey {
         guard let length = kind.coordinateLength else { throw CryptoError(.unsupported, "scalar of \(kind)") }
         if kind.isEC { return try BigNumber(OSSL_PKEY_PARAM_PRIV_KEY, of: handle).bytes(length: length) }
         return try unsafe Secret(capacity: length, "\(kind) seed") { _, start, count in
-            unsafe EVP_PKEY_get_raw_private_key(handle.pointer, start, &count) == 1
+            // EVP_PKEY_get_raw_private_key leaves a copy in memory that it frees.
+            unsafe EVP_PKEY_get_octet_string_param(
+                handle.pointer, OSSL_PKEY_PARAM_PRIV_KEY, start, count, &count) == 1
         }
     }
 }
 
 extension KeyHandle {
-    /// A key of a `PrivateKeyInfo` without the public key: reading it makes OpenSSL compute that.
+    /// An Ed25519 or X25519 key, whose public half is computed. Wraps `EVP_PKEY_new_raw_private_key_ex`.
+    convenience init(seed: borrowing Secret, kind: KeyKind) throws(CryptoError) {
+        guard kind == .ed25519 || kind == .x25519 else { throw CryptoError(.unsupported, "seed of \(kind)") }
+        guard seed.count == 32 else { throw CryptoError(.invalidLength, "\(kind) seed") }
+        // The initializer's own closure may not have the span.
+        let key = try unsafe seed.bytes.withPointer { start, count throws(CryptoError) in
+            try unsafe OpenSSL.call("\(kind) seed") { context in
+                unsafe EVP_PKEY_new_raw_private_key_ex(context, kind.algorithmName, nil, start, count)
+            }
+        }
+        try unsafe self.init("\(kind) seed") { _ in unsafe key }
+    }
+
+    /// A key on a NIST curve, whose public half is computed.
     convenience init(ecScalar scalar: borrowing Secret, curve: KeyKind) throws(CryptoError) {
-        guard let length = curve.coordinateLength, let identifier = curve.curveIdentifier else {
+        guard let length = curve.coordinateLength, let group = curve.groupName else {
             throw CryptoError(.unsupported, "scalar on \(curve)")
         }
         let number = try BigNumber(scalar.bytes)
         guard number.byteCount <= length else { throw CryptoError(.invalidLength, "EC scalar") }
-        let digits = try number.bytes(length: length)
-        // ECPrivateKey inside OCTET STRING inside PrivateKeyInfo, from the inside; each part comes before the scalar.
-        let key = DER.integer([1]) + [DER.Tag.octetString] + DER.length(length)
-        let inner = [DER.Tag.sequence] + DER.length(key.count + length) + key
-        let algorithm = DER.sequence([DER.objectIdentifier(.ecPublicKey), DER.objectIdentifier(identifier)])
-        let info = DER.integer([0]) + algorithm + [DER.Tag.octetString] + DER.length(inner.count + length) + inner
-        let head = [DER.Tag.sequence] + DER.length(info.count + length) + info
-        let der = Secret(capacity: head.count + length) { output in
-            for byte in head { output.append(byte) }
-            let bytes = digits.bytes
-            for index in bytes.indices { output.append(bytes[index]) }
-        }
         do {
-            try self.init(pkcs8: der.bytes)
+            let digits = try number.bytes(length: length)
+            let point = try curve.publicPoint(of: number)
+            var parameters = ParameterList()
+            parameters.add(OSSL_PKEY_PARAM_GROUP_NAME, text: group)
+            parameters.add(OSSL_PKEY_PARAM_PUB_KEY, octets: point.span)
+            parameters.add(OSSL_PKEY_PARAM_PRIV_KEY, integer: digits.bytes)
+            try self.init("EC", parameters, hasPrivatePart: true)
         } catch {
             throw CryptoError(.invalidKey, "EC scalar", reason: error.reason)
         }
     }
 
-    fileprivate convenience init(_ primes: borrowing RSAPrimes, publicExponent: [UInt8]) throws(CryptoError) {
-        let p = try BigNumber(primes.p.bytes)
-        let q = try BigNumber(primes.q.bytes)
-        let d = try KeyHandle.privateExponent(primes, p: p, q: q, publicExponent: publicExponent)
-        let modulus = try p.times(q)
-        let modulusBytes = try modulus.bytes()
-        let exponentBytes = try d.bytes()
+    /// An RSA key of two primes from all its numbers, which are not checked.
+    convenience init(
+        modulus: [UInt8], exponent: [UInt8], privateExponent: borrowing Secret, _ primes: borrowing RSAPrimes
+    ) throws(CryptoError) {
         var parameters = ParameterList()
-        parameters.add(OSSL_PKEY_PARAM_RSA_N, integer: modulusBytes.bytes)
-        parameters.add(OSSL_PKEY_PARAM_RSA_E, integer: publicExponent.span)
-        parameters.add(OSSL_PKEY_PARAM_RSA_D, integer: exponentBytes.bytes)
+        parameters.add(OSSL_PKEY_PARAM_RSA_N, integer: modulus.span)
+        parameters.add(OSSL_PKEY_PARAM_RSA_E, integer: exponent.span)
+        parameters.add(OSSL_PKEY_PARAM_RSA_D, integer: privateExponent.bytes)
         parameters.add(RSAParameter.p, integer: primes.p.bytes)
         parameters.add(RSAParameter.q, integer: primes.q.bytes)
         parameters.add(RSAParameter.dP, integer: primes.dP.bytes)
         parameters.add(RSAParameter.dQ, integer: primes.dQ.bytes)
         parameters.add(RSAParameter.qInv, integer: primes.qInv.bytes)
         try self.init("RSA", parameters, hasPrivatePart: true)
+    }
+
+    fileprivate convenience init(_ primes: borrowing RSAPrimes, publicExponent: [UInt8]) throws(CryptoError) {
+        let p = try BigNumber(primes.p.bytes)
+        let q = try BigNumber(primes.q.bytes)
+        let d = try KeyHandle.privateExponent(primes, p: p, q: q, publicExponent: publicExponent)
+        let modulus = try p.times(q).bytes()
+        let privateExponent = try d.bytes()
+        let digits = modulus.bytes
+        try self.init(
+            modulus: digits.indices.map { digits[$0] }, exponent: publicExponent, privateExponent: privateExponent,
+            primes)
     }
 
     /// d = e⁻¹ mod (p − 1)(q − 1), where the other numbers agree with it.
@@ -180,19 +189,24 @@ extension KeyHandle {
     }
 }
 
-extension OID {
-    /// RFC 5480 §2.1.1.
-    fileprivate static let ecPublicKey: OID = "1.2.840.10045.2.1"
-}
-
 extension KeyKind {
-    /// The curve in RFC 5480 §2.1.1.1.
-    var curveIdentifier: OID? {
-        switch self {
-        case .ecP256: "1.2.840.10045.3.1.7"
-        case .ecP384: "1.3.132.0.34"
-        case .ecP521: "1.3.132.0.35"
-        default: nil
+    /// The public key on a NIST curve that belongs to a private one, as an uncompressed point. Wraps `EC_POINT_mul`.
+    fileprivate func publicPoint(of scalar: borrowing BigNumber) throws(CryptoError) -> [UInt8] {
+        guard let length = coordinateLength, let name = groupName else {
+            throw CryptoError(.unsupported, "point on \(self)")
+        }
+        let intermediates = try unsafe Handle("EC point", release: BN_CTX_free) { unsafe BN_CTX_new_ex($0) }
+        let group = try unsafe Handle("EC point", release: EC_GROUP_free) { context in
+            unsafe EC_GROUP_new_by_curve_name_ex(context, nil, OBJ_sn2nid(name))
+        }
+        let point = try unsafe Handle("EC point", release: EC_POINT_free) { _ in unsafe EC_POINT_new(group.pointer) }
+        try unsafe OpenSSL.check("EC point") { _ in
+            unsafe EC_POINT_mul(group.pointer, point.pointer, scalar.pointer, nil, nil, intermediates.pointer)
+        }
+        return try unsafe [UInt8](capacity: 1 + 2 * length, "EC point") { _, start, count in
+            count = unsafe EC_POINT_point2oct(
+                group.pointer, point.pointer, POINT_CONVERSION_UNCOMPRESSED, start, count, intermediates.pointer)
+            return count > 1
         }
     }
 }
@@ -205,16 +219,4 @@ private enum RSAParameter {
     static let dP = OSSL_PKEY_PARAM_RSA_EXPONENT + "1"
     static let dQ = OSSL_PKEY_PARAM_RSA_EXPONENT + "2"
     static let qInv = OSSL_PKEY_PARAM_RSA_COEFFICIENT + "1"
-}
-
-extension Secret {
-    /// The bytes, and behind them a non-negative INTEGER, given most significant byte first.
-    fileprivate borrowing func appendingInteger(_ magnitude: borrowing Secret) -> Secret {
-        let bytes = magnitude.bytes
-        let digits = bytes.extracting((bytes.indices.first { bytes[$0] != 0 } ?? bytes.count)...)
-        // One more where it would be negative, or nothing.
-        let zero: [UInt8] = digits.isEmpty || digits[0] > 0x7F ? [0] : []
-        let head = [DER.Tag.integer] + DER.length(zero.count + digits.count) + zero
-        return Secret(joining: Secret(joining: self.bytes, head.span).bytes, digits)
-    }
 }

@@ -73,8 +73,8 @@ extension PrivateKey {
         let handle: KeyHandle
         switch PrivateKeyFormat(der) {
         case .pkcs8: handle = try KeyHandle(pkcs8: der)
-        case .pkcs1: handle = try KeyHandle(der, type: EVP_PKEY_RSA)
-        case .sec1: handle = try KeyHandle(sec1: der)
+        case .pkcs1: handle = try KeyHandle(pkcs1: der)
+        case .sec1: handle = try KeyHandle(sec1: der, curve: nil)
         case .encryptedPKCS8:
             switch password {
             case .some(let password): handle = try KeyHandle(encryptedPKCS8: der, password: password)
@@ -130,12 +130,28 @@ extension KeyHandle {
         }
     }
 
-    /// Wraps `d2i_PKCS8_PRIV_KEY_INFO` and `EVP_PKCS82PKEY_ex`.
-    convenience init(pkcs8 der: Span<UInt8>) throws(CryptoError) {
-        try self.init(
-            unsafe Handle("PKCS#8", parsing: der, release: PKCS8_PRIV_KEY_INFO_free) {
-                unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1)
-            })
+    /// A key from its PKCS#8 `PrivateKeyInfo` (RFC 5208 §5), or `OneAsymmetricKey`, which may have the public key at its end
+    /// (RFC 5958 §2).
+    fileprivate convenience init(pkcs8 der: Span<UInt8>) throws(CryptoError) {
+        let info = try PrivateKeyInfo(der)
+        switch info.algorithm {
+        case .rsaEncryption: try self.init(pkcs1: info.key.bytes)
+        case .ecPublicKey where KeyKind(curve: info.parameter) != nil:
+            try self.init(sec1: info.key.bytes, curve: info.parameter)
+        case .ed25519, .x25519:
+            let seed = try info.seed()
+            try self.init(seed: seed, kind: info.algorithm == .ed25519 ? .ed25519 : .x25519)
+        default:
+            let info = try Handle(privateKeyInfo: der)
+            try unsafe self.init("PKCS#8", failing: .malformed) { context in
+                unsafe EVP_PKCS82PKEY_ex(info.pointer, context, nil)
+            }
+        }
+        guard let expected = info.publicKey else { return }
+        let actual = try PublicKey(handle: self).rawRepresentation
+        guard expected.count == actual.count, actual.indices.allSatisfy({ expected[$0] == actual[$0] }) else {
+            throw CryptoError(.invalidKey, "PKCS#8")
+        }
     }
 
     /// Wraps `PKCS8_decrypt_ex`.
@@ -163,23 +179,53 @@ extension KeyHandle {
         return unsafe OBJ_obj2nid(algorithm?.pointee.algorithm)
     }
 
-    /// The key of a PKCS#8 `PrivateKeyInfo`.
+    /// The key of a PKCS#8 `PrivateKeyInfo` that OpenSSL has decrypted.
     convenience init(_ info: borrowing Handle) throws(CryptoError) {
-        let info = unsafe info.pointer
-        try unsafe self.init("PKCS#8", failing: .malformed) { context in unsafe EVP_PKCS82PKEY_ex(info, context, nil) }
+        try unsafe self.init(info: info.pointer)
     }
 
-    /// A key in the format of its algorithm. Wraps `d2i_PrivateKey_ex`.
-    fileprivate convenience init(_ der: Span<UInt8>, type: Int32) throws(CryptoError) {
+    /// The key of a PKCS#8 `PrivateKeyInfo` that OpenSSL has. Wraps `i2d_PKCS8_PRIV_KEY_INFO`.
+    convenience init(info: OpaquePointer) throws(CryptoError) {
+        let der = try unsafe Secret(encoding: "PKCS#8") { unsafe i2d_PKCS8_PRIV_KEY_INFO(info, $0) }
+        try self.init(pkcs8: der.bytes)
+    }
+
+    /// A key in the format of its algorithm, with what OpenSSL alone knows. Wraps `d2i_PrivateKey_ex`.
+    private convenience init(_ der: Span<UInt8>, type: Int32) throws(CryptoError) {
         try unsafe self.init("private key", parsing: der) { unsafe d2i_PrivateKey_ex(type, nil, $0, $1, $2, nil) }
     }
 
+    /// A key from its PKCS#1 `RSAPrivateKey`, RFC 8017 §A.1.2.
+    fileprivate convenience init(pkcs1 der: Span<UInt8>) throws(CryptoError) {
+        var outer = der
+        var fields = try outer.readDER(DER.Tag.sequence)
+        let version = try fields.readDERInteger()
+        guard version.count == 1, version[0] <= 1 else { throw CryptoError(.malformed, "PKCS#1 version") }
+        guard version[0] == 0 else {
+            // There are more primes at the end.
+            try self.init(der, type: EVP_PKEY_RSA)
+            return
+        }
+        let modulus = try fields.readDERInteger()
+        let exponent = try fields.readDERInteger()
+        let privateExponent = Secret(copying: try fields.readDERInteger())
+        let primes = RSAPrimes(
+            p: Secret(copying: try fields.readDERInteger()), q: Secret(copying: try fields.readDERInteger()),
+            dP: Secret(copying: try fields.readDERInteger()), dQ: Secret(copying: try fields.readDERInteger()),
+            qInv: Secret(copying: try fields.readDERInteger()))
+        guard outer.isEmpty, fields.isEmpty else { throw CryptoError(.malformed, "DER trailing bytes") }
+        try self.init(
+            modulus: modulus.indices.map { modulus[$0] }, exponent: exponent.indices.map { exponent[$0] },
+            privateExponent: privateExponent, primes)
+    }
+
+    /// - Parameter curve: what stands beside the key in PKCS#8.
     /// - Throws: `invalidKey` for a public key of another scalar.
-    fileprivate convenience init(sec1 der: Span<UInt8>) throws(CryptoError) {
+    fileprivate convenience init(sec1 der: Span<UInt8>, curve: OID?) throws(CryptoError) {
         let key = try SEC1PrivateKey(der)
-        let curves: [KeyKind] = [.ecP256, .ecP384, .ecP521]
-        let identifier = key.curve
-        guard let curve = curves.first(where: { $0.curveIdentifier == identifier }) else {
+        let identifier = curve ?? key.curve
+        guard key.curve == nil || key.curve == identifier else { throw CryptoError(.malformed, "EC curve") }
+        guard let curve = KeyKind(curve: identifier) else {
             try self.init(der, type: EVP_PKEY_EC)
             return
         }

@@ -1,5 +1,4 @@
 internal import COpenSSL
-internal import Synchronization
 
 /// An OpenSSL object that is freed when the handle ends.
 @safe
@@ -41,12 +40,10 @@ struct Handle: ~Copyable {
     }
 }
 
-/// A key that several values share. OpenSSL locks what it changes inside a key, so any thread may use it, but to write its
-/// private half: see ``writing(_:)``.
+/// A key that several values share. OpenSSL locks what it changes inside a key, so any thread may use it.
 @safe
 final class KeyHandle: @unchecked Sendable {
     let pointer: OpaquePointer
-    private let writer = Mutex(())
 
     /// Takes over the key that `make` returns; nil from it is a failure.
     init(
@@ -67,16 +64,6 @@ final class KeyHandle: @unchecked Sendable {
 
     deinit {
         unsafe EVP_PKEY_free(pointer)
-    }
-
-    /// Writes the private half, one thread at a time.
-    ///
-    /// OpenSSL (`ec_pki_priv_to_der`) sets a flag of an EC key while it writes PKCS#8, and puts back what it saw before. Two
-    /// threads that do so at once can leave the flag set; whatever is written later then lacks the curve.
-    func writing<Written: ~Copyable & Sendable>(
-        _ body: () throws(CryptoError) -> Written
-    ) throws(CryptoError) -> Written {
-        try writer.withLock { _ throws(CryptoError) in try body() }
     }
 
     /// A context for one operation with this key.

@@ -50,11 +50,11 @@ struct ParameterList: ~Copyable {
         unsafe parameters.append(
             OSSL_PARAM(
                 key: key.baseAddress?.assumingMemoryBound(to: CChar.self), data_type: UInt32(type),
-                data: data.baseAddress, data_size: count, return_size: unmodified))
+                data: data.baseAddress, data_size: count, return_size: ParameterList.unmodified))
     }
 
     /// `OSSL_PARAM_UNMODIFIED`, a macro that Swift does not see.
-    private var unmodified: Int { -1 }
+    static let unmodified = -1
 
     private static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
         unsafe OPENSSL_cleanse(buffer.baseAddress, buffer.count)

@@ -95,10 +95,8 @@ struct PKCS12Reader: ~Copyable {
     }
 
     private mutating func readKey(_ bag: OpaquePointer) throws(CryptoError) {
-        let handle = try unsafe KeyHandle("PKCS#12 key", failing: .malformed) { context in
-            unsafe PKCS12_SAFEBAG_get0_p8inf(bag).flatMap { unsafe EVP_PKCS82PKEY_ex($0, context, nil) }
-        }
-        try unsafe append(PrivateKey(checking: handle), of: bag)
+        guard let info = unsafe PKCS12_SAFEBAG_get0_p8inf(bag) else { throw CryptoError(.malformed, "PKCS#12 key") }
+        try unsafe append(PrivateKey(checking: KeyHandle(info: info)), of: bag)
     }
 
     private mutating func readEncryptedKey(_ bag: OpaquePointer) throws(CryptoError) {

@@ -33,14 +33,19 @@ struct PKCS12Writer: ~Copyable {
     }
 
     func add(_ key: PrivateKey, name: String?, id: [UInt8]) throws(CryptoError) {
-        try key.handle.writing { () throws(CryptoError) in
-            let bag = try unsafe OpenSSL.call("PKCS#12 key") { context in
-                var bags: OpaquePointer? = unsafe keys.pointer
-                return unsafe PKCS12_add_key_ex(
-                    &bags, key.handle.pointer, 0, iterations, NID_aes_256_cbc, password, context, nil)
+        let encoded = try key.pkcs8()
+        let information = try Handle(privateKeyInfo: encoded.bytes)
+        let (bags, info) = unsafe (keys.pointer, information.pointer)
+        let bag = try unsafe OpenSSL.call("PKCS#12 key") { context -> OpaquePointer? in
+            let bag = unsafe PKCS12_SAFEBAG_create_pkcs8_encrypt_ex(
+                NID_aes_256_cbc, password, -1, nil, 0, iterations, info, context, nil)
+            guard let bag = unsafe bag, unsafe OPENSSL_sk_push(bags, UnsafeRawPointer(bag)) > 0 else {
+                unsafe PKCS12_SAFEBAG_free(bag)
+                return nil
             }
-            try unsafe PKCS12Writer.label(bag, name, id)
+            return unsafe bag
         }
+        try unsafe PKCS12Writer.label(bag, name, id)
     }
 
     private static func label(_ bag: OpaquePointer?, _ name: String?, _ id: [UInt8]?) throws(CryptoError) {
