@@ -54,6 +54,9 @@ public struct Directories: Sendable, Hashable {
             ?? folders.last.flatMap { unsafe mkdir($0, Folder.mode) == 0 ? $0 : nil }
     }
 
+    /// Makes the folder for sockets where neither the session nor a keychain has made one.
+    public func makeRuntime() throws(KeychainError) { try Folder(path: runtime).make() }
+
     /// Where the user's settings of all programs are: `$XDG_CONFIG_HOME`.
     public var userConfiguration: String { String(configuration.dropLast("/tokenkit".count)) }
 

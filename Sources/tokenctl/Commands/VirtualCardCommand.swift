@@ -89,6 +89,7 @@ struct VirtualCardCommand: ParsableCommand {
 
         func run() throws {
             let card = try VirtualCard(file: file)
+            if socket.socket == nil { try Directories.own.makeRuntime() }
             if output.json { try Listing.show(["file": file, "socket": socket.path], [], json: true) }
             try VirtualCardServer(card: card, controlPath: socket.path, port: port).run(inserted: !removed)
         }
