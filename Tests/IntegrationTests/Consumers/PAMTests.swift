@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 /// libpam-pkcs11 lets the owner of a card in, through the module. PAM runs with wrappers: the machine's own login is not touched.
-@Suite struct PAMTests {
+///
+/// One at a time: what pam_wrapper keeps in /tmp has one letter for a name, and two that start at once take the same.
+@Suite(.serialized) struct PAMTests {
     @Test(arguments: ["rsa:2048", "ec:P-256"])
     func letsTheOwnerOfTheCardIn(kind: String) throws {
         let login = try PAMLogin([.authentication: kind, .signature: "ec:P-256"])
@@ -59,8 +61,7 @@ private struct PAMLogin {
         let configuration = try folder.write("pam_pkcs11.conf", Self.configuration(folder, module))
         try folder.write("services/door", "auth required pam_pkcs11.so config_file=\(configuration)\n")
         variables = [
-            "LD_PRELOAD": "libnss_wrapper.so:libpam_wrapper.so", "PAM_WRAPPER": "1",
-            "PAM_WRAPPER_SERVICE_DIR": folder.path("services"),
+            "PAM_WRAPPER": "1", "PAM_WRAPPER_SERVICE_DIR": folder.path("services"),
             "NSS_WRAPPER_PASSWD": try folder.write(
                 "passwd", "alice:x:5001:5001::/:/bin/sh\nbob:x:5002:5001::/:/bin/sh\n"),
             "NSS_WRAPPER_GROUP": try folder.write("group", "people:x:5001:\n"),
@@ -68,9 +69,12 @@ private struct PAMLogin {
     }
 
     /// The module has to be root's, says pam_pkcs11. Whoever runs this without being root is that in the daemon's namespace, from
-    /// where, unlike from another one of his, the daemon's socket can be reached as well.
+    /// where, unlike from another one of his, the daemon's socket can be reached as well. The programs that lead there are not
+    /// to have the wrappers in them.
     func command(for user: String) -> [String] {
-        home.holder.daemon.command(entering: ["pamtester", "door", user, "authenticate"])
+        home.holder.daemon.command(entering: [
+            "env", "LD_PRELOAD=libnss_wrapper.so:libpam_wrapper.so", "pamtester", "door", user, "authenticate",
+        ])
     }
 
     /// - Parameter module: one that belongs to who runs this, and that nobody else can write.
