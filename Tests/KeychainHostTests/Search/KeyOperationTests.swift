@@ -1,4 +1,3 @@
-import Synchronization
 import SystemCrypto
 import TestSupport
 import Testing
@@ -17,6 +16,8 @@ private struct Holder {
     let publicKey: PublicKey
     let list: SearchList
     let name: String
+    /// The keychain's, which is there for as long as this is.
+    private let folder: TemporaryFolder?
 
     init(_ place: Place, _ algorithm: CardAlgorithm) throws {
         let card = TestCard(profile: .yubiKey57, algorithm: algorithm, slots: [.authentication])
@@ -26,12 +27,13 @@ private struct Holder {
         case .card:
             list = SearchList(tokens: [try Desk(card).token])
             name = "9A"
+            folder = nil
         case .file:
             let local = try TestKeychain()
             try local.add(key.privateKey, [.label: "mine"])
             list = SearchList(locals: [local.keychain])
             name = "mine"
-            Holder.kept.withLock { $0.append(local.folder) }
+            folder = local.folder
         }
     }
 
@@ -42,9 +44,6 @@ private struct Holder {
         #expect(key.publicKey == publicKey.spki)
         return try key.perform(action, use: "test", authentication: .owner).copiedBytes
     }
-
-    /// Files live as long as their folders.
-    private static let kept = Mutex<[TemporaryFolder]>([])
 }
 
 /// The same operation gives the same result on a card and in software, and others can use it.
