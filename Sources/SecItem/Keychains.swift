@@ -12,7 +12,11 @@ enum Keychains {
         modules: {
             // A program that has more rights than its user starts nothing that the user's environment names.
             guard Directories.environmentVariable("PATH") != nil else { return [] }
-            return modules().map { PKCS11Module($0, worker: .tokenctl(at: "tokenctl", for: program)) }
+            return modules().map { module in
+                PKCS11Module(module, worker: .tokenctl(at: "tokenctl", for: program)) {
+                    KeychainPreferences().heededPINTimeout
+                }
+            }
         })
 
     /// What p11-kit's configuration calls this program.

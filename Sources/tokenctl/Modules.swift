@@ -22,7 +22,9 @@ enum Modules {
             if !names.isEmpty { named.withLock { $0 = given ?? [] } }
             return {
                 (given ?? choice.p11Kit.modules().modules).map {
-                    PKCS11Module($0, worker: .tokenctl(at: "/proc/self/exe"))
+                    PKCS11Module($0, worker: .tokenctl(at: "/proc/self/exe")) {
+                        KeychainPreferences.own.heededPINTimeout
+                    }
                 }
             }
         } catch {

@@ -10,6 +10,17 @@ struct PreferencesText: SettingsText {
         case keychain
         case defaultKeychain = "default-keychain"
         case loginKeychain = "login-keychain"
+        case pinTimeout = "pin-timeout"
+
+        /// What is wrong with a value for it, which is no path or no number; nil for a good one.
+        fileprivate func fault(of value: String) -> String? {
+            switch self {
+            case .keychain, .defaultKeychain, .loginKeychain:
+                value.hasPrefix("/") || value.hasPrefix("~/") ? nil : "has a path that starts with neither / nor ~/"
+            case .pinTimeout:
+                UInt32(value).map { $0 > 0 } == true ? nil : "has a time that is no number of seconds"
+            }
+        }
     }
 
     private struct Line {
@@ -60,9 +71,7 @@ struct PreferencesText: SettingsText {
                 "sets '\(name)', which is none of \(Setting.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         let value = content[content.index(after: sign)...].trimmingBlanks
-        guard value.isEmpty || value.hasPrefix("/") || value.hasPrefix("~/") else {
-            throw refusal("has a path that starts with neither / nor ~/")
-        }
+        if !value.isEmpty, let fault = setting.fault(of: value) { throw refusal(fault) }
         return Line(text: text, assignment: (setting, value))
     }
 
@@ -73,7 +82,7 @@ struct PreferencesText: SettingsText {
     }
 
     /// Every path that is in a setting.
-    var paths: [String] { lines.compactMap { $0.assignment?.value }.filter { !$0.isEmpty } }
+    var paths: [String] { [.keychain, .defaultKeychain, .loginKeychain].flatMap { self[$0] ?? [] } }
 
     /// Puts new lines where the setting's old ones began, or at the end.
     ///
@@ -81,7 +90,9 @@ struct PreferencesText: SettingsText {
     /// - Throws: `errSecParam` for a path that a line cannot hold.
     mutating func set(_ setting: Setting, to values: [String]?) throws(KeychainError) {
         for value in values ?? [] {
-            let isPlain = value.hasPrefix("/") && !value.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+            let isPlain =
+                !value.hasPrefix("~/") && setting.fault(of: value) == nil
+                && !value.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
             guard isPlain, value.trimmingBlanks == value else {
                 throw KeychainError(
                     .param, "the path '\(value)' cannot be kept as a setting", remedy: "rename the file")
@@ -106,6 +117,7 @@ struct PreferencesText: SettingsText {
         #   keychain =               the only such line: no keychain is visited
         #   default-keychain = PATH  gets new items
         #   login-keychain = PATH    is unlocked at login
+        #   pin-timeout = SECONDS    for which a card's PIN counts in the program it was given to
         #
         # A path begins with / or ~/. Without settings searches visit every keychain in the folder for them, login first,
         # and login gets new items.

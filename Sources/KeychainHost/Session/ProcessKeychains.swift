@@ -169,7 +169,11 @@ public final class ProcessKeychains: Sendable {
 
     /// What is in a reader, in no connection with what else this process has there.
     public func slot(of reader: any CardReader) -> TokenSlot {
-        TokenSlot(reader: reader, drivers: drivers, trace: trace) { [blockedPINs] in blockedPINs.note(reader: $0) }
+        TokenSlot(reader: reader, drivers: drivers, trace: trace) { [preferences] in
+            preferences.heededPINTimeout
+        } tellingOfBlockedPINs: { [blockedPINs] in
+            blockedPINs.note(reader: $0)
+        }
     }
 
     /// The cards that were read before, be they in now or not.

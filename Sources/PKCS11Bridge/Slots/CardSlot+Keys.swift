@@ -44,6 +44,7 @@ extension CardSlot {
             return try perform(operation, with: PIN(pin), at: insertion, &state)
         }
         if let result = try performAtOnce(operation, of: generation, &state) { return result }
+        noticeOverduePIN(&state)
         let insertion = try card(of: generation, &state).insertion
         let pin = try remembered(for: operation, insertion, &state)
         do throws(CryptokiError) {

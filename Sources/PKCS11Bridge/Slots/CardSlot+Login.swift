@@ -16,7 +16,17 @@ extension CardSlot {
         guard isLoggedIn else { return }
         _ = state.withLockIfAvailable { state in
             if let card = state.card, !slot.holds(card.insertion) { endLogin(&state) }
+            noticeOverduePIN(&state)
         }
+    }
+
+    /// The PIN may have counted for as long as it is to, here as on the card.
+    func noticeOverduePIN(_ state: inout State) {
+        guard isLoggedIn else { return }
+        slot.noticeOverduePIN()
+        guard state.login.timedOutPINCount != slot.timedOutPINCount else { return }
+        log.write("the user is logged out: the time for which the PIN counts is over (tokenctl card pin timeout)")
+        endLogin(&state)
     }
 
     func endLogin(_ state: inout State) {
@@ -31,6 +41,7 @@ extension CardSlot {
             guard !isLoggedIn else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
             state.login.pin = try authenticate(given.take(), "log in", &state)
             state.login.isFresh = true
+            state.login.timedOutPINCount = slot.timedOutPINCount
             let number = logins.add(1, ordering: .relaxed).newValue
             currentLogin.store(number, ordering: .releasing)
         }

@@ -65,6 +65,8 @@ final class CardSlot: Slot {
         /// Nil where it was typed on the reader.
         var pin: Secret?
         var isFresh = false
+        /// How many PINs of the slot had come to the end of their time when this one was presented.
+        var timedOutPINCount = 0
         /// The data objects that want the PIN.
         var data = CardData()
     }
@@ -122,6 +124,7 @@ final class CardSlot: Slot {
         let arrival = ContinuousClock.now
         return try state.withLock { state throws(CryptokiError) in
             state.arrival = arrival
+            noticeOverduePIN(&state)
             return try body(&state)
         }
     }
@@ -132,6 +135,7 @@ final class CardSlot: Slot {
     ) throws(CryptokiError) -> Result {
         let result = try state.withLockIfAvailable { state throws(CryptokiError) in
             state.arrival = .now
+            noticeOverduePIN(&state)
             return try body(&state)
         }
         if let result { return result }

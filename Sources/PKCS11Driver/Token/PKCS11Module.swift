@@ -18,12 +18,16 @@ public final class PKCS11Module: TokenModule {
 
     private let configured: ConfiguredModule
     private let host: ModuleHost
+    private let pinTimeout: @Sendable () -> Duration?
     private let slots = Mutex<[UInt64: TokenSlot]>([:])
 
+    /// - Parameter pinTimeout: for how long a PIN counts that is given to one of its tokens now; nil for as long as that counts it.
     public init(
-        _ configured: ConfiguredModule, worker: WorkerProgram, patience: WorkerPatience = WorkerPatience()
+        _ configured: ConfiguredModule, worker: WorkerProgram, patience: WorkerPatience = WorkerPatience(),
+        endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil }
     ) {
         self.configured = configured
+        self.pinTimeout = pinTimeout
         host = ModuleHost(configured, program: worker, patience: patience)
     }
 
@@ -38,7 +42,7 @@ public final class PKCS11Module: TokenModule {
                         CryptokiSlotName(
                             description: token.slotDescription, manufacturer: "", number: UInt(token.slot)),
                         reader: ModuleReader(host, slot: token.slot, description: token.slotDescription),
-                        drivers: [ModuleTokenDriver(host, slot: token.slot)])
+                        drivers: [ModuleTokenDriver(host, slot: token.slot)], endingPINsAfter: pinTimeout)
                 slots[token.slot] = slot
                 return ModuleSlot(reader: token.slotDescription, slot: slot)
             }

@@ -22,7 +22,10 @@ public final class TokenSlot: Sendable {
     private let drivers: [any TokenDriver]
     private let trace: (any CardTrace)?
     private let tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)?
+    private let pinTimeout: @Sendable () -> Duration?
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let endOfWaits = CardWait.End()
+    private let timedOutPINs = Atomic(0)
     private let state = Mutex(State())
 
     private struct State: ~Copyable {
@@ -31,6 +34,9 @@ public final class TokenSlot: Sendable {
         /// Set when no driver knows the card, so that it is not probed again while it stays in.
         var refusal: TokenError?
         var insertion = Insertion(number: 0)
+        var pin = PresentedPIN.none
+        /// Whether a thread waits for the PIN's time to be over.
+        var awaitsEndOfPIN = false
         /// Whether the card is to forget a presented PIN before anything else is done with it.
         var owesLogout = false
         /// Whether nobody wants the connection any more but the logout that is owed.
@@ -46,6 +52,12 @@ public final class TokenSlot: Sendable {
         }
     }
 
+    /// Whether a PIN was presented here, and until when it counts.
+    private enum PresentedPIN {
+        case none, lasting
+        case until(ContinuousClock.Instant)
+    }
+
     /// Tells one insertion of a card into this reader from the next.
     public struct Insertion: Hashable, Sendable {
         let number: Int
@@ -54,24 +66,29 @@ public final class TokenSlot: Sendable {
     /// - Parameters:
     ///   - drivers: asked in this order whether they know the card.
     ///   - trace: who is told each command and answer.
+    ///   - pinTimeout: for how long a PIN counts that is presented now; nil for as long as the card counts it.
     ///   - tellOfBlockedPIN: called when the last try of a PIN was lost here.
     public convenience init(
         reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil,
+        endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil },
         tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
     ) {
         self.init(
             CryptokiSlotName(reader: reader.name), reader: reader, drivers: drivers, trace: trace,
-            tellingOfBlockedPINs: tellOfBlockedPIN)
+            endingPINsAfter: pinTimeout, tellingOfBlockedPINs: tellOfBlockedPIN)
     }
 
     /// The same by another name in PKCS #11 than that of its reader.
     package init(
         _ cryptokiName: CryptokiSlotName, reader: any CardReader, drivers: [any TokenDriver],
-        trace: (any CardTrace)? = nil,
+        trace: (any CardTrace)? = nil, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil },
         tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
     ) {
         self.cryptokiName = cryptokiName
         self.reader = reader
+        self.pinTimeout = pinTimeout
+        self.now = now
         self.tellOfBlockedPIN = tellOfBlockedPIN
         self.drivers = drivers
         self.trace = trace
@@ -235,6 +252,52 @@ public final class TokenSlot: Sendable {
         }
     }
 
+    // MARK: - The PIN's time
+
+    /// How often the time of a PIN was over that had been presented here.
+    package var timedOutPINCount: Int { timedOutPINs.load(ordering: .acquiring) }
+
+    /// Looks whether the time of the presented PIN is over, unless somebody uses the card at the moment. Nothing is sent.
+    package func noticeOverduePIN() {
+        _ = state.withLockIfAvailable { endOverduePIN(&$0) }
+    }
+
+    /// A PIN whose time is over is taken back before anything else is done with the card.
+    private func endOverduePIN(_ state: inout State) {
+        guard case .until(let end) = state.pin, end <= now() else { return }
+        state.pin = .none
+        state.owesLogout = true
+        timedOutPINs.add(1, ordering: .acquiringAndReleasing)
+    }
+
+    /// The time begins with the first presentation. That the card forgot the PIN by itself neither ends it nor has it begin anew:
+    /// a caller who kept the PIN may present it again.
+    private func notePIN(_ state: inout State) {
+        guard case .none = state.pin else { return }
+        guard let timeout = pinTimeout() else { return state.pin = .lasting }
+        state.pin = .until(now() + timeout)
+        guard !state.awaitsEndOfPIN else { return }
+        state.awaitsEndOfPIN = BlockingThread.start { [weak self] in
+            // The machine's sleep counts as well, and no thread is awake to see it.
+            while let rest = self?.restOfPIN() { usleep(useconds_t(min(rest, .seconds(5)) / .microseconds(1))) }
+            self?.payLogoutOfOverduePIN()
+        }
+    }
+
+    /// How long the PIN still counts; nil once it does not, or does without an end, and for nobody that waits any more.
+    private func restOfPIN() -> Duration? {
+        state.withLock { state in
+            endOverduePIN(&state)
+            if case .until(let end) = state.pin { return max(now().duration(to: end), .zero) }
+            state.awaitsEndOfPIN = false
+            return nil
+        }
+    }
+
+    private func payLogoutOfOverduePIN() {
+        payLogoutLater(at: state.withLock { $0.insertion })
+    }
+
     /// Resets the card, so that it forgets a presented PIN, whichever program presented it.
     ///
     /// What was listed before is to be listed anew.
@@ -272,12 +335,16 @@ public final class TokenSlot: Sendable {
         if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
         if expected == nil { state.isLetGo = false }
         let connection = try connect(&state, wait)
+        endOverduePIN(&state)
         // To recognize a card takes several commands.
         let hold = state.token == nil || state.owesLogout ? .fromTheStart : hold
         return try connection.withTransaction(hold, wait) { (card) throws(TokenError) in
             var token = try recognized(&state, &card, atr: connection.atr)
             // What the token learned holds also where the call fails half-way.
-            defer { state.token = token }
+            defer {
+                state.token = token
+                if token.isPINPresented(in: card) { notePIN(&state) }
+            }
             if state.owesLogout { try TokenSlot.logOut(&state, &token, &card) }
             return try body(&token, &card, state.insertion)
         }
@@ -334,6 +401,7 @@ public final class TokenSlot: Sendable {
             if case .card = error.code { throw error }
         }
         state.owesLogout = false
+        state.pin = .none
     }
 
     private static func endsConnection(_ error: TokenError) -> Bool {
@@ -350,6 +418,7 @@ public final class TokenSlot: Sendable {
         state.connection = nil
         state.token = nil
         state.refusal = nil
+        state.pin = .none
         state.owesLogout = false
         state.isLetGo = false
     }

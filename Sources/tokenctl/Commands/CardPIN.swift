@@ -7,7 +7,7 @@ extension Card {
         static let configuration = CommandConfiguration(
             commandName: "pin",
             abstract: "Show, verify, change or unblock a card's PIN.",
-            subcommands: [Status.self, VerifyPIN.self, Change.self, Unblock.self])
+            subcommands: [Status.self, VerifyPIN.self, Change.self, Unblock.self, Timeout.self])
 
         /// What was done with a PIN, for programs.
         private struct Outcome: Encodable {
@@ -123,6 +123,43 @@ extension Card {
                 let token = try Session(cards, locals: false).onlyCard()
                 try token.unblock(authentication: authentication.context(for: cards.reader))
                 try Pin.report("The PIN has been unblocked and set.", Outcome(.pin, .unblocked, on: token), output)
+            }
+        }
+
+        struct Timeout: ParsableCommand {
+            static let configuration = CommandConfiguration(
+                commandName: "timeout",
+                abstract: "Show or set for how long a PIN counts in the program that it was given to.",
+                discussion: """
+                    Without it a card counts a PIN until the program ends, another one has the card forget it, or the card is taken \
+                    out. A program that goes on after the time, such as an SSH agent, needs the PIN again. Of the user's and \
+                    the system's time the shorter one holds.
+                    """)
+
+            @OptionGroup var domain: DomainOptions
+
+            @Flag(name: .customShort("s"), help: "Set it to this time; if none is given, unset it.")
+            var set = false
+
+            @Argument(help: "With -s: the time in seconds.")
+            var seconds: UInt32?
+
+            @OptionGroup var output: OutputOptions
+
+            func validate() throws {
+                if let seconds, !set { throw ValidationError("unexpected argument '\(seconds)'; -s sets the time") }
+            }
+
+            func run() throws {
+                let preferences = KeychainPreferences.own
+                if set {
+                    try preferences.setPINTimeout(seconds, in: domain.domain ?? .user)
+                    return try output.json ? Listing.showJSON(["seconds": seconds]) : ()
+                }
+                let time = try domain.domain.map { try preferences.pinTimeout(in: $0) } ?? preferences.pinTimeout()
+                guard !output.json else { return try Listing.showJSON(["seconds": time]) }
+                print(
+                    time.map { "A PIN counts for \($0) seconds." } ?? "A PIN counts for as long as the card counts it.")
             }
         }
     }

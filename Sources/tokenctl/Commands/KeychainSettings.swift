@@ -61,7 +61,7 @@ struct ShowKeychainInfo: ParsableCommand {
     private func show(_ info: KeychainInfo) {
         if let locksOnSleep = info.locksOnSleep {
             let sleep = locksOnSleep ? " lock-on-sleep" : ""
-            let interval = info.lockInterval.map { " use-lock-interval timeout=\($0)s" } ?? " no-timeout"
+            let interval = ShowKeychainInfo.text(of: info.lockInterval)
             let name = keychain.map { PKCS11URI.isURI($0) ? info.keychain : $0 } ?? "<NULL>"
             StandardError.write("Keychain \"\(Listing.printable(name))\"\(sleep)\(interval)\n")
         }
@@ -73,10 +73,15 @@ struct ShowKeychainInfo: ParsableCommand {
         Listing.show(facts + (info.cards ?? []).map { TokenFact("Opened by", "\($0.card) (\($0.token))") })
     }
 
+    private static func text(of interval: UInt32?) -> String {
+        interval.map { " use-lock-interval timeout=\($0)s" } ?? " no-timeout"
+    }
+
     private func show(_ card: TokenKeychain) throws {
         let info = try KeychainInfo(card, card.status(of: .pin))
         guard !output.json else { return try Listing.showJSON(info) }
-        StandardError.write("Keychain \"\(Listing.printable(info.keychain))\" no-timeout\n")
+        let interval = ShowKeychainInfo.text(of: info.lockInterval)
+        StandardError.write("Keychain \"\(Listing.printable(info.keychain))\"\(interval)\n")
         Listing.show([
             TokenFact("Reader", card.name), TokenFact("State", info.isUnlocked ? "PIN presented" : "locked"),
             TokenFact("PIN tries left", info.triesLeft.map { String($0) } ?? "unknown"),

@@ -54,6 +54,7 @@ struct KeychainInfo: Encodable {
     init(_ card: TokenKeychain, _ status: PINStatus) throws(KeychainError) {
         try self.init(card, isUnlocked: status.isVerified)
         triesLeft = status.triesLeft
+        lockInterval = try KeychainPreferences.own.pinTimeout()
     }
 
     /// Memory is 128 bytes times both of the first two. RFC 7914 §2.

@@ -211,6 +211,37 @@ struct TestUser {
         #expect(throws: error) { try preferences.setDefaultKeychain(nil, in: .dynamic) }
     }
 
+    // MARK: The cards' PINs
+
+    @Test func theShorterOfTheUsersAndTheSystemsPINTimeoutHolds() throws {
+        #expect(try preferences.pinTimeout() == nil)
+        #expect(preferences.heededPINTimeout == nil)
+        try preferences.setPINTimeout(600, in: .system)
+        #expect(try preferences.pinTimeout() == 600)
+        #expect(try preferences.pinTimeout(in: .user) == nil)
+        try preferences.setPINTimeout(300)
+        #expect(preferences.heededPINTimeout == .seconds(300))
+        try preferences.setPINTimeout(900)
+        #expect(try preferences.pinTimeout() == 600)
+        try preferences.setPINTimeout(nil, in: .system)
+        #expect(try preferences.pinTimeout() == 900)
+        try preferences.setPINTimeout(nil)
+        #expect(try preferences.pinTimeout() == nil)
+    }
+
+    @Test func aPINTimeoutOfNothingIsRefused() throws {
+        #expect(throws: KeychainError(.param)) { try preferences.setPINTimeout(0) }
+        #expect(throws: KeychainError(.invalidPreferencesDomain)) {
+            try preferences.setPINTimeout(5, in: .dynamic)
+        }
+    }
+
+    @Test func settingsThatCannotBeReadLetNoPINCountForLong() throws {
+        try user.write("pin-timeout = soon\n")
+        #expect(throws: KeychainError(.decode)) { try preferences.pinTimeout() }
+        #expect(preferences.heededPINTimeout == .seconds(1))
+    }
+
     @Test func whatCannotBeOpenedIsReportedAndHidesNothing() throws {
         let good = try user.create("good")
         let broken = try user.folder.write("broken", "no keychain at all")

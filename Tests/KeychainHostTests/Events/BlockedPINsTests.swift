@@ -92,9 +92,11 @@ import VirtualCard
     func onlyTheLastTryThatIsLostIsTold(profile: CardProfile) throws {
         let told = Told()
         let reader = VirtualReader(name: "Reader", card: try TestCard(profile: profile, pinTries: 2).make())
-        let slot = TokenSlot(reader: reader, drivers: [PIVDriver()]) {
-            told.put(KeychainEvent(.pinBlocked, location: $0))
-        }
+        let slot = TokenSlot(
+            reader: reader, drivers: [PIVDriver()],
+            tellingOfBlockedPINs: {
+                told.put(KeychainEvent(.pinBlocked, location: $0))
+            })
         func verify(_ pin: String) {
             let context = AuthenticationContext(prompter: AnswersByScript(pin), lastTry: .spend)
             #expect(throws: KeychainError(.authFailed)) { try TokenKeychain(slot).verifyPIN(authentication: context) }

@@ -1,0 +1,32 @@
+// For how long a card's PIN counts. The card's own policy is the bound. Keychain semantics 7.5.
+extension KeychainPreferences {
+    /// For how many seconds a PIN counts in the program that it was given to: the shorter of the user's and the system's
+    /// time; nil for as long as the card counts it.
+    public func pinTimeout() throws(KeychainError) -> UInt32? {
+        let times = [try pinTimeout(in: .user), try pinTimeout(in: .system)]
+        return times.compactMap { $0 }.min()
+    }
+
+    /// The time of one domain.
+    ///
+    /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
+    public func pinTimeout(in domain: Domain) throws(KeychainError) -> UInt32? {
+        try file(of: domain).read()?[.pinTimeout]?.first.flatMap { UInt32($0) }
+    }
+
+    /// Sets or clears the time of a domain. It holds for PINs that are presented from now on, in programs that run as well.
+    ///
+    /// - Parameter seconds: at least 1.
+    /// - Throws: `errSecParam` for 0; `errSecInvalidPrefsDomain` for the cards'.
+    public func setPINTimeout(_ seconds: UInt32?, in domain: Domain = .user) throws(KeychainError) {
+        guard seconds != 0 else { throw KeychainError(.param, "a PIN that counts for 0 seconds opens nothing") }
+        try file(of: domain).change { text throws(KeychainError) in
+            try text.set(.pinTimeout, to: seconds.map { [String($0)] })
+        }
+    }
+
+    /// What slots of readers and modules are to heed. Settings that cannot be read may have had a time: a second is the shortest.
+    public var heededPINTimeout: Duration? {
+        do throws(KeychainError) { return try pinTimeout().map { .seconds($0) } } catch { return .seconds(1) }
+    }
+}

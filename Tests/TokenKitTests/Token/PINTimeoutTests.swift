@@ -1,0 +1,194 @@
+import Synchronization
+import TestSupport
+import Testing
+import TokenKit
+
+/// For how long a PIN counts that was presented here. Keychain semantics 7.5.
+@Suite struct PINTimeoutTests {
+    private let time = Clock()
+    private let card = PINCard()
+    private let connection = PreparedConnection()
+
+    private func slot(_ timeout: Duration?) -> TokenSlot {
+        TokenSlot(
+            CryptokiSlotName(reader: "Reader"), reader: PreparedReader(.success(connection)), drivers: [card],
+            now: { [time] in time.now }, endingPINsAfter: { timeout })
+    }
+
+    private func present(in slot: TokenSlot) throws {
+        try slot.read { (token, card, _) throws(TokenError) in
+            var digits = Array("123456".utf8)
+            try token.verify(PIN(Secret(consuming: &digits)), lastTry: .keep, &card)
+        }
+    }
+
+    private func counts(in slot: TokenSlot) throws -> Bool {
+        try slot.read { (token, card, _) throws(TokenError) in token.isPINPresented(in: card) }
+    }
+
+    @Test func withoutATimeAPINCountsForAsLongAsTheCardIsIn() throws {
+        let slot = slot(nil)
+        try present(in: slot)
+        time.advance(by: .seconds(1_000_000))
+        #expect(try counts(in: slot))
+        #expect(slot.timedOutPINCount == 0)
+        #expect(card.logouts == 0)
+    }
+
+    @Test func aPINWhoseTimeIsOverIsTakenBackBeforeAnythingElse() throws {
+        let slot = slot(.seconds(300))
+        try present(in: slot)
+        time.advance(by: .seconds(299))
+        #expect(try counts(in: slot))
+        time.advance(by: .seconds(1))
+        #expect(try !counts(in: slot))
+        #expect(card.logouts == 1)
+        #expect(slot.timedOutPINCount == 1)
+        #expect(try !counts(in: slot))
+        #expect(card.logouts == 1, "once is enough")
+    }
+
+    @Test func toPresentItAgainDoesNotLengthenItsTime() throws {
+        let slot = slot(.seconds(300))
+        try present(in: slot)
+        time.advance(by: .seconds(200))
+        try present(in: slot)
+        time.advance(by: .seconds(100))
+        #expect(try !counts(in: slot))
+    }
+
+    @Test func afterItsTimeAnotherPresentationBeginsAnew() throws {
+        let slot = slot(.seconds(300))
+        try present(in: slot)
+        time.advance(by: .seconds(400))
+        try present(in: slot)
+        #expect(card.logouts == 1)
+        time.advance(by: .seconds(200))
+        #expect(try counts(in: slot))
+        time.advance(by: .seconds(100))
+        #expect(try !counts(in: slot))
+        #expect(slot.timedOutPINCount == 2)
+    }
+
+    @Test func aLogoutEndsTheTime() throws {
+        let slot = slot(.seconds(300))
+        try present(in: slot)
+        let insertion = try slot.read { (_, _, insertion) throws(TokenError) in insertion }
+        try slot.logOut(at: insertion)
+        time.advance(by: .seconds(200))
+        try present(in: slot)
+        time.advance(by: .seconds(200))
+        #expect(try counts(in: slot))
+        #expect(slot.timedOutPINCount == 0)
+    }
+
+    @Test func whatTheCardForgotByItselfIsOverInTheSameTime() throws {
+        let slot = slot(.seconds(300))
+        try present(in: slot)
+        card.forget()
+        #expect(try !counts(in: slot))
+        time.advance(by: .seconds(200))
+        try present(in: slot)
+        time.advance(by: .seconds(100))
+        slot.noticeOverduePIN()
+        #expect(slot.timedOutPINCount == 1)
+        #expect(try !counts(in: slot))
+    }
+
+    @Test func aCardThatIsTakenOutTakesItsPINWithIt() throws {
+        let slot = slot(.seconds(300))
+        try present(in: slot)
+        slot.disconnect(resetting: false)
+        time.advance(by: .seconds(300))
+        slot.noticeOverduePIN()
+        #expect(slot.timedOutPINCount == 0)
+        #expect(card.logouts == 0)
+    }
+
+    @Test func theCardForgetsItInTimeThoughNobodyUsesIt() throws {
+        let slot = TokenSlot(
+            reader: PreparedReader(.success(connection)), drivers: [card], endingPINsAfter: { .milliseconds(50) })
+        try present(in: slot)
+        #expect(eventually { card.logouts == 1 })
+        #expect(slot.timedOutPINCount == 1)
+    }
+
+    @Test func aSlotThatNobodyHasAnyMoreIsNotKeptForItsPIN() throws {
+        var kept: TokenSlot? = TokenSlot(
+            reader: PreparedReader(.success(connection)), drivers: [card], endingPINsAfter: { .seconds(2) })
+        weak let slot = kept
+        try present(in: #require(kept))
+        kept = nil
+        #expect(eventually { slot == nil })
+    }
+}
+
+/// A clock that stands still unless it is moved.
+private final class Clock: Sendable {
+    private let instant = Mutex(ContinuousClock.now)
+
+    var now: ContinuousClock.Instant { instant.withLock { $0 } }
+
+    func advance(by duration: Duration) { instant.withLock { $0 += duration } }
+}
+
+/// A card that takes any PIN, and counts how often it was to forget it.
+private final class PINCard: TokenDriver {
+    let name = "pin"
+    private let state = Mutex((isPresented: false, logouts: 0))
+
+    var isPresented: Bool { state.withLock { $0.isPresented } }
+    var logouts: Int { state.withLock { $0.logouts } }
+
+    func recognize(_ card: inout CardTransaction, atr: ATR) -> (any Token)? { PINToken(card: self) }
+
+    func present() { state.withLock { $0.isPresented = true } }
+
+    /// As after another program's reset.
+    func forget() { state.withLock { $0.isPresented = false } }
+
+    func logOut() { state.withLock { $0 = (false, $0.logouts + 1) } }
+}
+
+private struct PINToken: Token {
+    let card: PINCard
+    private var base: NotedToken { NotedToken(driver: "pin") }
+
+    init(card: PINCard) { self.card = card }
+
+    func isPINPresented(in _: borrowing CardTransaction) -> Bool { card.isPresented }
+    func verify(_ pin: borrowing PIN, lastTry: LastTry, _: inout CardTransaction) { card.present() }
+    func logOut(_: inout CardTransaction) { card.logOut() }
+
+    func identity(_ transaction: inout CardTransaction) throws(TokenError) -> TokenIdentity {
+        try base.identity(&transaction)
+    }
+
+    func inventory(_: TokenSelection, _: inout CardTransaction) -> TokenInventory { TokenInventory() }
+    func facts(_: inout CardTransaction) -> [TokenFact] { [] }
+    func status(of pin: PINKind, _: inout CardTransaction) -> PINStatus { PINStatus(triesLeft: nil) }
+
+    func change(
+        _ kind: PINKind, from old: borrowing PIN, to new: borrowing PIN, lastTry: LastTry,
+        _ transaction: inout CardTransaction
+    ) throws(TokenError) {
+        try base.change(kind, from: old, to: new, lastTry: lastTry, &transaction)
+    }
+
+    func unblock(
+        with key: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, _ transaction: inout CardTransaction
+    ) throws(TokenError) {
+        try base.unblock(with: key, newPIN: newPIN, lastTry: lastTry, &transaction)
+    }
+
+    func perform(_ operation: TokenOperation, _ transaction: inout CardTransaction) throws(TokenError) -> Secret {
+        try base.perform(operation, &transaction)
+    }
+
+    func perform(
+        _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry,
+        _ transaction: inout CardTransaction
+    ) throws(TokenError) -> Secret {
+        try base.perform(operation, presenting: pin, lastTry: lastTry, &transaction)
+    }
+}
