@@ -65,6 +65,9 @@ public struct NewItem: ~Copyable, Sendable {
         _ certificate: Certificate, _ attributes: Attributes = [:]
     ) throws(KeychainError) -> NewItem {
         let inferred = InferredAttributes.certificate(certificate)
+        try check(
+            attributes, of: .certificate, against: inferred,
+            [.issuer, .serialNumber, .publicKeyHash])
         return try NewItem(.certificate, inferred.merging(attributes) { $1 }, der: certificate.der)
     }
 
@@ -94,16 +97,25 @@ public struct NewItem: ~Copyable, Sendable {
             remedy: "RSA, P-256, P-384, P-521, Ed25519 and X25519 can be used")
     }
 
+    /// Refuses attributes that say of the data what they are not: nobody would find them by what they are.
+    private static func check(
+        _ given: Attributes, of itemClass: ItemClass, against inferred: Attributes, _ names: [Attribute]
+    ) throws(KeychainError) {
+        let given = try itemClass.checked(given, for: .add)
+        for name in names {
+            guard let given = given[name], inferred[name]?.matches(given) != true else { continue }
+            throw KeychainError(
+                .param, "\(name) is not what follows from the data", remedy: "leave it out", key: name.rawValue)
+        }
+    }
+
     private static func inferred(
         from key: PublicKey, as keyClass: KeyClass, _ given: Attributes
     ) throws(KeychainError) -> Attributes {
         try checkUsable(key.kind)
-        if let label = given[.applicationLabel], !label.matches(.data(key.keyHash)) {
-            throw KeychainError(
-                .param, "the application label of a key is the hash of its public half",
-                key: Attribute.applicationLabel.rawValue)
-        }
-        var attributes = InferredAttributes.key(key, keyClass).merging(given) { $1 }
+        let inferred = InferredAttributes.key(key, keyClass)
+        try check(given, of: .key, against: inferred, [.keyClass, .keyType, .keySizeInBits, .applicationLabel])
+        var attributes = inferred.merging(given) { $1 }
         // What may not decrypt does not unwrap either, unless that is said.
         if let decrypts = given[.canDecrypt] { attributes[.canUnwrap] = given[.canUnwrap] ?? decrypts }
         return attributes
@@ -195,8 +207,23 @@ extension ItemClass {
         if let accessible = checked[.accessible], !Accessibility.all.contains(where: accessible.matches) {
             throw KeychainError(.param, "there is no such accessibility", key: Attribute.accessible.rawValue)
         }
-        return use == .add ? try AccessControl.settling(checked) : checked
+        guard use == .add else { return checked }
+        let settled = try AccessControl.settling(checked)
+        try checkSynchronizable(settled)
+        return settled
     }
+}
+
+/// What synchronizes goes to other devices.
+///
+/// - Throws: `errSecParam` for a number that is none of 0 and 1, and for what is to stay on this device.
+private func checkSynchronizable(_ attributes: Attributes) throws(KeychainError) {
+    guard let value = attributes[.synchronizable], !value.isDefault else { return }
+    let key = Attribute.synchronizable.rawValue
+    guard value.matches(true) else { throw KeychainError(.param, "an item synchronizes or not: 1 or 0", key: key) }
+    guard let accessible = attributes[.accessible], Accessibility.thisDeviceOnly.contains(where: accessible.matches)
+    else { return }
+    throw KeychainError(.param, "what synchronizes does not stay on this device", remedy: "leave one out", key: key)
 }
 
 /// The values of `pdmn`, keychain semantics 1.2.

@@ -29,11 +29,46 @@ import VirtualCard
         #expect(once?.map { $0.dictionary?["tkid"]?.text } == [found[0]])
     }
 
+    @Test(arguments: [("issr", ItemValue.data([0x31, 0])), ("slnr", .data([1])), ("pkhh", .data([1]))])
+    func rule1_8_aCertificateIsNotAddedAsAnother(attribute: String, value: ItemValue) throws {
+        let stage = try Stage(.local)
+        let certificate = try TestKey.named("anna").certificate
+        expect(.param) {
+            try stage.add(["v_Ref": .reference(.certificate(certificate)), attribute: value])
+        }
+        try stage.add(["v_Ref": .reference(.certificate(certificate)), "slnr": .data(certificate.serialNumber)])
+    }
+
+    @Test(arguments: [("kcls", ItemValue.string("0")), ("type", .string("42")), ("bsiz", .number(2048))])
+    func rule1_8_aKeyIsNotAddedAsAnother(attribute: String, value: ItemValue) throws {
+        let stage = try Stage(.local)
+        let key = try TestKey.named("anna").privateKey
+        expect(.param) { try stage.add(["v_Ref": .reference(.privateKey(key)), attribute: value]) }
+        try stage.add([
+            "v_Ref": .reference(.privateKey(key)), "kcls": .string("1"), "type": .string("73"), "bsiz": .number(256),
+        ])
+    }
+
+    @Test(arguments: [ItemValue.number(5), .number(-1), .number(.max)])
+    func rule1_2_anItemSynchronizesOrNot(value: ItemValue) throws {
+        let stage = try Stage(.local)
+        expect(.param) { try stage.add(["class": .string("genp"), "svce": .string("s"), "sync": value]) }
+        try stage.add(["class": .string("genp"), "svce": .string("s"), "sync": .number(1)])
+    }
+
+    @Test(arguments: ["aku", "cku", "dku", "akpu"])
+    func rule3_1_whatSynchronizesDoesNotStayOnThisDevice(accessible: String) throws {
+        let stage = try Stage(.local)
+        let item: ItemDictionary = ["class": .string("genp"), "svce": .string("s"), "pdmn": .string(accessible)]
+        expect(.param) { try stage.add(item.merging(["sync": .bool(true)]) { $1 }) }
+        try stage.add(item.merging(["sync": .bool(false)]) { $1 })
+    }
+
     @Test func rule1_3_subjectAndLabelMakeNoCertificateAnother() throws {
         let stage = try Stage(.local)
         let key = try TestKey.named("anna")
         try stage.local.add(key.certificate)
-        for (attribute, value) in [("labl", ItemValue.string("x")), ("subj", .data([0x31, 0])), ("pkhh", .data([1]))] {
+        for (attribute, value) in [("labl", ItemValue.string("x")), ("subj", .data([0x31, 0]))] {
             expect(.duplicateItem) {
                 try stage.add(["v_Ref": .reference(.certificate(key.certificate)), attribute: value])
             }
