@@ -56,15 +56,19 @@ public func SecKeychainCopyDefault(_ keychain: UnsafeMutablePointer<SecKeychain?
     }
 }
 
-/// Unlocks a keychain with a password.
+/// Unlocks a keychain with a password, for every program of the login session.
 @discardableResult
 public func SecKeychainUnlock(
     _ keychain: SecKeychain?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ usePassword: Bool
 ) -> OSStatus {
     status { () throws(KeychainError) in
         let opened = try openedOrDefault(keychain)
-        guard usePassword else { return try opened.unlock(authentication: Keychains.authentication) }
-        try opened.unlock(password: unsafe Secret(callers: password, length: passwordLength))
+        if usePassword {
+            try opened.unlock(password: unsafe Secret(callers: password, length: passwordLength))
+        } else {
+            try opened.unlock(authentication: Keychains.authentication)
+        }
+        try opened.shareKeyWithSession()
     }
 }
 

@@ -18,7 +18,8 @@ extension SecKeychainAttribute {
         case .number, .boolean:
             guard bytes.count == 4 else { throw KeychainError(.param, "a number has four bytes", key: name.rawValue) }
             return .number(Int64(unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: UInt32.self) }))
-        case .string, .data, .opaque: return AttributeValue(bytes)
+        case .data: return .data(bytes)
+        case .string, .opaque: return AttributeValue(bytes)
         case .code:
             guard bytes.count == 4 else { throw KeychainError(.param, "a code has four bytes", key: name.rawValue) }
             return .fourCharacters(unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: FourCharCode.self) })

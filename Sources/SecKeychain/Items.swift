@@ -25,7 +25,7 @@ public func createCopy(
     _ itemCopy: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        let reference = try unsafe required(itemRef).item()
+        let reference = try unsafe item(itemRef)
         let item = try reference.item()
         let password = try reference.keychain.opened().secret(
             of: item.reference, use: "copy a password", authentication: Library.authentication)
@@ -52,10 +52,11 @@ public func modifyAttributesAndData(
     _ data: UnsafeRawPointer?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        let reference = try unsafe required(itemRef).item()
+        let reference = try unsafe item(itemRef)
         let item = try reference.item()
         let attributes = try unsafe attributes(in: attrList?.pointee, of: item.itemClass)
         let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
+        if attributes.isEmpty, unsafe data == nil { return }
         let keychain = try reference.keychain.opened()
         try keychain.unlock(use: "change a password", authentication: Library.authentication)
         guard
@@ -81,9 +82,12 @@ public func copyContent(
     _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        let reference = try unsafe required(itemRef).item()
+        let reference = try unsafe item(itemRef)
         let item = try reference.item()
         let wanted = try unsafe entries(attrList?.pointee)
+        for index in 0..<wanted.count where unsafe !item.itemClass.has(wanted[index].name) {
+            throw KeychainError(.noSuchAttribute, key: unsafe wanted[index].name.rawValue)
+        }
         if unsafe outData != nil {
             try unsafe copyPassword(of: item, in: try reference.keychain.opened(), length, outData)
         }
@@ -141,7 +145,7 @@ public func freeAttributesAndData(
 @c(SecKeychainItemDelete)
 public func deleteItem(_ itemRef: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
-        let reference = try unsafe required(itemRef).item()
+        let reference = try unsafe item(itemRef)
         guard try reference.keychain.opened().delete(matching: Query(reference.reference)) > 0 else {
             throw KeychainError(.invalidItemReference)
         }
@@ -151,15 +155,17 @@ public func deleteItem(_ itemRef: OpaquePointer?) -> OSStatus {
 @c(SecKeychainItemCopyKeychain)
 public func copyKeychain(_ itemRef: OpaquePointer?, _ keychainRef: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
     status { () throws(KeychainError) in
-        let reference = try unsafe required(itemRef).item()
+        let reference = try unsafe item(itemRef)
         guard let keychainRef = unsafe keychainRef else { throw KeychainError(.param) }
         unsafe keychainRef.pointee = .retained(reference.keychain)
     }
 }
 
-func required(_ reference: OpaquePointer?) throws(KeychainError) -> OpaquePointer {
-    guard let reference = unsafe reference else { throw KeychainError(.param, "a reference is missing") }
-    return unsafe reference
+private func item(_ reference: OpaquePointer?) throws(KeychainError) -> ItemReference {
+    guard let reference = unsafe reference else {
+        throw KeychainError(.invalidItemReference, "the reference is missing")
+    }
+    return try unsafe reference.item()
 }
 
 /// What a list says of an item.

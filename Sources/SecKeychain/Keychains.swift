@@ -35,7 +35,7 @@ public func createKeychain(
 @c(SecKeychainDelete)
 public func deleteKeychain(_ keychain: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
-        try unsafe required(keychain).keychain().delete()
+        try unsafe given(keychain).delete()
     }
 }
 
@@ -51,7 +51,7 @@ public func copyDefault(_ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OS
 @c(SecKeychainSetDefault)
 public func setDefault(_ keychain: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
-        try Library.process.preferences.setDefaultKeychain(unsafe required(keychain).keychain().path)
+        try Library.process.preferences.setDefaultKeychain(unsafe given(keychain).path)
     }
 }
 
@@ -73,8 +73,12 @@ public func unlock(
 ) -> OSStatus {
     status { () throws(KeychainError) in
         let opened = try unsafe openedOrDefault(keychain)
-        if usePassword == 0 { return try opened.unlock(authentication: Library.authentication) }
-        try opened.unlock(password: unsafe Secret(callers: password, length: passwordLength))
+        if usePassword == 0 {
+            try opened.unlock(authentication: Library.authentication)
+        } else {
+            try opened.unlock(password: unsafe Secret(callers: password, length: passwordLength))
+        }
+        try opened.shareKeyWithSession()
     }
 }
 
@@ -96,7 +100,7 @@ public func getPath(
     status { () throws(KeychainError) in
         let path =
             unsafe keychain == nil
-            ? try Library.process.preferences.defaultKeychain() : try unsafe required(keychain).keychain().path
+            ? try Library.process.preferences.defaultKeychain() : try unsafe given(keychain).path
         guard let ioPathLength = unsafe ioPathLength else { throw KeychainError(.param) }
         let (room, needed) = (unsafe Int(ioPathLength.pointee), path.utf8.count + 1)
         unsafe ioPathLength.pointee = UInt32(clamping: path.utf8.count)
@@ -129,4 +133,10 @@ private func path(_ name: UnsafePointer<CChar>?) throws(KeychainError) -> String
         throw KeychainError(.param, "a path is missing, or is not UTF-8")
     }
     return Library.process.preferences.absolutePath(path)
+}
+
+/// The keychain of a reference that has to be there.
+private func given(_ keychain: OpaquePointer?) throws(KeychainError) -> KeychainReference {
+    guard let keychain = unsafe keychain else { throw KeychainError(.invalidKeychain, "the reference is missing") }
+    return try unsafe keychain.keychain()
 }

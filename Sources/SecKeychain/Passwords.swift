@@ -116,7 +116,8 @@ func add(
     unsafe itemRef?.pointee = .retained(ItemReference(added, in: target))
 }
 
-/// What was given as text of no length stands for any. Neither a keychain that fails nor a damaged password hides another.
+/// What was given as text of no length stands for any. An item that synchronizes is found where no other matches, as the other
+/// ways to ask do not find it unless it is asked for. Neither a keychain that fails nor a damaged password hides another.
 ///
 /// - Throws: `errSecItemNotFound`; what the first keychain failed with where all of them did.
 private func find(
@@ -135,7 +136,8 @@ private func find(
     let query = try Query(itemClass, given.merging([.synchronizable: Query.anySynchronizable]) { $1 }, limit: .all)
     let result = try SearchList(locals: locals, failures: failures).items(matching: query)
     var damage = result.failures.first { $0.error.code == .decode }?.error
-    for item in result.found {
+    let (local, synchronizing) = (result.found.filter { !$0.synchronizes }, result.found.filter(\.synchronizes))
+    for item in local + synchronizing {
         guard let member = locals.first(where: { $0.isIdentified(by: item.keychain) }) else { continue }
         do throws(KeychainError) {
             if unsafe passwordData != nil || passwordLength != nil {
@@ -149,6 +151,10 @@ private func find(
         }
     }
     throw damage ?? KeychainError(.itemNotFound)
+}
+
+extension Item {
+    fileprivate var synchronizes: Bool { self[.synchronizable]?.isDefault == false }
 }
 
 /// Gives out a password, as long as it is; what its access control asks for is asked for.

@@ -280,7 +280,12 @@ import Testing
             assert(SecKeychainFindGenericPassword(target, 4, "made", 2, "jo", &length, &data, NULL) == errSecSuccess);
             assert(length == 4 && memcmp(data, "same", 4) == 0);
             SecKeychainItemFreeContent(NULL, data);
-            assert(SecKeychainItemCreateCopy(NULL, target, NULL, NULL) == errSecParam);
+            assert(SecKeychainItemCreateCopy(NULL, target, NULL, NULL) == errSecInvalidItemRef);
+            SecKeychainAttribute unknown[] = {{0x7A7A7A7A, 0, NULL}, {kSecPortItemAttr, 0, NULL}};
+            SecKeychainAttributeList others[] = {{1, unknown}, {1, unknown + 1}};
+            assert(SecKeychainItemCopyContent(item, NULL, others, &length, &data) == errSecNoSuchAttr);
+            assert(SecKeychainItemCopyContent(item, NULL, others + 1, NULL, NULL) == errSecNoSuchAttr);
+            assert(SecKeychainItemModifyContent(item, NULL, 0, NULL) == errSecSuccess);
             CFRelease(made); CFRelease(copy); CFRelease(target);
             assert(SecKeychainItemDelete(item) == errSecSuccess);
             assert(SecKeychainItemDelete(item) == errSecInvalidItemRef);
@@ -334,6 +339,62 @@ import Testing
         #expect(result.status == 0, "\(result)")
     }
 
+    @Test func aKeychainIsUnlockedForEveryProgramOfTheSession() throws {
+        let status = """
+            SecKeychainRef keychain; SecKeychainStatus status;
+            assert(SecKeychainOpen("login", &keychain) == errSecSuccess);
+            assert(SecKeychainGetStatus(keychain, &status) == errSecSuccess);
+            """
+        let unlocked = try run(
+            "CFRelease(fresh(\"login\"));\(status) assert(SecKeychainUnlock(NULL, 4, \"open\", 1) == errSecSuccess);")
+        #expect(unlocked.status == 0, "\(unlocked)")
+        let seen = try run("\(status) assert(status == 7); assert(SecKeychainLock(keychain) == errSecSuccess);")
+        #expect(seen.status == 0, "\(seen)")
+        let locked = try run("\(status) assert(status == 6);")
+        #expect(locked.status == 0, "\(locked)")
+    }
+
+    @Test func anItemThatSynchronizesIsFoundWhereNoOtherIs() throws {
+        #expect(try run("CFRelease(fresh(\"login\"));").status == 0)
+        func find(_ secret: String) throws -> ProgramResult {
+            try run(
+                """
+                char *data; uint32_t length;
+                assert(SecKeychainUnlock(NULL, 4, "open", 1) == errSecSuccess);
+                assert(SecKeychainFindGenericPassword(NULL, 1, "s", 0, NULL, &length, (void **)&data, NULL)
+                    == errSecSuccess);
+                assert(length == 5 && memcmp(data, "\(secret)", 5) == 0);
+                """)
+        }
+        for (synchronizes, secret) in [(1, "cloud"), (0, "local")] {
+            let item = "class=genp,svce=s,sync=\(synchronizes)"
+            let added = try Program.run(
+                [
+                    "sh", "-c",
+                    "cd '\(folder.path)' && umask 077 && echo open >pin && printf \(secret) >data && tokenctl item -a \(item) -f data --pin-source file:pin",
+                ], environment: environment.merging(["PATH": Program.products + ":/usr/bin:/bin"]) { $1 })
+            #expect(added.status == 0, "\(added)")
+            let found = try find(secret)
+            #expect(found.status == 0, "\(found)")
+        }
+    }
+
+    @Test func dataStaysDataThoughTheyAreText() throws {
+        let made = try run(
+            """
+            CFRelease(fresh("login"));
+            SecKeychainAttribute names[] = {{kSecServiceItemAttr, 4, "made"}, {kSecGenericItemAttr, 3, "\\t\\0\\b"}};
+            SecKeychainAttributeList content = {2, names};
+            assert(SecKeychainItemCreateFromContent(kSecGenericPasswordItemClass, &content, 4, "same", NULL, NULL, NULL)
+                == errSecSuccess);
+            """)
+        #expect(made.status == 0, "\(made)")
+        let listed = try Program.run(
+            ["tokenctl", "find-generic-password", "-s", "made", "--json"],
+            environment: environment.merging(["PATH": Program.products + ":/usr/bin:/bin"]) { $1 })
+        #expect(listed.text.contains("\"090008\""), "\(listed)")
+    }
+
     @Test func whatIsMissingIsAnErrorAndNoCrash() throws {
         let result = try run(
             """
@@ -346,9 +407,12 @@ import Testing
             assert(item == NULL);
             assert(SecKeychainOpen("none", &keychain) == errSecSuccess);
             assert(SecKeychainUnlock(keychain, 1, "x", 1) == errSecNoSuchKeychain);
-            assert(SecKeychainItemDelete(NULL) == errSecParam);
+            assert(SecKeychainItemDelete(NULL) == errSecInvalidItemRef);
+            assert(SecKeychainItemModifyContent(NULL, NULL, 0, NULL) == errSecInvalidItemRef);
+            assert(SecKeychainDelete(NULL) == errSecInvalidKeychain);
+            assert(SecKeychainSetDefault(NULL) == errSecInvalidKeychain);
             assert(SecKeychainItemDelete((SecKeychainItemRef)keychain) == errSecInvalidItemRef);
-            assert(SecKeychainItemCopyContent(NULL, NULL, NULL, NULL, NULL) == errSecParam);
+            assert(SecKeychainItemCopyContent(NULL, NULL, NULL, NULL, NULL) == errSecInvalidItemRef);
             assert(SecKeychainItemFreeContent(NULL, NULL) == errSecSuccess);
             assert(SecKeychainItemFreeAttributesAndData(NULL, NULL) == errSecSuccess);
             assert(CFRetain(NULL) == NULL);

@@ -165,9 +165,10 @@ OSStatus SecKeychainAddGenericPassword(SecKeychainRef keychain, uint32_t service
                                        const void *passwordData, SecKeychainItemRef *itemRef);
 
 /*
- * A service or account that is NULL or has no length matches any. The password, if it is asked for, ends with
- * SecKeychainItemFreeContent; what the item's access control wants is asked for. Neither a keychain that fails nor a
- * damaged password hides another: its error is returned only where there is no other.
+ * A service or account that is NULL or has no length matches any; an item that synchronizes is found where no other
+ * matches. The password, if it is asked for, ends with SecKeychainItemFreeContent; what the item's access control wants is
+ * asked for. Neither a keychain that fails nor a damaged password hides another: its error is returned only where there is
+ * no other.
  */
 OSStatus SecKeychainFindGenericPassword(CFTypeRef keychainOrArray, uint32_t serviceNameLength, const char *serviceName,
                                         uint32_t accountNameLength, const char *accountName, uint32_t *passwordLength,
@@ -203,7 +204,7 @@ OSStatus SecKeychainItemCreateFromContent(SecItemClass itemClass, SecKeychainAtt
 OSStatus SecKeychainItemCreateCopy(SecKeychainItemRef itemRef, SecKeychainRef destKeychainRef, const void *initialAccess,
                                    SecKeychainItemRef *itemCopy);
 
-/* Changes the listed attributes, and the password unless `data` is NULL. `attrList` may be NULL. */
+/* Changes the listed attributes, and the password unless `data` is NULL. Each may be NULL. */
 OSStatus SecKeychainItemModifyAttributesAndData(SecKeychainItemRef itemRef, const SecKeychainAttributeList *attrList,
                                                 uint32_t length, const void *data);
 OSStatus SecKeychainItemModifyContent(SecKeychainItemRef itemRef, const SecKeychainAttributeList *attrList,
@@ -236,7 +237,10 @@ OSStatus SecKeychainSetDefault(SecKeychainRef keychain);
 OSStatus SecKeychainLock(SecKeychainRef keychain);
 OSStatus SecKeychainLockAll(void);
 
-/* Without `usePassword` the password is asked for; where nobody may be asked the code is errSecAuthFailed. */
+/*
+ * Unlocks for every program of the login session. Without `usePassword` the password is asked for; where nobody may be asked
+ * the code is errSecAuthFailed.
+ */
 OSStatus SecKeychainUnlock(SecKeychainRef keychain, uint32_t passwordLength, const void *password,
                            Boolean usePassword);
 /* A keychain is unlocked while the login session has its key, whichever program unlocked it. */

@@ -96,7 +96,7 @@ public enum AttributeValue: Sendable, Hashable {
     }
 
     /// Whether this is what an attribute that takes part in uniqueness counts as when it is absent: empty, or 0.
-    var isDefault: Bool { bytes?.isEmpty ?? (integer == 0) }
+    public var isDefault: Bool { bytes?.isEmpty ?? (integer == 0) }
 }
 
 /// Attributes and their values.

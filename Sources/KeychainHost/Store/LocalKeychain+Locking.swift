@@ -143,6 +143,18 @@ extension LocalKeychain {
         state.bell.ring()
     }
 
+    /// How many seconds the session keeps a key where nobody says otherwise: a working day.
+    public static let standardSessionTime: UInt32 = 28_800
+
+    /// Unlocks for later programs of the login session as well; where the kernel keeps no keys, for this one alone.
+    public func shareKeyWithSession() throws(KeychainError) {
+        do throws(KeychainError) {
+            try shareKeyWithSession(seconds: LocalKeychain.standardSessionTime)
+        } catch {
+            guard error.code == .notAvailable else { throw error }
+        }
+    }
+
     /// Unlocks with the key an earlier process of the login session left.
     ///
     /// - Returns: false if there is none, it is not this keychain's, or its time is over.

@@ -34,7 +34,7 @@ struct CreateKeychain: ParsableCommand {
             let password = Passphrase(
                 argument: password, request: PromptRequest(.newPassword, subject: keychain), context: context)
             let created = try KeychainPreferences.own.create(name, password: password.ask())
-            if self.password != nil { try? created.shareKeyWithSession(seconds: UnlockKeychain.standardTimeout) }
+            if self.password != nil { try? created.shareKeyWithSession(seconds: LocalKeychain.standardSessionTime) }
             rows.append(KeychainRow(created))
             if !output.json { print(created.path) }
         }
@@ -89,10 +89,8 @@ struct UnlockKeychain: ParsableCommand {
     @Option(
         name: [.letter("t"), .customLong("timeout")], parsing: .unconditional,
         help: ArgumentHelp(
-            "Seconds until it locks by itself. (default: \(UnlockKeychain.standardTimeout))", valueName: "timeout"))
+            "Seconds until it locks by itself. (default: \(LocalKeychain.standardSessionTime))", valueName: "timeout"))
     var givenTimeout: UInt32?
-
-    static let standardTimeout: UInt32 = 28_800
 
     @OptionGroup var cards: CardOptions
     @OptionGroup var output: OutputOptions
@@ -119,7 +117,7 @@ struct UnlockKeychain: ParsableCommand {
             if output.json { try Listing.showJSON(KeychainInfo(card, isUnlocked: true)) }
         case .local(let opened):
             try unlock(opened)
-            try opened.shareKeyWithSession(seconds: givenTimeout ?? UnlockKeychain.standardTimeout)
+            try opened.shareKeyWithSession(seconds: givenTimeout ?? LocalKeychain.standardSessionTime)
             if output.json { try Listing.showJSON(KeychainInfo(opened)) }
         }
     }
