@@ -2,84 +2,22 @@ import Foundation
 import TestSupport
 import Testing
 
-/// C programs on the shared library, compiled and run as their authors would.
+/// C programs that keep passwords.
 @Suite struct CLibraryTests {
-    private let folder: TemporaryFolder
-    private var environment: [String: String] {
-        var variables = ["LD_LIBRARY_PATH": folder.path, "PINENTRY_PROGRAM": "/nonexistent"]
-        for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
-            variables[name] = folder.path
-        }
-        return variables
-    }
+    private let stage: CStage
+    private var folder: TemporaryFolder { stage.folder }
+    private var environment: [String: String] { stage.environment }
 
-    init() throws {
-        folder = try TemporaryFolder()
-        // Programs ask for the library by its version, which the file has only once it is installed.
-        let library = Program.products + "/libtokenkit-keychain.so"
-        for name in ["libtokenkit-keychain.so", "libtokenkit-keychain.so.1"] {
-            try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: library)
-        }
-    }
-
-    private func compile(_ source: String, to name: String) throws -> String {
-        let program = folder.path(name)
-        let include = Program.packageRoot.path + "/Sources/CSecKeychain/include"
-        let result = try Program.run(
-            ["clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", include, source, "-L", folder.path]
-                + ["-ltokenkit-keychain", "-o", program] + sanitizers())
-        try #require(result.status == 0, "\(result)")
-        return program
-    }
-
-    /// A library that was built with a sanitizer works in programs that have it as well.
-    private func sanitizers() throws -> [String] {
-        let symbols = try Program.run(["nm", "--dynamic", "--undefined-only", folder.path("libtokenkit-keychain.so")])
-        let needed = ["address", "thread"].filter { symbols.text.contains("__\($0.prefix(1))san_init") }
-        let flags = needed.map { "-fsanitize=\($0)" }
-        return needed == ["thread"] ? flags + (try dispatch()) : flags
-    }
-
-    /// What the thread sanitizer of Swift's clang calls.
-    private func dispatch() throws -> [String] {
-        let description = try Program.run(["swift", "-print-target-info"]).text
-        let target = try JSONDecoder().decode(Toolchain.self, from: Data(description.utf8))
-        return target.paths.runtimeLibraryPaths.flatMap { ["-L", $0, "-Wl,-rpath,\($0)"] }
-            + ["-ldispatch", "-lBlocksRuntime"]
-    }
-
-    private struct Toolchain: Decodable {
-        struct Paths: Decodable {
-            let runtimeLibraryPaths: [String]
-        }
-        let paths: Paths
-    }
+    init() throws { stage = try CStage() }
 
     private func run(_ source: String, _ environment: [String: String]? = nil) throws -> ProgramResult {
-        let file = folder.path("test.c")
-        let text = """
-            #include <SecKeychain.h>
-            #include <assert.h>
-            #include <stdio.h>
-            #include <string.h>
-            __attribute__((unused)) static SecKeychainRef fresh(const char *path) {
-                SecKeychainRef keychain = NULL;
-                assert(SecKeychainCreate(path, 4, "open", 0, NULL, &keychain) == errSecSuccess);
-                return keychain;
-            }
-            int main(void) {
-            \(source)
-                return 0;
-            }
-            """
-        try text.write(toFile: file, atomically: true, encoding: .utf8)
-        return try Program.run([compile(file, to: "test")], environment: environment ?? self.environment)
+        try stage.run(source, environment)
     }
 
     @Test func theExampleStoresFindsChangesAndDeletesAPassword() throws {
         let made = try run("CFRelease(fresh(\"login\"));")
         #expect(made.status == 0, "\(made)")
-        let example = try compile(Program.packageRoot.path + "/Examples/C/password.c", to: "password")
+        let example = try stage.compile(Program.packageRoot.path + "/Examples/C/password.c", to: "password")
         let result = try Program.run([example, "login", "open"], environment: environment)
         #expect(result.text == "jo at mail.example.com: hunter2\njo at mail.example.com: correct horse\n")
         #expect(String(decoding: result.errors, as: UTF8.self) == "find: no item matches (-25300)\n")
@@ -295,65 +233,6 @@ import Testing
         #expect(result.status == 0, "\(result)")
     }
 
-    @Test func keychainsAreLockedUnlockedAndDeleted() throws {
-        let result = try run(
-            """
-            SecKeychainRef keychain = fresh("login"), other, copy;
-            SecKeychainStatus status;
-            assert(SecKeychainGetStatus(NULL, &status) == errSecSuccess && status == 7);
-            assert(SecKeychainLock(keychain) == errSecSuccess);
-            assert(SecKeychainGetStatus(keychain, &status) == errSecSuccess && status == 6);
-            assert(SecKeychainSetUserInteractionAllowed(0) == errSecSuccess);
-            Boolean allowed = 1;
-            assert(SecKeychainGetUserInteractionAllowed(&allowed) == errSecSuccess && !allowed);
-            assert(SecKeychainAddGenericPassword(NULL, 1, "s", 1, "a", 1, "p", NULL) == errSecInteractionNotAllowed);
-            assert(SecKeychainUnlock(NULL, 0, NULL, 0) == errSecAuthFailed);
-            assert(SecKeychainUnlock(NULL, 5, "wrong", 1) == errSecAuthFailed);
-            assert(SecKeychainUnlock(NULL, 4, "open", 1) == errSecSuccess);
-            assert(SecKeychainAddGenericPassword(NULL, 1, "s", 1, "a", 1, "p", NULL) == errSecSuccess);
-            assert(SecKeychainLockAll() == errSecSuccess);
-            assert(SecKeychainGetStatus(NULL, &status) == errSecSuccess && status == 6);
-
-            char path[4096]; uint32_t length = 3;
-            assert(SecKeychainGetPath(keychain, &length, path) == errSecBufferTooSmall && length > 3);
-            length = sizeof path;
-            assert(SecKeychainGetPath(keychain, &length, path) == errSecSuccess && strlen(path) == length);
-            assert(SecKeychainCreate(path, 1, "x", 0, NULL, NULL) == errSecDuplicateKeychain);
-            other = fresh("other");
-            assert(SecKeychainSetDefault(other) == errSecSuccess);
-            assert(SecKeychainCopyDefault(&copy) == errSecSuccess);
-            length = sizeof path;
-            assert(SecKeychainGetPath(copy, &length, path) == errSecSuccess && strstr(path, "other.keychain"));
-            assert(SecKeychainDelete(other) == errSecSuccess);
-            assert(SecKeychainGetStatus(other, &status) == errSecInvalidKeychain);
-            assert(SecKeychainLock(other) == errSecInvalidKeychain);
-            assert(SecKeychainUnlock(other, 1, "x", 1) == errSecInvalidKeychain);
-            assert(SecKeychainAddGenericPassword(other, 1, "s", 1, "a", 1, "p", NULL) == errSecInvalidKeychain);
-            assert(SecKeychainFindGenericPassword(other, 1, "s", 0, NULL, NULL, NULL, NULL) == errSecInvalidKeychain);
-            assert(SecKeychainDelete(other) == errSecInvalidKeychain);
-            assert(SecKeychainFindGenericPassword(NULL, 1, "s", 0, NULL, NULL, NULL, NULL) == errSecSuccess);
-            CFRelease(copy); CFRelease(other); CFRelease(keychain);
-            assert(strlen(tokenkit_keychain_message(errSecItemNotFound)) > 0);
-            assert(tokenkit_keychain_message(1) == tokenkit_keychain_message(1));
-            """)
-        #expect(result.status == 0, "\(result)")
-    }
-
-    @Test func aKeychainIsUnlockedForEveryProgramOfTheSession() throws {
-        let status = """
-            SecKeychainRef keychain; SecKeychainStatus status;
-            assert(SecKeychainOpen("login", &keychain) == errSecSuccess);
-            assert(SecKeychainGetStatus(keychain, &status) == errSecSuccess);
-            """
-        let unlocked = try run(
-            "CFRelease(fresh(\"login\"));\(status) assert(SecKeychainUnlock(NULL, 4, \"open\", 1) == errSecSuccess);")
-        #expect(unlocked.status == 0, "\(unlocked)")
-        let seen = try run("\(status) assert(status == 7); assert(SecKeychainLock(keychain) == errSecSuccess);")
-        #expect(seen.status == 0, "\(seen)")
-        let locked = try run("\(status) assert(status == 6);")
-        #expect(locked.status == 0, "\(locked)")
-    }
-
     @Test func anItemThatSynchronizesIsFoundWhereNoOtherIs() throws {
         #expect(try run("CFRelease(fresh(\"login\"));").status == 0)
         func find(_ secret: String) throws -> ProgramResult {
@@ -393,33 +272,6 @@ import Testing
             ["tokenctl", "find-generic-password", "-s", "made", "--json"],
             environment: environment.merging(["PATH": Program.products + ":/usr/bin:/bin"]) { $1 })
         #expect(listed.text.contains("\"090008\""), "\(listed)")
-    }
-
-    @Test func whatIsMissingIsAnErrorAndNoCrash() throws {
-        let result = try run(
-            """
-            SecKeychainItemRef item = NULL;
-            assert(SecKeychainOpen(NULL, NULL) == errSecParam);
-            assert(SecKeychainCopyDefault(NULL) == errSecParam);
-            SecKeychainRef keychain;
-            assert(SecKeychainCopyDefault(&keychain) == errSecNoDefaultKeychain);
-            assert(SecKeychainAddGenericPassword(NULL, 1, "s", 1, "a", 1, "p", &item) == errSecNoDefaultKeychain);
-            assert(item == NULL);
-            assert(SecKeychainOpen("none", &keychain) == errSecSuccess);
-            assert(SecKeychainUnlock(keychain, 1, "x", 1) == errSecNoSuchKeychain);
-            assert(SecKeychainItemDelete(NULL) == errSecInvalidItemRef);
-            assert(SecKeychainItemModifyContent(NULL, NULL, 0, NULL) == errSecInvalidItemRef);
-            assert(SecKeychainDelete(NULL) == errSecInvalidKeychain);
-            assert(SecKeychainSetDefault(NULL) == errSecInvalidKeychain);
-            assert(SecKeychainItemDelete((SecKeychainItemRef)keychain) == errSecInvalidItemRef);
-            assert(SecKeychainItemCopyContent(NULL, NULL, NULL, NULL, NULL) == errSecInvalidItemRef);
-            assert(SecKeychainItemFreeContent(NULL, NULL) == errSecSuccess);
-            assert(SecKeychainItemFreeAttributesAndData(NULL, NULL) == errSecSuccess);
-            assert(CFRetain(NULL) == NULL);
-            CFRelease(NULL);
-            CFRelease(keychain);
-            """)
-        #expect(result.status == 0, "\(result)")
     }
 
     @Test func onlyItsOwnNamesAreExported() throws {

@@ -1,0 +1,112 @@
+internal import Glibc
+internal import Synchronization
+
+// Having the card forget a presented PIN: because somebody asks for it, or because its time is over.
+extension TokenSlot {
+    /// Has the card that was there at `insertion` forget a presented PIN.
+    ///
+    /// Where another program holds the card for longer than a second that is made up for: before the card is next used here, and
+    /// in any case once it is free, for as long as this process runs and the card answers as cards do.
+    ///
+    /// - Throws: ``TokenError`` `.card(.inUse)` where it is yet to be done.
+    package func logOut(at insertion: Insertion) throws(TokenError) {
+        state.withLock { if $0.insertion == insertion, $0.connection != nil { $0.owesLogout = true } }
+        do throws(TokenError) {
+            let deadline = ContinuousClock.now + .seconds(1)
+            while isInUse {
+                guard ContinuousClock.now < deadline else {
+                    throw TokenError(.card(.inUse), "another program holds the card in '\(name)' (close it or wait)")
+                }
+                usleep(20_000)
+            }
+            try payLogout(at: insertion)
+        } catch {
+            if error.code == .card(.inUse) { BlockingThread.start { [self] in payLogoutLater(at: insertion) } }
+            throw error
+        }
+    }
+
+    private func payLogout(at insertion: Insertion) throws(TokenError) {
+        // What is owed comes first in each transaction.
+        try perform(at: insertion) { (_, _) throws(TokenError) in }
+    }
+
+    private func payLogoutLater(at insertion: Insertion) {
+        // A card that answers nothing that makes sense is not asked for ever.
+        let limit = 10
+        var failures = 0
+        while failures < limit, state.withLock({ $0.owesLogout && $0.insertion == insertion }) {
+            usleep(100_000)
+            guard !isInUse else { continue }
+            do throws(TokenError) {
+                try payLogout(at: insertion)
+            } catch {
+                if error.code != .card(.inUse) { failures += 1 }
+            }
+        }
+        state.withLock { state in
+            if failures == limit, state.insertion == insertion { state.owesLogout = false }
+            if state.isLetGo { TokenSlot.drop(&state) }
+        }
+    }
+
+    static func logOut(
+        _ state: inout State, _ token: inout any Token, _ card: inout CardTransaction
+    ) throws(TokenError) {
+        do throws(TokenError) {
+            try token.logOut(&card)
+        } catch {
+            // A card that answers, and knows no way to forget the PIN, would not do so the next time either. It would have to be
+            // reset, and no other program is to notice: it is not.
+            if case .card = error.code { throw error }
+        }
+        state.owesLogout = false
+        state.pin = .none
+    }
+
+    // MARK: - The PIN's time
+
+    /// How often the time of a PIN was over that had been presented here.
+    package var timedOutPINCount: Int { timedOutPINs.load(ordering: .acquiring) }
+
+    /// Looks whether the time of the presented PIN is over, unless somebody uses the card at the moment. Nothing is sent.
+    package func noticeOverduePIN() {
+        _ = state.withLockIfAvailable { endOverduePIN(&$0) }
+    }
+
+    /// A PIN whose time is over is taken back before anything else is done with the card.
+    func endOverduePIN(_ state: inout State) {
+        guard case .until(let end) = state.pin, end <= now() else { return }
+        state.pin = .none
+        state.owesLogout = true
+        timedOutPINs.add(1, ordering: .acquiringAndReleasing)
+    }
+
+    /// The time begins with the first presentation. That the card forgot the PIN by itself neither ends it nor has it begin anew:
+    /// a caller who kept the PIN may present it again.
+    func notePIN(_ state: inout State) {
+        guard case .none = state.pin else { return }
+        guard let timeout = pinTimeout() else { return state.pin = .lasting }
+        state.pin = .until(now() + timeout)
+        guard !state.awaitsEndOfPIN else { return }
+        state.awaitsEndOfPIN = BlockingThread.start { [weak self] in
+            // The machine's sleep counts as well, and no thread is awake to see it.
+            while let rest = self?.restOfPIN() { usleep(useconds_t(min(rest, .seconds(5)) / .microseconds(1))) }
+            self?.payLogoutOfOverduePIN()
+        }
+    }
+
+    /// How long the PIN still counts; nil once it does not, or does without an end, and for nobody that waits any more.
+    private func restOfPIN() -> Duration? {
+        state.withLock { state in
+            endOverduePIN(&state)
+            if case .until(let end) = state.pin { return max(now().duration(to: end), .zero) }
+            state.awaitsEndOfPIN = false
+            return nil
+        }
+    }
+
+    private func payLogoutOfOverduePIN() {
+        payLogoutLater(at: state.withLock { $0.insertion })
+    }
+}

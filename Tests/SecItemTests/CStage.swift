@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A home for C programs on the shared library, compiled and run as their authors would.
+struct CStage {
+    let folder: TemporaryFolder
+    var environment: [String: String] {
+        var variables = ["LD_LIBRARY_PATH": folder.path, "PINENTRY_PROGRAM": "/nonexistent"]
+        for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
+            variables[name] = folder.path
+        }
+        return variables
+    }
+
+    init() throws {
+        folder = try TemporaryFolder()
+        // Programs ask for the library by its version, which the file has only once it is installed.
+        let library = Program.products + "/libtokenkit-keychain.so"
+        for name in ["libtokenkit-keychain.so", "libtokenkit-keychain.so.1"] {
+            try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: library)
+        }
+    }
+
+    func compile(_ source: String, to name: String) throws -> String {
+        let program = folder.path(name)
+        let include = Program.packageRoot.path + "/Sources/CSecKeychain/include"
+        let result = try Program.run(
+            ["clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", include, source, "-L", folder.path]
+                + ["-ltokenkit-keychain", "-o", program] + sanitizers())
+        try #require(result.status == 0, "\(result)")
+        return program
+    }
+
+    /// A library that was built with a sanitizer works in programs that have it as well.
+    private func sanitizers() throws -> [String] {
+        let symbols = try Program.run(["nm", "--dynamic", "--undefined-only", folder.path("libtokenkit-keychain.so")])
+        let needed = ["address", "thread"].filter { symbols.text.contains("__\($0.prefix(1))san_init") }
+        let flags = needed.map { "-fsanitize=\($0)" }
+        return needed == ["thread"] ? flags + (try dispatch()) : flags
+    }
+
+    /// What the thread sanitizer of Swift's clang calls.
+    private func dispatch() throws -> [String] {
+        let description = try Program.run(["swift", "-print-target-info"]).text
+        let target = try JSONDecoder().decode(Toolchain.self, from: Data(description.utf8))
+        return target.paths.runtimeLibraryPaths.flatMap { ["-L", $0, "-Wl,-rpath,\($0)"] }
+            + ["-ldispatch", "-lBlocksRuntime"]
+    }
+
+    private struct Toolchain: Decodable {
+        struct Paths: Decodable {
+            let runtimeLibraryPaths: [String]
+        }
+        let paths: Paths
+    }
+
+    func run(_ source: String, _ environment: [String: String]? = nil) throws -> ProgramResult {
+        let file = folder.path("test.c")
+        let text = """
+            #include <SecKeychain.h>
+            #include <assert.h>
+            #include <stdio.h>
+            #include <string.h>
+            __attribute__((unused)) static SecKeychainRef fresh(const char *path) {
+                SecKeychainRef keychain = NULL;
+                assert(SecKeychainCreate(path, 4, "open", 0, NULL, &keychain) == errSecSuccess);
+                return keychain;
+            }
+            int main(void) {
+            \(source)
+                return 0;
+            }
+            """
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        return try Program.run([compile(file, to: "test")], environment: environment ?? self.environment)
+    }
+}
