@@ -6,7 +6,7 @@ internal import TokenKit
 struct Input: ~Copyable {
     /// Bytes of a message that must be in memory as a whole.
     static let maximumWhole = 1 << 20
-    /// Bytes of one that a symmetric key is used with.
+    /// Bytes of one that a symmetric key is used with, or that Ed25519 signs, which reads it twice.
     static let maximumMessage = 1 << 28
     /// The same, encrypted: an initialisation vector and a tag come to it.
     static let maximumCiphertext = maximumMessage + 28

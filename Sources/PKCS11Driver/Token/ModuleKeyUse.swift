@@ -18,6 +18,9 @@ struct ModuleKeyUse {
         }
     }
 
+    /// What goes to the worker at once, but for the room that the rest of the request takes.
+    private static let maximumMessage = MessageSocket.maximumFields - (1 << 20)
+
     private static func request(
         _ action: TokenOperation.Action, _ key: ModuleKey
     ) throws(CryptoError) -> KeyUse {
@@ -42,6 +45,9 @@ struct ModuleKeyUse {
             (.sign(.ecdsa, let digest), .ecP521):
             return use(.sign, [KeyMechanism(CKM_ECDSA, ECDSASignature.truncate(digest, orderBits: kind.bits ?? 0))])
         case (.sign(.ed25519, let message), .ed25519):
+            guard message.count <= maximumMessage else {
+                throw CryptoError(.invalidLength, "Ed25519 by a module signs up to \(maximumMessage) bytes")
+            }
             return use(.sign, [KeyMechanism(CKM_EDDSA, message)])
         case (.decrypt(let algorithm, let ciphertext), .rsa(let bits)):
             try requireLength(ciphertext.count, (bits + 7) / 8)

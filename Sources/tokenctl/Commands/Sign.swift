@@ -63,7 +63,9 @@ struct Sign: ParsableCommand {
         switch key {
         case .pair(let key):
             let scheme = try signature.scheme(for: try PublicKey(spki: key.publicKey).kind)
-            let bytes = scheme.signsMessage ? try input.whole() : try input.digest(signature.digest.algorithm)
+            let bytes =
+                scheme.signsMessage
+                ? try input.whole(limit: Input.maximumMessage) : try input.digest(signature.digest.algorithm)
             let result = try key.perform(scheme.action(bytes), use: use, authentication: context)
             try destination.write(result, as: .base64("signature"), scheme.facts)
         case .symmetric(let key):
@@ -160,7 +162,8 @@ struct Verify: ParsableCommand {
         let signature = try Input(signature).whole()
         let input = try Input(file)
         return scheme.signsMessage
-            ? try publicKey.verify(signature, message: input.whole(), using: scheme.verification)
+            ? try publicKey.verify(
+                signature, message: input.whole(limit: Input.maximumMessage), using: scheme.verification)
             : try publicKey.verify(
                 signature, digest: input.digest(options.digest.algorithm), using: scheme.verification)
     }
