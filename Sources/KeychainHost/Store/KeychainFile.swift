@@ -14,13 +14,11 @@ struct KeychainFile {
 
     /// The place of an existing keychain; symbolic links on the way are followed.
     ///
-    /// - Throws: `errSecNoSuchKeychain` if there is nothing, `errSecInvalidKeychain` if it is no file,
-    ///   `errSecNoAccessForItem` if others have a hand in it.
+    /// - Throws: `errSecNoSuchKeychain` if there is nothing, `errSecNotAvailable` if that cannot be told or the user may not
+    ///   read it, `errSecInvalidKeychain` if it is no file, `errSecNoAccessForItem` if others have a hand in it.
     init(existing path: String) throws(KeychainError) {
         guard let resolved = resolvedPath(path) else {
-            throw KeychainError(
-                .noSuchKeychain, "there is no keychain at \(path): \(KeychainError.systemReason)",
-                remedy: "create it first")
+            throw Self.cannotBeReached(path)
         }
         try self.init(splitting: resolved)
         let status = try Self.status(of: resolved)
@@ -34,6 +32,30 @@ struct KeychainFile {
                 .noAccessForItem, "other users have access to the keychain file \(path)", remedy: "chmod 600 it")
         }
         try checkFolder()
+        try checkReadable(status)
+    }
+
+    /// What the failure in `errno` to follow a path says of the keychain. Only what is not there can be created.
+    private static func cannotBeReached(_ path: String) -> KeychainError {
+        let (code, reason) = (errno, KeychainError.systemReason)
+        return switch code {
+        case ENOENT, ENOTDIR, ENAMETOOLONG:
+            KeychainError(
+                .noSuchKeychain, "there is no keychain at \(path): \(reason)", remedy: "create it first")
+        case EACCES:
+            KeychainError(
+                .notAvailable, "the keychain \(path) cannot be reached: \(reason)",
+                remedy: "a folder on the way to it is closed to you: chmod u+x it, if it is yours")
+        default: KeychainError(.notAvailable, "the keychain \(path) cannot be reached: \(reason)")
+        }
+    }
+
+    /// - Throws: `errSecNotAvailable` for what SQLite would say no more of than that it cannot be opened.
+    private func checkReadable(_ status: stat) throws(KeychainError) {
+        guard unsafe faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 else { return }
+        let what = "the keychain file \(path) cannot be read: \(KeychainError.systemReason)"
+        guard status.st_uid == geteuid() else { throw KeychainError(.notAvailable, "\(what); it is another user's") }
+        throw KeychainError(.notAvailable, what, remedy: "chmod 600 it")
     }
 
     /// The place of a keychain to be created.
