@@ -7,6 +7,7 @@ enum Main {
     static func main() {
         // pcscd that ends in the middle of a call is an error to report, not a reason to die silently.
         signal(SIGPIPE, SIG_IGN)
+        InheritedDescriptors.note()
         occupyStandardStreams()
         forbidCoreDumps()
         guard hasTextOnly() else { exit(1) }

@@ -150,7 +150,7 @@ struct AuthenticationOptions: ParsableArguments {
     }
 
     private func prompter(_ names: [String], _ process: ProcessKeychains) throws -> any Prompter {
-        if let pinSource { return try SecretSource(pinSource) }
+        if let pinSource { return try SecretSource(pinSource, isOpen: InheritedDescriptors.contains) }
         let standard: any Prompter = noPrompt ? NoPrompter() : FirstAvailablePrompter.standard()
         for name in names {
             guard let uri = try PKCS11URI(argument: name) else { continue }

@@ -28,13 +28,15 @@ public final class SecretSource: Prompter {
     /// The lines that have been read. Held while one is, so that two questions never share a line.
     private let lines = Mutex(Lines())
 
-    /// - Parameter text: `fd:N`, `file:PATH` or `env:NAME`.
+    /// - Parameters:
+    ///   - text: `fd:N`, `file:PATH` or `env:NAME`.
+    ///   - isOpen: whether a descriptor is one that may be meant.
     /// - Throws: `errSecParam` for another form, a file that cannot be read, or one that others may read.
-    public init(_ text: String) throws(KeychainError) {
+    public init(_ text: String, isOpen: (Int32) -> Bool = SecretSource.isOpen) throws(KeychainError) {
         let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
         switch (parts.first, parts.count == 2 ? parts[1] : "") {
         case ("fd", let number):
-            guard let descriptor = Int32(number), fcntl(descriptor, F_GETFD) != -1 else {
+            guard let descriptor = Int32(number), isOpen(descriptor) else {
                 throw KeychainError(.param, "there is no open file descriptor '\(number)'", key: "pin-source")
             }
             origin = .descriptor(descriptor)
@@ -54,6 +56,9 @@ public final class SecretSource: Prompter {
     deinit {
         if case .file(let descriptor) = origin { close(descriptor) }
     }
+
+    /// Whether there is such a descriptor, opened by whomever.
+    public static func isOpen(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_GETFD) != -1 }
 
     public var canAsk: Bool { true }
     public var canAskAgain: Bool { false }

@@ -1,0 +1,26 @@
+internal import Glibc
+
+/// The file descriptors that the program was started with. Whoever names one means one of those, and not what the program has
+/// opened since under the same number: a PIN read from the connection to a card, or a keychain.
+enum InheritedDescriptors {
+    private static let numbers = current()
+
+    /// Notes which there are; to be called before anything is opened.
+    static func note() { _ = numbers }
+
+    static func contains(_ descriptor: Int32) -> Bool { numbers.contains(descriptor) }
+
+    private static func current() -> Set<Int32> {
+        guard let folder = unsafe opendir("/proc/self/fd") else { return [] }
+        defer { unsafe closedir(folder) }
+        var numbers: Set<Int32> = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if let number = Int32(name) { numbers.insert(number) }
+        }
+        numbers.remove(unsafe dirfd(folder))
+        return numbers
+    }
+}
