@@ -29,7 +29,7 @@ enum Modules {
             }
         } catch {
             throw CommandError(
-                "there is no PKCS#11 module '\(error.name)'", "in p11-kit's configuration",
+                "p11-kit's configuration has no PKCS#11 module '\(error.name)'",
                 advice: "tokenctl list-modules lists what there is; a file needs a slash in its path")
         }
     }

@@ -102,7 +102,11 @@ public final class SecretSource: Prompter {
             case .descriptor(let descriptor), .file(let descriptor): try SecretSource.line(from: descriptor)
             case .environment(let name): try SecretSource.line(number, ofVariable: name)
             }
-        guard let answer else { throw .cannotAsk(request, because: "its source has no more lines") }
+        guard let answer else {
+            throw KeychainError(
+                .interactionNotAllowed, "\(request.sentence) is needed, but its source has no more lines",
+                remedy: number == 0 ? "put it into the first" : "put it into one of its own, line \(number + 1)")
+        }
         return answer
     }
 
