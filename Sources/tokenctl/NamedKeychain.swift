@@ -64,7 +64,7 @@ enum NamedKeychain {
     static func mayBeCard(_ name: String) -> Bool {
         guard tokenID(name) == nil else { return true }
         guard !name.isEmpty, !name.contains("/"), !PKCS11URI.isURI(name) else { return false }
-        return unsafe access(Directories.own.path(ofKeychain: KeychainName.normalized(name)), F_OK) != 0
+        return unsafe access(KeychainName.path(name), F_OK) != 0
     }
 
     /// What people call a card whose name this is: its id, or the label or the URI of one that is in and of no file; nil for
@@ -105,7 +105,7 @@ extension LocalKeychain {
             }
             return keychain
         }
-        return try open(Directories.own.path(ofKeychain: KeychainName.normalized(name)))
+        return try open(KeychainName.path(name))
     }
 }
 
@@ -148,8 +148,32 @@ enum KeychainName {
         return normalized(name)
     }
 
-    /// The same, or the file of the keychain that a URI names.
+    /// The file of a keychain, be it there or not.
     static func file(_ name: String) throws -> String {
+        PKCS11URI.isURI(name) ? try LocalKeychain.named(name).path : path(name)
+    }
+
+    /// The file of a keychain that is to be deleted: for a name none but that in the folder, since a script may delete what is
+    /// left of its last run.
+    static func fileToDelete(_ name: String) throws -> String {
         PKCS11URI.isURI(name) ? try LocalKeychain.named(name).path : normalized(name)
+    }
+
+    /// The file of a keychain that is there. A name that no keychain in the folder has is that of the one in the search list
+    /// which listings call so.
+    static func path(_ name: String) -> String {
+        let path = Directories.own.path(ofKeychain: normalized(name))
+        guard !name.contains("/"), isAbsent(path) else { return path }
+        let ending = Directories.keychainSuffix
+        let plain = normalized(name).hasSuffix(ending) ? String(normalized(name).dropLast(ending.count)) : name
+        let others = ((try? KeychainPreferences.own.searchList()) ?? []).filter { file in
+            LocalKeychain.name(ofFile: file) == plain && !isAbsent(file)
+        }
+        return others.count == 1 ? others[0] : path
+    }
+
+    /// Whether it is known that there is no such file.
+    static func isAbsent(_ path: String) -> Bool {
+        unsafe access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno)
     }
 }

@@ -24,7 +24,7 @@ extension PresentKeychains {
         let ofCards = cards ? try process.namesOfCards(among: names) : []
         let files = names.filter { !PKCS11URI.isURI($0) && !ofCards.contains($0) }
         let isAll = names.isEmpty
-        let paths = files.map { Directories.own.path(ofKeychain: KeychainName.normalized($0)) }
+        let paths = files.map(KeychainName.path)
         let visitsCards = cards && (isAll || files.count < names.count)
         self = try process.present(paths, cards: visitsCards, locals: locals && (isAll || !files.isEmpty))
         if visitsCards { try options?.check(self) }
@@ -69,10 +69,17 @@ extension PresentKeychains {
     /// The items or keys of a search, its failures reported on standard error.
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
         let others = failures.filter { !result.failures.contains($0) }
-        for failure in others + result.failures { printError("\(failure.keychain): \(failure.error)") }
+        for failure in others + result.failures { printError(failure.text) }
         let names = Set(locals.map(\.name))
         ToldDamage.note((others + result.failures).filter { names.contains($0.keychain) }.map(\.error))
         return result.found
+    }
+}
+
+extension SearchList.Failure {
+    /// Whose failure it is, and what it is. A path stands once where the reason has it too.
+    var text: String {
+        keychain.contains("/") && error.reason.contains(keychain) ? error.description : "\(keychain): \(error)"
     }
 }
 

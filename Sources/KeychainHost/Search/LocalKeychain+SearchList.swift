@@ -2,7 +2,10 @@ public import TokenKit
 
 extension LocalKeychain: Keychain {
     /// The file's name without folder and ending.
-    public var name: String {
+    public var name: String { LocalKeychain.name(ofFile: path) }
+
+    /// What a keychain in that file is called.
+    public static func name(ofFile path: String) -> String {
         let file = path.split(separator: "/").last ?? path[...]
         guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return String(file) }
         return String(file[..<dot])

@@ -73,7 +73,7 @@ struct DumpKeychain: ParsableCommand {
                 do throws(KeychainError) {
                     let result = try list.items(matching: query)
                     items += result.found
-                    for failure in result.failures { printError("\(failure.keychain): \(failure.error)") }
+                    for failure in result.failures { printError(failure.text) }
                     if result.failures.isEmpty { hasRead = true } else { hasFailed = true }
                     if result.failures.contains(where: { [.decode, .invalidKeychain].contains($0.error.code) }) {
                         hasDamage = true
@@ -84,7 +84,7 @@ struct DumpKeychain: ParsableCommand {
                 }
             }
         }
-        for failure in session.failures { printError("\(failure.keychain): \(failure.error)") }
+        for failure in session.failures { printError(failure.text) }
         guard hasRead || !items.isEmpty || !hasFailed else { throw ExitCode.failure }
         return (items, hasDamage)
     }

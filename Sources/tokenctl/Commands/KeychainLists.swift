@@ -47,12 +47,20 @@ struct ListKeychains: ParsableCommand {
             // What list-keychains prints of cards is not a file.
             let files = try keychains.filter { NamedKeychain.noun(ofCard: $0) == nil }.map(KeychainName.file)
             try KeychainPreferences.own.setSearchList(files, in: domain.domain ?? .user)
+            warnOfAbsent(files)
             guard output.json || output.table || output.uris else { return }
         }
         let rows = try rows()
         if output.uris { return rows.compactMap(\.uri).forEach { print($0) } }
         if output.isListing { return try Listing.show(rows, json: output.json) }
         for row in rows { print("    \"\(Listing.printable(row.location))\"") }
+    }
+
+    /// As on macOS what is not there may be listed; but a name that is misspelt takes a keychain out of all searches.
+    private func warnOfAbsent(_ files: [String]) {
+        for path in files.map(KeychainPreferences.own.absolutePath) where KeychainName.isAbsent(path) {
+            Warnings.show("warning: there is no keychain at \(path), which is in the list now")
+        }
     }
 
     /// The files as they are configured, those that are not searched included.

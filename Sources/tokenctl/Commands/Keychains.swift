@@ -59,7 +59,7 @@ struct DeleteKeychain: ParsableCommand {
                 throw KeychainError(
                     .readOnly, "'\(keychain)' is \(noun), not a file that could be deleted", remedy: "take it out")
             }
-            let name = try KeychainName.file(keychain)
+            let name = try KeychainName.fileToDelete(keychain)
             let row = KeychainRow(at: KeychainPreferences.own.absolutePath(name))
             try KeychainPreferences.own.delete(name)
             rows.append(row)
