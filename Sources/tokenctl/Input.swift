@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
@@ -73,9 +74,28 @@ struct Input: ~Copyable {
 struct Output {
     let path: String?
 
+    /// Sees to it that nothing is lost by writing: the file that is being read, which may be the only one with its content,
+    /// and keychains.
+    func check(sparing input: String? = nil) throws {
+        var own = stat()
+        guard let path, path != "-", unsafe stat(path, &own) == 0, own.st_mode & S_IFMT == S_IFREG else { return }
+        var other = stat()
+        if let input, unsafe input == "-" ? fstat(STDIN_FILENO, &other) == 0 : stat(input, &other) == 0,
+            own.st_dev == other.st_dev, own.st_ino == other.st_ino
+        {
+            throw CommandError(
+                "cannot write '\(path)'", "it is what is read, and would be lost", advice: "name another file")
+        }
+        if LocalKeychain.isKeychain(path) {
+            throw CommandError(
+                "cannot write '\(path)'", "it is a keychain, and would be lost", advice: "name another file")
+        }
+    }
+
     /// - Parameter mode: of a file that is made. One that is there keeps what it has less.
     func write(_ bytes: borrowing Secret, mode: mode_t = 0o644) throws {
         guard let path, path != "-" else { return try StandardOutput.write(bytes) }
+        try check()
         do throws(WriteError) {
             var status = stat()
             guard unsafe stat(path, &status) == 0 else { return try Output.replace(path, mode, bytes) }

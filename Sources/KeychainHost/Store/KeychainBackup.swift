@@ -25,6 +25,17 @@ extension LocalKeychain {
         return try use { opened throws(KeychainError) in try opened.backUp(to: file) }
     }
 
+    /// Whether a file says that it is a keychain or a backup, be it damaged or not. The database file format, 1.3.
+    public static func isKeychain(_ path: String) -> Bool {
+        let file = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        var header = [UInt8](repeating: 0, count: 72)
+        guard unsafe read(file, &header, header.count) == header.count else { return false }
+        let application = header[68...].reduce(0) { $0 << 8 | Int64($1) }
+        return header.starts(with: Array("SQLite format 3\0".utf8)) && application == Migrations.applicationID
+    }
+
     /// Sees to it that a file is a backup, before anybody is asked for its password.
     ///
     /// - Throws: `errSecInvalidKeychain` for any other file, and what ``open(_:)`` has against its place.

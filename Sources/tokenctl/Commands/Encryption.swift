@@ -59,6 +59,7 @@ struct Encrypt: ParsableCommand {
                 "what is encrypted is binary", advice: "give a file for it with -o, or redirect the output")
         }
         let input = try Input(file)
+        try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
         let ciphertext: [UInt8]
         switch try key.resolvePublic(in: session) {
@@ -99,6 +100,7 @@ struct Decrypt: ParsableCommand {
 
     func run() throws {
         let input = try Input(file)
+        try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
         let key = try key.resolveAny(in: session)
         let (use, context) = (

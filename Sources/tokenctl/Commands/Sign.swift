@@ -55,6 +55,7 @@ struct Sign: ParsableCommand {
             throw CommandError("a signature is binary", advice: "give a file for it with -o, or redirect the output")
         }
         let input = try Input(file)
+        try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
         let key = try key.resolveAny(in: session)
         let (use, context) = (
