@@ -113,17 +113,20 @@ public struct P11KitConfiguration: Sendable {
     // MARK: Files
 
     /// The fields of each module by its name.
-    private func files() -> [String: [String: String]] {
+    private func files() -> [String: [String: String]] { modules(in: foldersOfModules) }
+
+    /// Where p11-kit looks for `.module` files, as it is configured; what an earlier one has goes before what a later one has.
+    public var foldersOfModules: [String] {
         var user = "merge"
         if let mode = P11KitConfiguration.fields(of: folders.system + "/pkcs11.conf")?["user-config"] { user = mode }
-        guard let own = folders.user, user != "none" else { return modules(in: shared) }
+        guard let own = folders.user, user != "none" else { return shared }
         if user != "only", let mode = P11KitConfiguration.fields(of: own + "/pkcs11.conf")?["user-config"] {
             user = mode
         }
         switch user {
-        case "none": return modules(in: shared)
-        case "only": return modules(in: [own + "/modules"])
-        default: return modules(in: [own + "/modules"] + shared)
+        case "none": return shared
+        case "only": return [own + "/modules"]
+        default: return [own + "/modules"] + shared
         }
     }
 

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
+internal import PKCS11Driver
 internal import TokenKit
 
 struct Doctor: ParsableCommand {
@@ -135,7 +136,7 @@ struct DoctorSystem {
     }
 
     func p11Kit(_ module: String) -> [Finding] {
-        let folders = ["/usr/share/p11-kit/modules", "/etc/pkcs11/modules", "\(home)/.config/pkcs11/modules"]
+        let folders = Modules.choice.p11Kit.foldersOfModules
         let files = folders.flatMap { folder in names(in: folder).map { "\(folder)/\($0)" } }
         let lines = files.filter { $0.hasSuffix(".module") }.compactMap { file in
             value(of: "module", ":", in: text(file) ?? "").map { (file: file, module: $0) }

@@ -47,6 +47,14 @@ unprivileged() {
     if [ "$(id -u)" -eq 0 ]; then setpriv --bounding-set=-all "$@"; else "$@"; fi
 }
 
+# as_user COMMAND…: runs it as a user who is not root, and has the same files; as_root COMMAND…: as root, who has.
+as_user() {
+    if [ "$(id -u)" -eq 0 ]; then unshare --user --map-user=1000 --map-group=1000 "$@"; else "$@"; fi
+}
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else unshare --user --map-root-user "$@"; fi
+}
+
 # secrets FILE LINE…: a file for --pin-source.
 secrets() { (umask 077 && printf '%s\n' "${@:2}" >"$1"); }
 
