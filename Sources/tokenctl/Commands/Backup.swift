@@ -13,8 +13,8 @@ struct BackupKeychain: ParsableCommand {
     @Option(name: .letter("o"), help: ArgumentHelp("The file to make.", valueName: "file"))
     var file: String
 
-    @Argument(help: "A name, or a path with a slash in it.")
-    var keychain = "login"
+    @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")
+    var keychain: String?
 
     @OptionGroup var output: OutputOptions
 

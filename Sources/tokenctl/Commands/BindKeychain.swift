@@ -12,8 +12,8 @@ struct BindKeychain: ParsableCommand {
             password goes on opening the keychain. Several cards can be bound; a card that was issued anew is bound again.
             """)
 
-    @Argument(help: "A name, or a path with a slash in it.")
-    var keychain = "login"
+    @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")
+    var keychain: String?
 
     @Option(
         help: ArgumentHelp(
@@ -74,8 +74,8 @@ struct UnbindKeychain: ParsableCommand {
         abstract: "Have cards no longer open a local keychain.",
         discussion: "The password goes on opening it. What a card has opened stays open until it is locked.")
 
-    @Argument(help: "A name, or a path with a slash in it.")
-    var keychain = "login"
+    @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")
+    var keychain: String?
 
     @Option(
         help: ArgumentHelp(
