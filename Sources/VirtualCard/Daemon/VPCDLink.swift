@@ -96,7 +96,10 @@ public final class VPCDLink: Sendable {
     public var byteCount: Int { state.withLock { $0.byteCount } }
 
     /// Serves the reader on the calling thread until ``stop()``.
-    public func run() throws(VirtualCardError) {
+    ///
+    /// - Parameter onWaiting: called once, when nobody listens where vpcd should.
+    public func run(onWaiting: () -> Void = {}) throws(VirtualCardError) {
+        var hasWaited = false
         while true {
             wakeUp.clear()
             let (isInserted, isStopped) = state.withLock { ($0.isInserted, $0.isStopped) }
@@ -105,7 +108,13 @@ public final class VPCDLink: Sendable {
                 _ = Socket.readable([wakeUp.descriptor])
                 continue
             }
-            guard let socket = try connect(), hold(socket) else {
+            guard let socket = try connect() else {
+                if !hasWaited { onWaiting() }
+                hasWaited = true
+                _ = Socket.readable([wakeUp.descriptor], timeout: VPCDLink.retryInterval)
+                continue
+            }
+            guard hold(socket) else {
                 _ = Socket.readable([wakeUp.descriptor], timeout: VPCDLink.retryInterval)
                 continue
             }

@@ -36,24 +36,28 @@ public final class VirtualCardServer: Sendable {
     ///
     /// A signal may end the process at any time: the card is stored by then, and the next one takes over the socket.
     ///
-    /// - Parameter isInserted: whether the card is in the reader from the start.
-    public func run(inserted isInserted: Bool = true) throws(VirtualCardError) {
+    /// - Parameters:
+    ///   - isInserted: whether the card is in the reader from the start.
+    ///   - onWaiting: called once, when nobody listens where vpcd should.
+    public func run(
+        inserted isInserted: Bool = true, onWaiting: @escaping @Sendable () -> Void = {}
+    ) throws(VirtualCardError) {
         if isInserted { link.insert() }
-        let reader = try Worker { self.serveReader() }
+        let reader = try Worker { self.serveReader(onWaiting) }
         takeOrders()
         link.stop()
         reader.join()
         if let error = failure.withLock({ $0 }) { throw error }
     }
 
-    /// Ends ``run(inserted:)``.
+    /// Ends ``run(inserted:onWaiting:)``.
     public func stop() {
         wakeUp.signal()
     }
 
-    private func serveReader() {
+    private func serveReader(_ onWaiting: () -> Void) {
         do {
-            try link.run()
+            try link.run(onWaiting: onWaiting)
         } catch {
             failure.withLock { $0 = error }
             stop()

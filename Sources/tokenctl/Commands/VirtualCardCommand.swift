@@ -91,7 +91,12 @@ struct VirtualCardCommand: ParsableCommand {
             let card = try VirtualCard(file: file)
             if socket.socket == nil { try Directories.own.makeRuntime() }
             if output.json { try Listing.show(["file": file, "socket": socket.path], [], json: true) }
-            try VirtualCardServer(card: card, controlPath: socket.path, port: port).run(inserted: !removed)
+            let server = try VirtualCardServer(card: card, controlPath: socket.path, port: port)
+            try server.run(inserted: !removed) { [port, areWanted = Warnings.areWanted] in
+                guard areWanted else { return }
+                printError(
+                    "waiting for vpcd at 127.0.0.1:\(port), where nothing listens (is pcscd running, with vpcd?)")
+            }
         }
     }
 
