@@ -11,9 +11,7 @@ extension PIVToken {
         facts += try self.facts(in: .discovery, &card)
         facts += try historyFacts(&card)
         facts += try self.facts(in: .printedInformation, &card)
-        facts += try triesFacts("PIN", .pin, &card)
-        facts += try triesFacts("PUK", .unblockingKey, &card)
-        return facts
+        return facts + (try triesFacts(&card))
     }
 
     private mutating func versionFacts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] {
@@ -40,15 +38,22 @@ extension PIVToken {
         return history?.facts ?? []
     }
 
-    private mutating func triesFacts(
-        _ name: String, _ kind: PINKind, _ card: inout CardTransaction
-    ) throws(TokenError) -> [TokenFact] {
-        guard let status = try readable({ (token) throws(TokenError) in try token.status(of: kind, &card) }),
-            let left = status.triesLeft
-        else { return [] }
+    private mutating func triesFacts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] {
+        let pin = try readable { (token) throws(TokenError) in try token.status(of: .pin, &card) }
+        let unblockingKey = try readable { (token) throws(TokenError) in try token.status(of: .unblockingKey, &card) }
+        let reset = "only starting the card anew helps, which deletes its keys"
+        let remedy = unblockingKey?.isBlocked == true ? "so is the PUK: \(reset)" : "unblock it with the PUK"
+        return PIVToken.triesFact("PIN", pin, remedy) + PIVToken.triesFact("PUK", unblockingKey, reset)
+    }
+
+    /// - Parameter remedy: what helps where it is blocked.
+    private static func triesFact(_ name: String, _ status: PINStatus?, _ remedy: String) -> [TokenFact] {
+        guard let status, let left = status.triesLeft else { return [] }
         let total = status.maximumTries.map { " of \($0)" } ?? ""
-        let isDefault = status.isDefault == true ? ", still the factory's (change it)" : ""
-        return [TokenFact("\(name) tries left", "\(left)\(total)\(isDefault)")]
+        let state =
+            status.isBlocked
+            ? ", blocked (\(remedy))" : status.isDefault == true ? ", still the factory's (change it)" : ""
+        return [TokenFact("\(name) tries left", "\(left)\(total)\(state)")]
     }
 
     private mutating func facts(

@@ -133,6 +133,27 @@ import VirtualCard
         #expect(facts["Warning"]?.contains("EUCLEAK") == true)
     }
 
+    /// A value that nothing can be done with is not said to be one that should be changed.
+    @Test func whatIsBlockedSaysWhatHelps() throws {
+        let desk = try Desk(IssuedCard(profile: .yubiKey54))
+        func tries(_ name: String) throws -> String? {
+            try desk.facts().first { $0.name == "\(name) tries left" }?.value
+        }
+        for pin in ["111111", "222222", "333333"] as [StaticString] {
+            #expect(throws: TokenError.self) { try desk.verify(pin, .spend) }
+        }
+        #expect(try tries("PIN") == "0 of 3, blocked (unblock it with the PUK)")
+        #expect(try tries("PUK") == "3 of 3, still the factory's (change it)")
+        for key in ["11111111", "22222222", "33333333"] as [StaticString] {
+            #expect(throws: TokenError.self) { try desk.unblock(key, newPIN: "654321", .spend) }
+        }
+        #expect(
+            try tries("PIN")
+                == "0 of 3, blocked (so is the PUK: only starting the card anew helps, which deletes its keys)")
+        #expect(
+            try tries("PUK") == "0 of 3, blocked (only starting the card anew helps, which deletes its keys)")
+    }
+
     @Test(
         arguments: [
             (CardProfile.yubiKey42, "ROCA"), (.yubiKey57, nil), (.token2, nil), (.generic, nil),
