@@ -32,7 +32,8 @@ enum NamedKeychain {
             self = card
             return
         }
-        guard NamedKeychain.tokenID(name) != nil else {
+        let isKnown = session.process.knownTokens().contains { $0.identity.isNamed(name) }
+        guard isKnown || NamedKeychain.tokenID(name) != nil else {
             self = .local(try LocalKeychain.named(name))
             return
         }

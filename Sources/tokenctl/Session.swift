@@ -35,15 +35,16 @@ extension PresentKeychains {
         let own = self.locals
         self.locals += named.locals.filter { keychain in !own.contains { $0.identifier == keychain.identifier } }
         (tokens, modules, failures) = (named.tokens, named.modules, named.failures)
-        try checkInserted(ofCards.filter { NamedKeychain.tokenID($0) != nil })
+        try checkInserted(ofCards)
     }
 
-    /// - Throws: for the id of a card that is not in, unless it may be in a reader that failed.
-    private func checkInserted(_ ids: Set<String>) throws(KeychainError) {
-        guard !ids.isEmpty, failures.isEmpty else { return }
-        let inserted = eachToken { $1.id.description }
-        guard inserted.failures.isEmpty, let absent = ids.subtracting(inserted.found).min() else { return }
-        throw NamedKeychain.notInserted(absent)
+    /// - Throws: for the id or label of a card that is not in, unless it may be in a reader that failed.
+    private func checkInserted(_ names: Set<String>) throws(KeychainError) {
+        guard !names.isEmpty, failures.isEmpty else { return }
+        let inserted = eachToken { $1 }
+        let absent = names.filter { name in !inserted.found.contains { $0.isNamed(name) } }
+        guard inserted.failures.isEmpty, let first = absent.min() else { return }
+        throw NamedKeychain.notInserted(first)
     }
 
     /// What is wrong with an item of a local keychain that is missing in a result, and may be what was looked for.
@@ -107,12 +108,12 @@ extension CardOptions {
 }
 
 extension ProcessKeychains {
-    /// The names that are ids of cards, or labels of those that are in.
+    /// The names that are ids of cards, or labels of those that are in or were read before.
     fileprivate func namesOfCards(among names: [String]) throws -> Set<String> {
         let candidates = names.filter(NamedKeychain.mayBeCard)
         let ids = candidates.filter { NamedKeychain.tokenID($0) != nil }
         guard ids.count < candidates.count else { return Set(ids) }
-        let labels = try present(locals: false).eachToken { $1.label }.found
+        let labels = try present(locals: false).eachToken { $1.label }.found + knownTokens().map(\.identity.label)
         return Set(ids).union(Set(labels).intersection(candidates))
     }
 

@@ -75,6 +75,8 @@ struct KeyOptions: ParsableArguments {
         let damage = found.found.isEmpty ? session.damage(in: found) : nil
         let absent = found.found.isEmpty ? try absentKey(selector, in: session) : nil
         if absent == nil, let damage { throw damage }
+        // Which card to insert is no help where none can be seen.
+        if absent != nil, !isPublic, let failure = found.failures.first(where: \.isOfCards) { throw failure.error }
         let keys = session.reporting(found)
         guard let key = keys.first ?? absent else {
             throw KeychainError(
