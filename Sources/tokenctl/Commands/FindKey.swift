@@ -56,13 +56,26 @@ struct FindKey: ParsableCommand, AttributeCommand {
         return KeyRow(
             keychain: keychain, object: item.objectName,
             type: ItemClass.key.definition(of: .keyClass)?.option?.form.name(of: item[.keyClass]?.integer) ?? "unknown",
-            key: item.keyDescription, abilities: abilities.filter { item[$0.0]?.isTrue == true }.map(\.1),
+            key: item.keyDescription,
+            abilities: abilities.filter { item[$0.0]?.isTrue == true && item.canEver($0.0) }.map(\.1),
             applicationLabel: Hex.encode(item[.applicationLabel]?.bytes ?? []), token: item.reference.tokenID,
             reference: Hex.encode(item.reference.encoded()), uri: uri?.description)
     }
 }
 
 extension Item {
+    /// Whether a key of the type can do something at all: attributes that nobody gave say that a private key does everything.
+    fileprivate func canEver(_ ability: Attribute) -> Bool {
+        let (signature, agreement): (Set<Attribute>, Set<Attribute>) = ([.canSign, .canVerify], [.canDerive])
+        return switch KeyType(rawValue: self[.keyType]?.integer ?? 0) {
+        case .rsa: !agreement.contains(ability)
+        case .ecPrime: signature.contains(ability) || isPrivateKey && agreement.contains(ability)
+        case .ed25519, .ed448: signature.contains(ability)
+        case .x25519, .x448: isPrivateKey && agreement.contains(ability)
+        default: true
+        }
+    }
+
     /// The kind and size of a key, as far as they have names.
     fileprivate var keyDescription: String {
         let bits = self[.keySizeInBits]?.integer ?? 0
