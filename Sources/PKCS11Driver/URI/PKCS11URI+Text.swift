@@ -100,6 +100,10 @@ private struct WrittenURI {
         let path = bytes.prefix { $0 != UInt8(ascii: "?") }
         try add(path, separator: ";")
         if let name = values.keys.sorted().first(where: { !WrittenURI.ofPath.contains($0) }) {
+            guard !WrittenURI.ofQuery.contains(name) else {
+                throw PKCS11URIError(
+                    .unrecognized, "'\(name)' of the URI belongs after a '?', as in id=%01?\(name)=…")
+            }
             throw PKCS11URIError(
                 .unrecognized, "'\(name)' of the URI has no meaning here, so that nothing can match it")
         }
