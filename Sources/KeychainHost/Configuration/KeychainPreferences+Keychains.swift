@@ -2,6 +2,13 @@ public import TokenKit
 
 // Keychains come and go together with their places in the settings. Keychain semantics 2.1.
 extension KeychainPreferences {
+    /// Sees to it that a keychain can have a name, before anybody is asked for its password.
+    ///
+    /// - Throws: `errSecDuplicateKeychain` for a name that is taken, `errSecParam` for what is not the path of a file.
+    public func checkFree(_ name: String) throws(KeychainError) {
+        try KeychainFile.checkFree(directories.path(ofKeychain: name))
+    }
+
     /// Creates a keychain, unlocked. It joins the user's search list, and becomes the default where there is none.
     ///
     /// - Parameters:

@@ -69,6 +69,15 @@ struct KeychainFile {
         try checkFolder()
     }
 
+    /// Sees to it that a keychain can be created there, as far as that can be told before.
+    ///
+    /// - Throws: as ``checkAbsent()``, and `errSecParam` for what is not the path of a file.
+    static func checkFree(_ path: String) throws(KeychainError) {
+        let place = try KeychainFile(splitting: path)
+        guard let folder = resolvedPath(place.folder) else { return }
+        try KeychainFile(folder: folder, name: place.name).checkAbsent()
+    }
+
     /// - Throws: `errSecInvalidKeychain` for the file of another program.
     private static func checkContent(of path: String) throws(KeychainError) {
         let database = try KeychainError.mapping { () throws(SQLiteError) in

@@ -68,9 +68,10 @@ struct RestoreKeychain: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        // Nobody is to give a password for what is not there, or no backup.
+        // Nobody is to give a password for what is not there, or no backup, or a name that is taken.
         _ = try Input(backup)
         try LocalKeychain.checkBackup(backup)
+        try KeychainPreferences.own.checkFree(keychain)
         let request = PromptRequest(.password, subject: backup, use: "restore it")
         let password = try authentication.context().prompter.ask(request)
         let restored = try KeychainPreferences.own.restore(backup, as: keychain, password: password)

@@ -31,6 +31,7 @@ struct CreateKeychain: ParsableCommand {
         defer { output.report(rows) }
         for keychain in keychains {
             let name = try KeychainName.new(keychain)
+            try KeychainPreferences.own.checkFree(name)
             let password = Passphrase(
                 argument: password, request: PromptRequest(.newPassword, subject: keychain), context: context)
             let created = try KeychainPreferences.own.create(name, password: password.ask())
