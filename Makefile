@@ -61,6 +61,7 @@ uninstall:
 	for shell in bash zsh fish; do $< --generate-completion-script "$$shell" >$(@D)/tokenctl."$$shell"; done
 	swift build --product generate-manual
 	.build/debug/generate-manual $< --output-directory $(@D) --date "$$(date -u -r CHANGELOG.md +%F)"
+	sed -i 's/^$$/.Pp/' $(@D)/tokenctl.1 # as mdoc(7) has paragraphs
 	strip -o $@ $<
 
 .build/install/libtokenkit-keychain.so.1: $(sources) | .build/static/libstdc++.a
