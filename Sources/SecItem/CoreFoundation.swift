@@ -25,22 +25,14 @@ public var kCFBooleanTrue: CFBoolean! { NSNumber(value: true) }
 public var kCFBooleanFalse: CFBoolean! { NSNumber(value: false) }
 
 /// Why a call failed: a result code, and words a person can use.
-public final class CFError: LocalizedError, CustomNSError, Sendable {
-    public static let errorDomain = NSOSStatusErrorDomain
+///
+/// It is the class of Foundation itself, since Foundation takes `catch let error as NSError` for a pattern that no error escapes.
+public typealias CFError = NSError
+public typealias CFErrorDomain = CFString
 
-    public let errorCode: Int
-    private let text: String
+/// The domain of result codes, which Foundation calls `NSOSStatusErrorDomain`.
+public let kCFErrorDomainOSStatus: CFErrorDomain = NSOSStatusErrorDomain
 
-    init(_ status: OSStatus, _ text: String) {
-        errorCode = Int(status)
-        self.text = text
-    }
-
-    public var errorDescription: String? { text }
-    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: text] }
-}
-
-public let NSOSStatusErrorDomain = "NSOSStatusErrorDomain"
-
-public func CFErrorGetCode(_ error: CFError) -> CFIndex { error.errorCode }
-public func CFErrorCopyDescription(_ error: CFError) -> CFString! { error.errorDescription }
+public func CFErrorGetCode(_ error: CFError) -> CFIndex { error.code }
+public func CFErrorGetDomain(_ error: CFError) -> CFErrorDomain! { error.domain }
+public func CFErrorCopyDescription(_ error: CFError) -> CFString! { error.localizedDescription }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import KeychainHost
 
 /// What a result code means, in English.
@@ -9,7 +10,11 @@ extension KeychainError {
     var status: OSStatus { code.rawValue }
 
     /// The error as a caller gets it, who has to release it.
-    var retained: Unmanaged<CFError> { unsafe Unmanaged.passRetained(CFError(status, description)) }
+    var retained: Unmanaged<CFError> {
+        unsafe Unmanaged.passRetained(
+            CFError(
+                domain: kCFErrorDomainOSStatus, code: Int(status), userInfo: [NSLocalizedDescriptionKey: description]))
+    }
 }
 
 extension UnsafeMutablePointer where Pointee == Unmanaged<CFError>? {
