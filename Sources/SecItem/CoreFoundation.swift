@@ -11,7 +11,8 @@ public typealias CFDate = Date
 public typealias CFNumber = NSNumber
 public typealias CFBoolean = NSNumber
 public typealias CFArray = [Any]
-public typealias CFDictionary = [String: Any]
+/// What Swift's dictionaries and Foundation's own all convert to with `as`.
+public typealias CFDictionary = NSDictionary
 public typealias CFIndex = Int
 
 /// Memory is Swift's own business here; only `nil` and `kCFAllocatorDefault` exist.

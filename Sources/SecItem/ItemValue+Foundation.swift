@@ -77,7 +77,23 @@ extension ItemValue {
     }
 }
 
+extension [String: Any] {
+    /// The entries of a dictionary that a program gave.
+    ///
+    /// - Throws: `errSecParam` where a key of it is no text.
+    init(_ dictionary: CFDictionary) throws(KeychainError) {
+        guard let entries = dictionary as? [String: Any] else {
+            throw KeychainError(.param, "a key of the dictionary is no text")
+        }
+        self = entries
+    }
+}
+
 extension ItemDictionary {
+    init(foundation dictionary: CFDictionary) throws(KeychainError) {
+        try self.init(foundation: [String: Any](dictionary))
+    }
+
     init(foundation dictionary: [String: Any]) throws(KeychainError) {
         self.init()
         for (key, value) in dictionary {

@@ -9,11 +9,12 @@ struct KeyParameters {
     private let type: KeyType
     private let attributes: Attributes
     private let keyClass: KeyClass?
-    private let dictionary: CFDictionary
+    private let dictionary: [String: Any]
     private let parts: [CFString]
 
     /// - Parameter parts: the keys of dictionaries that concern one half of a pair alone.
     init(_ dictionary: CFDictionary, parts: [CFString] = []) throws(KeychainError) {
+        let dictionary = try [String: Any](dictionary)
         self.dictionary = dictionary
         self.parts = parts
         var general = dictionary
@@ -29,7 +30,7 @@ struct KeyParameters {
     }
 
     /// What concerns one half, the halves' own before what both have.
-    private func dictionary(of part: CFString) throws(KeychainError) -> CFDictionary {
+    private func dictionary(of part: CFString) throws(KeychainError) -> [String: Any] {
         var general = dictionary
         for part in parts { general[part] = nil }
         guard let own = dictionary[part] else { return general }

@@ -38,11 +38,11 @@ enum Keychains {
         try process.present().session(authentication: authentication)
     }
 
-    static func add(_ attributes: CFDictionary) throws(KeychainError) -> AnyObject? {
+    static func add(_ attributes: [String: Any]) throws(KeychainError) -> AnyObject? {
         try session().add(ItemDictionary(foundation: attributes))?.object(used: context(attributes))
     }
 
-    static func copyMatching(_ query: CFDictionary) throws(KeychainError) -> AnyObject? {
+    static func copyMatching(_ query: [String: Any]) throws(KeychainError) -> AnyObject? {
         var dictionary = try ItemDictionary(foundation: query)
         let context = context(query)
         if let reason = context?.localizedReason, !reason.isEmpty, dictionary[kSecUseOperationPrompt] == nil {
@@ -56,7 +56,7 @@ enum Keychains {
         try session().delete(["v_PersistentRef": .data(item.reference.encoded())])
     }
 
-    private static func context(_ dictionary: CFDictionary) -> LAContext? {
+    private static func context(_ dictionary: [String: Any]) -> LAContext? {
         dictionary[kSecUseAuthenticationContext] as? LAContext
     }
 

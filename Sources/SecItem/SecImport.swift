@@ -22,6 +22,7 @@ public func SecPKCS12Import(
     _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {
     status { () throws(KeychainError) in
+        let options = try [String: Any](options)
         if let key = options.keys.first(where: { $0 != kSecImportExportPassphrase }) {
             throw KeychainError(.param, "there is no option \(key)", key: key)
         }

@@ -1,3 +1,4 @@
+public import Foundation
 internal import KeychainHost
 
 /// Finds items of all keychains: of the cards that are in, then of the files of the search list.
@@ -6,6 +7,7 @@ internal import KeychainHost
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     status { () throws(KeychainError) in
+        let query = try [String: Any](query)
         try unsafe requirePlace(for: query, result)
         if let found = try Keychains.copyMatching(query) { unsafe result?.pointee = found }
     }
@@ -15,6 +17,7 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     status { () throws(KeychainError) in
+        let attributes = try [String: Any](attributes)
         try unsafe requirePlace(for: attributes, result)
         if let added = try Keychains.add(attributes) { unsafe result?.pointee = added }
     }
@@ -39,7 +42,7 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
 
 /// Results that are asked for need a place to go.
 private func requirePlace(
-    for dictionary: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
+    for dictionary: [String: Any], _ result: UnsafeMutablePointer<CFTypeRef?>?
 ) throws(KeychainError) {
     let returns = [kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecReturnPersistentRef]
     guard unsafe result == nil, let key = returns.first(where: { dictionary[$0] as? Bool == true }) else { return }

@@ -145,13 +145,18 @@ public func SecKeyCopyExternalRepresentation(
 
 /// The attributes of the key.
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
-    if case .item(let item) = key.material { return dictionary(item.attributes) }
-    if case .symmetricKey(let key) = key.material { return dictionary(key.attributes) }
-    return key.publicKey.map { dictionary(InferredAttributes.key($0, key.isPrivate ? .private : .public)) }
+    let attributes: Attributes? =
+        switch key.material {
+        case .item(let item): item.attributes
+        case .symmetricKey(let key): key.attributes
+        case .publicKey, .privateKey:
+            key.publicKey.map { InferredAttributes.key($0, key.isPrivate ? .private : .public) }
+        }
+    return attributes.map { dictionary($0) as CFDictionary }
 }
 
 /// Type and class are the text that their constants are, where items have numbers.
-private func dictionary(_ attributes: Attributes) -> CFDictionary {
+private func dictionary(_ attributes: Attributes) -> [String: Any] {
     attributes.reduce(into: [:]) { result, entry in
         let (key, value) = (entry.key.rawValue, entry.value)
         if key == kSecAttrKeyType || key == kSecAttrKeyClass, let number = value.integer {

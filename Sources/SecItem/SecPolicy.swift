@@ -1,3 +1,4 @@
+public import Foundation
 internal import KeychainHost
 
 /// What a certificate is wanted for.
@@ -21,7 +22,7 @@ public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPoli
 ///
 /// A TLS policy is a server's unless ``kSecPolicyClient`` says otherwise; its ``kSecPolicyName`` is not compared.
 public func SecPolicyCreateWithProperties(_ policyIdentifier: Any, _ properties: CFDictionary?) -> SecPolicy? {
-    var properties = properties ?? [:]
+    guard var properties = try? [String: Any](properties ?? [:]) else { return nil }
     switch policyIdentifier as? String {
     case kSecPolicyAppleSSL:
         let isClient = properties.removeValue(forKey: kSecPolicyClient) ?? false

@@ -3,7 +3,7 @@ import SecItem
 import TestSupport
 import Testing
 
-/// Errors, as code for Apple's platforms takes them for Foundation's.
+/// Errors, dictionaries and types of objects, as code for Apple's platforms takes them for Foundation's.
 @Suite struct FoundationTests {
     /// Nothing escapes the pattern, so that the function need not throw.
     private func caught() -> NSError {
@@ -34,5 +34,39 @@ import Testing
     @Test func aStatusMakesAnErrorOfFoundationsDomain() {
         let error = NSError(domain: NSOSStatusErrorDomain, code: Int(errSecItemNotFound))
         #expect(CFErrorGetDomain(error) == "NSOSStatusErrorDomain")
+    }
+
+    @Test func dictionariesOfFoundationAreTakenAsSwifts() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let item = NSMutableDictionary()
+            item[kSecClass] = kSecClassGenericPassword
+            item.setObject(NSString(string: "mail"), forKey: NSString(string: kSecAttrService))
+            item[kSecValueData] = NSData(data: Data("hunter2".utf8))
+            #expect(SecItemAdd(item, nil) == errSecSuccess)
+            let query: NSDictionary = [
+                kSecClass: kSecClassGenericPassword, kSecAttrService: "mail", kSecReturnData: kCFBooleanTrue as Any,
+            ]
+            var result: CFTypeRef?
+            #expect(SecItemCopyMatching(query as CFDictionary, &result) == errSecSuccess)
+            #expect(result as? Data == Data("hunter2".utf8))
+            let plain: [AnyHashable: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrService: "mail"]
+            #expect(SecItemUpdate(plain as CFDictionary, [kSecAttrComment: "new"] as NSDictionary) == errSecSuccess)
+            #expect(SecItemDelete(plain as CFDictionary) == errSecSuccess)
+            #expect(SecItemCopyMatching(query, nil) == errSecParam)
+            #expect(SecItemDelete([5: "no text"] as CFDictionary) == errSecParam)
+        }
+    }
+
+    @Test func dataOfFoundationIsTakenAsSwifts() throws {
+        let wanted: NSDictionary = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: NSNumber(value: 256)]
+        let key = try #require(SecKeyCreateRandomKey(wanted, nil))
+        let message = NSData(data: Data("message".utf8))
+        let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
+        let signature = try #require(SecKeyCreateSignature(key, algorithm, message as CFData, nil))
+        #expect(SecKeyVerifySignature(key, algorithm, message as CFData, signature as NSData as CFData, nil))
+        let told = try #require(SecKeyCopyAttributes(key) as? [String: Any])
+        #expect(told[kSecAttrKeySizeInBits as String] as? Int == 256)
     }
 }

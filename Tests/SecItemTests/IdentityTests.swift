@@ -100,11 +100,13 @@ import TokenKit
                 ([kSecImportExportPassphrase: "wrong"], errSecAuthFailed), ([:], errSecPassphraseRequired),
                 ([kSecImportExportPassphrase: 5], errSecParam), (["keychain": "x"], errSecParam),
             ]
-            for (options, code) in refused { #expect(SecPKCS12Import(file, options, &items) == code, "\(options)") }
+            for (options, code) in refused {
+                #expect(SecPKCS12Import(file, options as CFDictionary, &items) == code, "\(options)")
+            }
             let options: [String: Any] = [kSecImportExportPassphrase: "secret"]
-            #expect(SecPKCS12Import(Data([1, 2, 3]), options, &items) == errSecDecode)
+            #expect(SecPKCS12Import(Data([1, 2, 3]), options as CFDictionary, &items) == errSecDecode)
             #expect(items == nil)
-            #expect(SecPKCS12Import(file, options, &items) == errSecSuccess)
+            #expect(SecPKCS12Import(file, options as CFDictionary, &items) == errSecSuccess)
             let item = try #require(items?.first as? [String: Any])
             #expect(items?.count == 1)
             #expect(item[kSecImportItemLabel] as? String == "mine")

@@ -141,7 +141,8 @@ import Testing
                 let given = Self.symmetric.merging([kSecAttrKeyType: type]) { $1 }
                 let tagged = { (tag: String) in given.merging([kSecAttrApplicationTag: Data(tag.utf8)]) { $1 } }
                 #expect(add(tagged("data").merging([kSecValueData: bytes]) { $1 }) == errSecSuccess)
-                let key = try #require(SecKeyCreateWithData(bytes, given.filter { $0.key != kSecClass }, nil))
+                let attributes = given.filter { $0.key != kSecClass } as CFDictionary
+                let key = try #require(SecKeyCreateWithData(bytes, attributes, nil))
                 #expect(add(tagged("reference").merging([kSecValueRef: key]) { $1 }) == errSecSuccess)
                 #expect(add(tagged("reference").merging([kSecValueRef: key]) { $1 }) == errSecDuplicateItem)
                 #expect(

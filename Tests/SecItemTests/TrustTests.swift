@@ -21,7 +21,8 @@ import Testing
                 ([kSecPolicyClient: true, kSecPolicyName: "www.example.com"], "client"),
             ]
             for (properties, name) in cases {
-                let policy = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSSL, properties))
+                let policy = try #require(
+                    SecPolicyCreateWithProperties(kSecPolicyAppleSSL, properties as CFDictionary?))
                 let found =
                     try find([
                         kSecClass: kSecClassCertificate, kSecMatchPolicy: policy, kSecMatchLimit: kSecMatchLimitAll,
