@@ -73,6 +73,21 @@ public struct SymmetricKey: Sendable {
     }
 }
 
+extension SymmetricKey: Hashable {
+    /// Keys in memory are equal by their bytes, those in keychains, whose bytes may have to be asked for, by their items.
+    public static func == (left: SymmetricKey, right: SymmetricKey) -> Bool {
+        switch (left.place, right.place) {
+        case (.memory(let own), .memory(let other)):
+            left.type == right.type && own.secret.equals(other.secret)
+        case (.keychain(_, let own), .keychain(_, let other)): own == other
+        case (.memory, .keychain), (.keychain, .memory): false
+        }
+    }
+
+    /// Nothing of the bytes goes into a hash, which may be kept or shown.
+    public func hash(into hasher: inout Hasher) { hasher.combine(type) }
+}
+
 extension KeyType {
     /// AES; Apple's number for it is that of CDSA.
     public static let aes = KeyType(rawValue: 0x8000_0001)

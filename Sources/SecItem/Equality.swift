@@ -1,0 +1,72 @@
+internal import Foundation
+internal import KeychainHost
+internal import SystemCrypto
+
+// What makes two references the same: CFEqual, and `==` and sets of Swift.
+
+/// Whether two objects are equal: keys, certificates and what else there is here by what they are, all others as Foundation has it.
+public func CFEqual(_ first: CFTypeRef?, _ second: CFTypeRef?) -> Bool {
+    guard let first, let second else { return first == nil && second == nil }
+    if first === second { return true }
+    guard let first = first as? AnyHashable, let second = second as? AnyHashable else { return false }
+    return first == second
+}
+
+extension SecKey: Hashable {
+    /// What a key is, wherever it was found.
+    private enum Content: Hashable {
+        /// A half of a pair; the same in memory as in a keychain.
+        case half(isPrivate: Bool, spki: [UInt8])
+        case symmetric(SymmetricKey)
+        /// One whose public half is of a kind that is not known, or that cannot be told without asking for a password.
+        case item(PersistentReference)
+    }
+
+    private var content: Content {
+        switch material {
+        case .symmetricKey(let key): .symmetric(key)
+        case .publicKey(let key): .half(isPrivate: false, spki: key.spki)
+        case .privateKey(let key): .half(isPrivate: true, spki: key.publicKey.spki)
+        case .item(let item):
+            publicKey.map { .half(isPrivate: isPrivate, spki: $0.spki) } ?? .item(item.reference)
+        }
+    }
+
+    public static func == (left: SecKey, right: SecKey) -> Bool { left.content == right.content }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(content) }
+}
+
+extension SecIdentity: Hashable {
+    public static func == (left: SecIdentity, right: SecIdentity) -> Bool {
+        left.certificate == right.certificate && left.key == right.key
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(certificate) }
+}
+
+extension SecAccessControl: Hashable {
+    public static func == (left: SecAccessControl, right: SecAccessControl) -> Bool { left.control == right.control }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(control) }
+}
+
+extension SecPolicy: Hashable {
+    public static func == (left: SecPolicy, right: SecPolicy) -> Bool { left.policy == right.policy }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(policy) }
+}
+
+extension SecKeychain: Hashable {
+    public static func == (left: SecKeychain, right: SecKeychain) -> Bool { left.path == right.path }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(path) }
+}
+
+extension SecKeychainItem: Hashable {
+    public static func == (left: SecKeychainItem, right: SecKeychainItem) -> Bool {
+        left.item.reference == right.item.reference
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(item.reference) }
+}
