@@ -142,6 +142,8 @@ public let kSecAttrKeyClassPrivate: CFString = "1"
 public let kSecAttrKeyClassSymmetric: CFString = "2"
 public let kSecAttrKeyTypeRSA: CFString = "42"
 public let kSecAttrKeyTypeEC: CFString = "73"
+/// Apple's old name of a key type with the number of EC keys.
+public let kSecAttrKeyTypeECDSA: CFString = "73"
 public let kSecAttrKeyTypeECSECPrimeRandom: CFString = "73"
 public let kSecAttrKeyTypeAES: CFString = "2147483649"
 /// Not Apple's, who have no name for it: a symmetric key that signs and verifies by HMAC.

@@ -1,6 +1,8 @@
 // Result codes. SecBase.h; keychain semantics 1.12.
 
 public let errSecSuccess: OSStatus = 0
+/// The older name of success, MacTypes.h.
+public let noErr: OSStatus = 0
 public let errSecUnimplemented: OSStatus = -4
 public let errSecDiskFull: OSStatus = -34
 public let errSecIO: OSStatus = -36
@@ -79,3 +81,14 @@ public let errSecCertificateExpired: OSStatus = -67818
 public let errSecCertificateNotValidYet: OSStatus = -67819
 public let errSecCertificateRevoked: OSStatus = -67820
 public let errSecNotTrusted: OSStatus = -67843
+
+// What nothing here gives, and programs that tell apart what they get have a case for.
+public let errSecConversionError: OSStatus = -67594
+public let errSecFileTooBig: OSStatus = -67597
+public let errSecInvalidData: OSStatus = -67673
+public let errSecInvalidRecord: OSStatus = -67701
+public let errSecInvalidKeyLabel: OSStatus = -67740
+public let errSecInvalidAttributeKey: OSStatus = -67748
+public let errSecInvalidAttributeKeyLength: OSStatus = -67762
+public let errSecInvalidAttributeLabel: OSStatus = -67772
+public let errSecInvalidAttributeKeyType: OSStatus = -67774

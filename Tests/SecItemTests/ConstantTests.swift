@@ -28,6 +28,7 @@ import Testing
         (kSecAttrAccessGroupToken, "com.apple.token"), (kSecAttrTokenIDSecureEnclave, "com.apple.setoken"),
         (kSecAttrKeyClassPublic, "0"), (kSecAttrKeyClassPrivate, "1"), (kSecAttrKeyClassSymmetric, "2"),
         (kSecAttrKeyTypeRSA, "42"), (kSecAttrKeyTypeECSECPrimeRandom, "73"), (kSecAttrKeyTypeEC, "73"),
+        (kSecAttrKeyTypeECDSA, "73"),
         (kSecAttrKeyTypeAES, "2147483649"), (kSecAttrKeyTypeHMAC, "91"),
         (kSecMatchLimit, "m_Limit"), (kSecMatchLimitOne, "m_LimitOne"), (kSecMatchLimitAll, "m_LimitAll"),
         (kSecMatchCaseInsensitive, "m_CaseInsensitive"), (kSecMatchDiacriticInsensitive, "m_DiacriticInsensitive"),

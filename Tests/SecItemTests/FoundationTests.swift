@@ -69,4 +69,27 @@ import Testing
         let told = try #require(SecKeyCopyAttributes(key) as? [String: Any])
         #expect(told[kSecAttrKeySizeInBits as String] as? Int == 256)
     }
+
+    @Test func anObjectHasTheTypeOfItsKind() throws {
+        let wanted: [String: Any] = [kSecAttrKeyType: kSecAttrKeyTypeECDSA]
+        let key: CFTypeRef = try #require(SecKeyCreateRandomKey(wanted as CFDictionary, nil))
+        let control: CFTypeRef = try #require(
+            SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, [], nil))
+        let objects: [(CFTypeRef, CFTypeID)] = [
+            (key, SecKeyGetTypeID()), (control, SecAccessControlGetTypeID()),
+            (SecPolicyCreateBasicX509(), SecPolicyGetTypeID()), ("text" as NSString, CFStringGetTypeID()),
+            (Data() as NSData, CFDataGetTypeID()), (NSNumber(value: 1), CFNumberGetTypeID()),
+            (kCFBooleanTrue, CFBooleanGetTypeID()), ([1] as NSArray, CFArrayGetTypeID()),
+            ([:] as NSDictionary, CFDictionaryGetTypeID()), (NSDate(), CFDateGetTypeID()),
+            (NSNull(), CFNullGetTypeID()), (caught(), CFErrorGetTypeID()),
+        ]
+        for (object, type) in objects { #expect(CFGetTypeID(object) == type, "\(object)") }
+        let types =
+            objects.map(\.1) + [
+                SecCertificateGetTypeID(), SecIdentityGetTypeID(), SecKeychainGetTypeID(), SecKeychainItemGetTypeID(),
+                CFGetTypeID(NSObject()),
+            ]
+        #expect(Set(types).count == types.count)
+        #expect(noErr == errSecSuccess)
+    }
 }
