@@ -262,13 +262,35 @@ public func SecKeyCopyKeyExchangeResult(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe giving(error) { () throws(KeychainError) in
-        let agreed = KeyExchangeParameters(
-            requestedSize: parameters[SecKeyKeyExchangeParameter.requestedSize.rawValue] as? Int,
-            sharedInfo: [UInt8](parameters[SecKeyKeyExchangeParameter.sharedInfo.rawValue] as? Data ?? Data()))
+        let agreed = try KeyExchangeParameters(parameters)
         return Data(
             copying: try privateKey.privateKey().keyExchange(
                 with: try publicKey.knownPublicKey().rawRepresentation, using: try algorithm.known(), agreed,
                 use: privateKey.reason("agree on a key"), authentication: privateKey.authentication))
+    }
+}
+
+extension KeyExchangeParameters {
+    /// - Throws: `errSecParam` for a value of a wrong kind, and for what is no parameter: ignored, either would give a key that
+    ///   the other side does not have.
+    fileprivate init(_ dictionary: CFDictionary) throws(KeychainError) {
+        self.init()
+        for (key, value) in dictionary {
+            let name = key as? String ?? (key as? SecKeyKeyExchangeParameter)?.rawValue ?? "\(key)"
+            switch SecKeyKeyExchangeParameter(rawValue: name) {
+            case .requestedSize:
+                guard let size = value as? Int else {
+                    throw KeychainError(.param, "the value of \(name) is no size in bytes", key: name)
+                }
+                requestedSize = size
+            case .sharedInfo:
+                guard let info = value as? Data ?? (value as? [UInt8]).map({ Data($0) }) else {
+                    throw KeychainError(.param, "the value of \(name) is no data", key: name)
+                }
+                sharedInfo = [UInt8](info)
+            default: throw KeychainError(.param, "a key exchange has no parameter \(name)", key: name)
+            }
+        }
     }
 }
 

@@ -219,6 +219,44 @@ import Testing
         #expect(try secret == agree(theirs, ours))
     }
 
+    /// What a key exchange fails with, and what is said of it.
+    private static func refusal(
+        _ key: SecKey, _ peer: SecKey, _ parameters: CFDictionary
+    ) throws -> (code: Int, text: String)? {
+        var error: Unmanaged<CFError>?
+        let secret = SecKeyCopyKeyExchangeResult(
+            key, .ecdhKeyExchangeStandardX963SHA256, try #require(SecKeyCopyPublicKey(peer)), parameters, &error)
+        guard secret == nil else { return nil }
+        let failure = try #require(error).takeRetainedValue()
+        return (CFErrorGetCode(failure), CFErrorCopyDescription(failure) as String)
+    }
+
+    private static func key(_ type: CFString, bits: Int) throws -> SecKey {
+        let wanted: [String: Any] = [kSecAttrKeyType: type, kSecAttrKeySizeInBits: bits]
+        return try #require(SecKeyCreateRandomKey(wanted as CFDictionary, nil))
+    }
+
+    @Test func noParameterOfAKeyExchangeIsIgnored() throws {
+        let key = try Self.key(kSecAttrKeyTypeEC, bits: 256)
+        let refused: [(String, Any)] = [
+            ("sharedInfo", "text"), ("sharedInfo", 5), ("requestedSize", "32"), ("requestedSize", 32.5),
+            ("requestedSize", -1), ("sharedinfo", Data()),
+        ]
+        for (name, value) in refused {
+            let parameters = ["requestedSize": 32].merging([name: value]) { $1 }
+            let refusal = try #require(try Self.refusal(key, key, parameters as CFDictionary), "\(name): \(value)")
+            #expect(refusal.code == Int(errSecParam))
+            if value as? Int != -1 { #expect(refusal.text.contains(name)) }
+        }
+        let taken: [Any] = [Data([1]), NSData(data: Data([1])), [UInt8](arrayLiteral: 1)]
+        for info in taken {
+            let parameters: [SecKeyKeyExchangeParameter: Any] = [
+                .requestedSize: NSNumber(value: 32), .sharedInfo: info,
+            ]
+            #expect(try Self.refusal(key, key, parameters as CFDictionary) == nil, "\(info)")
+        }
+    }
+
     @Test func aKeyThatIsKeptIsFoundByItsTagAndSigns() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()
