@@ -100,10 +100,33 @@ extension ItemDictionary {
             // What may be a secret is copied to where it is overwritten.
             if key == kSecValueData, let data = value as? Data {
                 self[key] = .secret(SharedSecret(Secret(copying: data)))
+            } else if key == kSecMatchSearchList, let list = value as? [Any] {
+                self[key] = .array(try Self.members(of: list))
             } else {
                 self[key] = try ItemValue(value, for: key)
             }
         }
+    }
+
+    /// The keychains of a search list. One that cannot be opened is left out, as one of the user's own list is.
+    ///
+    /// - Throws: where none can be opened, what the first of them failed with.
+    private static func members(of list: [Any]) throws(KeychainError) -> [ItemValue] {
+        var members: [ItemValue] = []
+        var failure: KeychainError?
+        for element in list {
+            guard let keychain = element as? SecKeychain else {
+                members.append(try ItemValue(element, for: kSecMatchSearchList))
+                continue
+            }
+            do throws(KeychainError) {
+                members.append(.reference(.keychain(try keychain.opened())))
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure, members.isEmpty { throw failure }
+        return members
     }
 
     fileprivate func foundation(used context: LAContext?) -> NSDictionary {

@@ -80,6 +80,26 @@ import Testing
         }
     }
 
+    @Test func aKeychainOfASearchListThatCannotBeOpenedHidesNoOther() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let other = try home.keychain("other")
+            let item: [String: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrService: "s"]
+            #expect(add(item.merging([kSecUseKeychain: other, kSecValueData: Data([1])]) { $1 }) == errSecSuccess)
+            var missing: SecKeychain?
+            #expect(SecKeychainOpen(home.path("missing.keychain"), &missing) == errSecSuccess)
+            let gone = try #require(missing)
+            func found(_ list: [Any]) -> OSStatus { status(of: item.merging([kSecMatchSearchList: list]) { $1 }) }
+            #expect(found([gone, other]) == errSecSuccess)
+            #expect(found([other, gone]) == errSecSuccess)
+            #expect(found([gone]) == errSecNoSuchKeychain)
+            #expect(found([gone, "no keychain"]) == errSecParam)
+            let search = item.merging([kSecMatchSearchList: [gone, other], kSecAttrAccount: "none"]) { $1 }
+            #expect(status(of: search) == errSecItemNotFound)
+        }
+    }
+
     @Test func whatCannotBeHonouredIsRefused() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()
