@@ -62,6 +62,11 @@ struct KeyParameters {
         case (.ecPrime, 521): return .ecP521
         case (.ed25519, _): return .ed25519
         case (.x25519, _): return .x25519
+        case (.rsa, nil):
+            throw KeychainError(
+                .param, "the size of the key is missing",
+                remedy: "give kSecAttrKeySizeInBits, \(LocalKeychain.rsaSizes.lowerBound) to "
+                    + "\(LocalKeychain.rsaSizes.upperBound)", key: kSecAttrKeySizeInBits)
         case (.rsa, _), (.ecPrime, _):
             throw KeychainError(
                 .keySizeNotAllowed, "no key of this type is made with \(bits ?? 0) bits", key: kSecAttrKeySizeInBits)

@@ -257,6 +257,14 @@ import Testing
         }
     }
 
+    @Test func anRSAKeyWithoutASizeIsToldThatItIsMissing() throws {
+        var error: Unmanaged<CFError>?
+        #expect(SecKeyCreateRandomKey([kSecAttrKeyType: kSecAttrKeyTypeRSA] as CFDictionary, &error) == nil)
+        let failure = try #require(error).takeRetainedValue()
+        #expect(CFErrorGetCode(failure) == Int(errSecParam))
+        #expect(failure.localizedDescription.contains("kSecAttrKeySizeInBits"))
+    }
+
     @Test func aKeyThatIsKeptIsFoundByItsTagAndSigns() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()
