@@ -263,9 +263,13 @@ public func SecKeyCopyKeyExchangeResult(
 ) -> CFData? {
     unsafe giving(error) { () throws(KeychainError) in
         let agreed = try KeyExchangeParameters(parameters)
+        let (own, peer) = (try privateKey.privateKey(), try publicKey.knownPublicKey())
+        if let kind = privateKey.publicKey?.kind, kind.isEC || kind == .x25519, kind != peer.kind {
+            throw .differentCurves(kind, peer.kind)
+        }
         return Data(
-            copying: try privateKey.privateKey().keyExchange(
-                with: try publicKey.knownPublicKey().rawRepresentation, using: try algorithm.known(), agreed,
+            copying: try own.keyExchange(
+                with: peer.rawRepresentation, using: try algorithm.known(), agreed,
                 use: privateKey.reason("agree on a key"), authentication: privateKey.authentication))
     }
 }

@@ -257,6 +257,19 @@ import Testing
         }
     }
 
+    @Test func keysOnDifferentCurvesAgreeOnNothingAndAreToldSo() throws {
+        let key = try Self.key(kSecAttrKeyTypeEC, bits: 256)
+        let parameters: CFDictionary = ["requestedSize": 32]
+        for (peer, name) in [
+            (try Self.key(kSecAttrKeyTypeEC, bits: 384), "P-384"),
+            (try Self.key(kSecAttrKeyTypeRSA, bits: 2048), "RSA"),
+        ] {
+            let refusal = try #require(try Self.refusal(key, peer, parameters))
+            #expect(refusal.code == Int(errSecParam))
+            #expect(refusal.text.contains("P-256") && refusal.text.contains(name))
+        }
+    }
+
     @Test func anRSAKeyWithoutASizeIsToldThatItIsMissing() throws {
         var error: Unmanaged<CFError>?
         #expect(SecKeyCreateRandomKey([kSecAttrKeyType: kSecAttrKeyTypeRSA] as CFDictionary, &error) == nil)

@@ -1,5 +1,5 @@
 public import TokenKit
-internal import SystemCrypto
+package import SystemCrypto
 
 /// Who is asked for a PIN or password, and what the key is used for.
 private struct Use {
@@ -54,7 +54,12 @@ extension KeychainKey {
         with peer: [UInt8], using algorithm: KeyAlgorithm, _ parameters: KeyExchangeParameters = .init(), use: String,
         authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
-        try run(algorithm, .keyExchange, peer, parameters, Use(description: use, authentication: authentication))
+        let kind = try parsedPublicKey().kind
+        let curves: [KeyKind] = [.ecP256, .ecP384, .ecP521, .x25519]
+        if curves.contains(kind), let other = curves.first(where: { $0.point(in: peer) == peer }), other != kind {
+            throw .differentCurves(kind, other)
+        }
+        return try run(algorithm, .keyExchange, peer, parameters, Use(description: use, authentication: authentication))
     }
 
     /// Whether a signature is this key's. That needs neither card nor password.
@@ -112,6 +117,13 @@ extension KeychainKey {
 
     private func parsedPublicKey() throws(KeychainError) -> PublicKey {
         try KeychainError.mapping { () throws(CryptoError) in try PublicKey(spki: publicKey) }
+    }
+}
+
+extension KeychainError {
+    package static func differentCurves(_ kind: KeyKind, _ other: KeyKind) -> KeychainError {
+        KeychainError(
+            .param, "keys on different curves agree on nothing: one is \(kind), the other \(other)", key: "publicKey")
     }
 }
 

@@ -174,5 +174,7 @@ import TokenKit
         for peer in [[], [4], p384, [4] + [UInt8](repeating: 1, count: 64)] {
             #expect(throws: KeychainError.self) { try key.exchanged(peer, .ecdhKeyExchangeStandard) }
         }
+        let error = #expect(throws: KeychainError(.param)) { try key.exchanged(p384, .ecdhKeyExchangeStandard) }
+        #expect(try #require(error).reason.contains("P-384"))
     }
 }
