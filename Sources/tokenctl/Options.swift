@@ -150,11 +150,15 @@ struct AuthenticationOptions: ParsableArguments {
     }
 
     private func prompter(_ names: [String], _ process: ProcessKeychains) throws -> any Prompter {
-        if let pinSource { return try SecretSource(pinSource, isOpen: InheritedDescriptors.contains) }
-        let standard: any Prompter = noPrompt ? NoPrompter() : FirstAvailablePrompter.standard()
+        let alternative = "give it with --pin-source, or run where a prompt can be shown"
+        if let pinSource {
+            return try SecretSource(pinSource, alternative: alternative, isOpen: InheritedDescriptors.contains)
+        }
+        let standard: any Prompter =
+            noPrompt ? NoPrompter(alternative: alternative) : FirstAvailablePrompter.standard(alternative: alternative)
         for name in names {
             guard let uri = try PKCS11URI(argument: name) else { continue }
-            if let path = try uri.pinFile() { return try SecretSource("file:\(path)") }
+            if let path = try uri.pinFile() { return try SecretSource("file:\(path)", alternative: alternative) }
             if let pin = try PKCS11URI.pinValue(of: name) {
                 SecretArgument.warn()
                 return GivenPIN(pin, for: try GivenPIN.purposes(of: uri, process), others: standard)

@@ -85,7 +85,8 @@ public struct AuthenticationContext: Sendable {
     public func restricted(to ui: Query.AuthenticationUI) -> AuthenticationContext {
         guard ui != .allow else { return self }
         return AuthenticationContext(
-            prompter: NoPrompter(), lastTry: lastTry, lookForCards: lookForCards, credentials: credentials)
+            prompter: NoPrompter(alternative: prompter.alternative), lastTry: lastTry, lookForCards: lookForCards,
+            credentials: credentials)
     }
 
     func credential(_ kind: CredentialKind) -> Secret? { credentials.clone(kind) }

@@ -151,7 +151,7 @@ extension AuthenticationContext {
         switch credential(.applicationPassword) {
         case .some(let password): return password
         case .none:
-            guard prompter.canAsk else { throw .cannotAsk(request) }
+            guard prompter.canAsk else { throw .cannotAsk(request, by: prompter) }
             return try askForAnother(request)
         }
     }

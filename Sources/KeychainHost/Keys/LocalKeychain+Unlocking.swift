@@ -40,7 +40,9 @@ extension LocalKeychain {
         var timesAsked = 0
         while true {
             let request = PromptRequest(.password, subject: name, use: use, failure: failure?.reason)
-            guard authentication.prompter.canAsk else { throw failure ?? .cannotAsk(request) }
+            guard authentication.prompter.canAsk else {
+                throw failure ?? .cannotAsk(request, by: authentication.prompter)
+            }
             let password = try authentication.prompter.ask(request)
             timesAsked += 1
             do throws(KeychainError) {

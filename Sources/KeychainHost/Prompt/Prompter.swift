@@ -23,6 +23,9 @@ public protocol Prompter: Sendable {
 
     /// Shows a message that wants no answer, where there is a place for it.
     func tell(_ message: String)
+
+    /// How else the answer can be given, for the error of what cannot be asked: a program has other ways than a command.
+    var alternative: String { get }
 }
 
 extension Prompter {
@@ -30,6 +33,8 @@ extension Prompter {
     public var allowsPINPad: Bool { canAskAgain }
 
     public func tell(_ message: String) {}
+
+    public var alternative: String { KeychainError.waysOfPrograms }
 }
 
 /// What is asked for, and what a person must know to answer.
@@ -123,10 +128,15 @@ func shown(_ text: String) -> String {
 extension KeychainError {
     static let canceled = KeychainError(.userCanceled, "canceled")
 
-    static func cannotAsk(_ request: PromptRequest, because reason: String? = nil) -> KeychainError {
+    fileprivate static let waysOfPrograms =
+        "give it by LAContext, SecKeychainUnlock or C_Login, or run where a prompt can be shown"
+
+    static func cannotAsk(
+        _ request: PromptRequest, by prompter: some Prompter, because reason: String? = nil
+    ) -> KeychainError {
         KeychainError(
             .interactionNotAllowed, "\(request.sentence) is needed\(reason.map { ", but \($0)" } ?? "")",
-            remedy: "give it with --pin-source, or run where a prompt can be shown")
+            remedy: prompter.alternative)
     }
 }
 
@@ -134,11 +144,15 @@ extension KeychainError {
 public struct NoPrompter: Prompter {
     public var canAsk: Bool { false }
     public var canAskAgain: Bool { false }
+    public let alternative: String
 
-    public init() {}
+    /// - Parameter alternative: how the answer can be given all the same; a program's ways unless the caller has others.
+    public init(alternative: String? = nil) {
+        self.alternative = alternative ?? KeychainError.waysOfPrograms
+    }
 
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        throw .cannotAsk(request)
+        throw .cannotAsk(request, by: self)
     }
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
@@ -147,9 +161,13 @@ public struct NoPrompter: Prompter {
 /// Asks the first of several that can ask; where that turns out to fail, the next one.
 public struct FirstAvailablePrompter: Prompter {
     private let prompters: [any Prompter]
+    public let alternative: String
 
-    public init(_ prompters: [any Prompter]) {
+    /// - Parameter alternative: how the answer can be given where none of them can ask; a program's ways unless the caller has
+    ///   others.
+    public init(_ prompters: [any Prompter], alternative: String? = nil) {
         self.prompters = prompters
+        self.alternative = alternative ?? KeychainError.waysOfPrograms
     }
 
     public var canAsk: Bool { prompters.contains(where: \.canAsk) }
@@ -162,7 +180,7 @@ public struct FirstAvailablePrompter: Prompter {
                 guard error.code == .notAvailable else { throw error }
             }
         }
-        throw .cannotAsk(request)
+        throw .cannotAsk(request, by: self)
     }
 
     public func tell(_ message: String) {

@@ -30,9 +30,13 @@ public final class SecretSource: Prompter {
 
     /// - Parameters:
     ///   - text: `fd:N`, `file:PATH` or `env:NAME`.
+    ///   - alternative: how the answers can be given that it does not have.
     ///   - isOpen: whether a descriptor is one that may be meant.
     /// - Throws: `errSecParam` for another form, a file that cannot be read, or one that others may read.
-    public init(_ text: String, isOpen: (Int32) -> Bool = SecretSource.isOpen) throws(KeychainError) {
+    public init(
+        _ text: String, alternative: String? = nil, isOpen: (Int32) -> Bool = SecretSource.isOpen
+    ) throws(KeychainError) {
+        self.alternative = alternative ?? "give all answers in it, a line each"
         let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
         switch (parts.first, parts.count == 2 ? parts[1] : "") {
         case ("fd", let number):
@@ -62,6 +66,7 @@ public final class SecretSource: Prompter {
 
     public var canAsk: Bool { true }
     public var canAskAgain: Bool { false }
+    public let alternative: String
 
     /// The next line, or the first where it was kept.
     ///

@@ -4,7 +4,9 @@ extension FirstAvailablePrompter {
     /// Asks through pinentry where there is a desktop or a terminal for it, else on the terminal.
     ///
     /// `PINENTRY_PROGRAM` names another program than `pinentry`.
-    public static func standard() -> FirstAvailablePrompter {
+    ///
+    /// - Parameter alternative: as for others.
+    public static func standard(alternative: String? = nil) -> FirstAvailablePrompter {
         let program = Directories.environmentVariable("PINENTRY_PROGRAM")
         let terminal = terminalName()
         let hasScreen =
@@ -14,7 +16,8 @@ extension FirstAvailablePrompter {
             }
         let pinentry = PinentryPrompter(program: program ?? "pinentry", terminalName: terminal)
         return FirstAvailablePrompter(
-            hasScreen || program != nil ? [pinentry, TerminalPrompter()] : [TerminalPrompter()])
+            hasScreen || program != nil ? [pinentry, TerminalPrompter()] : [TerminalPrompter()],
+            alternative: alternative)
     }
 
     private static func terminalName() -> String? {

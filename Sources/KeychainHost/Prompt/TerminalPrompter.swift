@@ -10,7 +10,7 @@ public struct TerminalPrompter: Prompter {
 
     /// - Throws: `errSecUserCanceled` for Ctrl-C, Ctrl-D, Ctrl-\ and a terminal that went away.
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        guard let terminal = Terminal() else { throw .cannotAsk(request, because: "there is no terminal") }
+        guard let terminal = Terminal() else { throw .cannotAsk(request, by: self, because: "there is no terminal") }
         if let failure = request.failure { terminal.write("\(shown(failure))\n") }
         while true {
             let answer = try terminal.readHidden(asking: "\(request.sentence): ")

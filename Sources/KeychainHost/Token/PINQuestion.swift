@@ -66,7 +66,7 @@ struct PINQuestion {
         if rules.isTypedOnToken { try checkTyping(isGiven: isFromContext) }
         let usesPINPad = !isFromContext && mayUsePINPad
         guard isFromContext || usesPINPad || authentication.prompter.canAsk else {
-            throw .cannotAsk(PromptRequest(purpose, subject: subject, use: use))
+            throw .cannotAsk(PromptRequest(purpose, subject: subject, use: use), by: authentication.prompter)
         }
         let triesLeft = try look(rules)
         try obtainConsent(triesLeft: triesLeft)

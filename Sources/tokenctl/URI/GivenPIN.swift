@@ -28,6 +28,7 @@ final class GivenPIN: Prompter {
 
     var canAsk: Bool { true }
     var canAskAgain: Bool { false }
+    var alternative: String { other.alternative }
 
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         if purposes.contains(request.purpose), let pin = state.withLock({ $0.pin.take() }) { return pin }

@@ -59,6 +59,24 @@ import TokenKit
         #expect(try prompter.confirm("?"))
     }
 
+    /// A program is not told of a command's options, nor a command's user of functions.
+    @Test func whoCannotAskNamesTheWaysThatThereAre() throws {
+        func remedy(_ prompter: some Prompter) throws -> String? {
+            let error = #expect(throws: KeychainError(.interactionNotAllowed)) {
+                _ = try prompter.ask(PromptRequest(.pin, subject: "x")).count
+            }
+            return try #require(error).remedy
+        }
+        for prompter in [FirstAvailablePrompter([]), FirstAvailablePrompter([], alternative: "use -x")] {
+            #expect(try remedy(prompter) == prompter.alternative)
+            let restricted = AuthenticationContext(prompter: prompter).restricted(to: .fail)
+            #expect(restricted.prompter.alternative == prompter.alternative)
+        }
+        #expect(try remedy(NoPrompter(alternative: "use -x")) == "use -x")
+        let standard = try #require(try remedy(NoPrompter()))
+        #expect(standard.contains("LAContext") && !standard.contains("--"))
+    }
+
     @Test func noneIsNobody() throws {
         for prompter in [FirstAvailablePrompter([]), FirstAvailablePrompter([NoPrompter()])] {
             #expect(!prompter.canAsk)
