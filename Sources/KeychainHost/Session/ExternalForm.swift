@@ -51,14 +51,14 @@ extension ItemContent where Self: ~Copyable {
 extension ItemClass {
     /// Why the secret of an item with these attributes does not leave as it is; nil where it does.
     func refusalToLeave(_ attributes: Attributes) -> KeychainError? {
-        let label = attributes[.label]?.string ?? ""
+        let name = attributes[.label]?.string.flatMap { $0.isEmpty ? nil : " '\($0)'" } ?? ""
         if attributes[.isExtractable]?.isTrue == false {
             return KeychainError(
-                .dataNotAvailable, "the \(noun) '\(label)' cannot be read out", remedy: "use it where it is")
+                .dataNotAvailable, "the \(noun)\(name) cannot be read out", remedy: "use it where it is")
         }
         guard self == .key, attributes[.isSensitive]?.isTrue == true else { return nil }
         return KeychainError(
-            .keyIsSensitive, "the key '\(label)' leaves its keychain only encrypted", remedy: "export it")
+            .keyIsSensitive, "the key\(name) leaves its keychain only encrypted", remedy: "export it")
     }
 }
 

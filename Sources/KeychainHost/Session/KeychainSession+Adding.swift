@@ -164,12 +164,13 @@ extension KeychainSession {
     ///
     /// - Throws: `errSecDataNotAvailable` for one that stays where it is.
     private func copy(of item: Item, _ context: RequestContext) throws(KeychainError) -> KeyCopy {
+        let name = item.label.flatMap { $0.isEmpty ? nil : " '\($0)'" } ?? ""
         guard item[.isExtractable]?.isTrue ?? true else {
-            throw KeychainError(.dataNotAvailable, "the key '\(item.label ?? "")' cannot be read out")
+            throw KeychainError(.dataNotAvailable, "the key\(name) cannot be read out")
         }
         guard let keychain = searchList.members.first(where: { $0.isIdentified(by: item.keychain) }),
             let encoded = try keychain.secret(of: item, use: context.use, authentication: context.authentication)
-        else { throw KeychainError(.itemNotFound, "the key '\(item.label ?? "")' is in no keychain here") }
+        else { throw KeychainError(.itemNotFound, "the key\(name) is in no keychain here") }
         let key = try KeychainError.mapping { () throws(CryptoError) in try PrivateKey(encoded: encoded) }
         return KeyCopy(key: key, protection: KeyProtection(of: item.attributes))
     }

@@ -62,7 +62,9 @@ import TokenKit
     // Case 75, as far as copying the data goes
     @Test func aKeyThatIsNotExtractableStays() throws {
         try session.add(.privateKey(TestKey.named("anna").privateKey, [.isExtractable: false, .applicationTag: "n"]))
-        expect(.dataNotAvailable) { try read(["atag": .string("n")]) }
+        let error = #expect(throws: KeychainError(.dataNotAvailable)) { try read(["atag": .string("n")]) }
+        // It has no label to be called by.
+        #expect(try #require(error).reason == "the key cannot be read out")
         let both = try read(["atag": .string("n"), "r_Attributes": .bool(true)])?.dictionary
         #expect(both?["v_Data"] == nil)
     }
