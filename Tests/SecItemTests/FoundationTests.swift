@@ -66,6 +66,19 @@ import Testing
         let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
         let signature = try #require(SecKeyCreateSignature(key, algorithm, message as CFData, nil))
         #expect(SecKeyVerifySignature(key, algorithm, message as CFData, signature as NSData as CFData, nil))
+        #expect(SecKeyVerifySignature(key, algorithm, message, signature as NSData, nil))
+        #expect(SecKeyCreateSignature(key, algorithm, message, nil) != nil)
+        let encryption = SecKeyAlgorithm.eciesEncryptionStandardX963SHA256AESGCM
+        let publicKey = try #require(SecKeyCopyPublicKey(key))
+        let sealed = try #require(SecKeyCreateEncryptedData(publicKey, encryption, message, nil))
+        #expect(SecKeyCreateDecryptedData(key, encryption, sealed as NSData, nil) == message as Data)
+        let data = try #require(SecKeyCopyExternalRepresentation(key, nil)) as NSData
+        let attributes = wanted.mutableCopy() as? NSMutableDictionary
+        attributes?[kSecAttrKeyClass] = kSecAttrKeyClassPrivate
+        #expect(SecKeyCreateWithData(data, try #require(attributes), nil) == key)
+        var items: CFArray?
+        #expect(SecCertificateCreateWithData(nil, data) == nil)
+        #expect(SecPKCS12Import(data, [:], &items) == errSecDecode)
         let told = try #require(SecKeyCopyAttributes(key) as? [String: Any])
         #expect(told[kSecAttrKeySizeInBits as String] as? Int == 256)
     }
