@@ -65,6 +65,16 @@ public func SecCertificateCopySerialNumberData(
     Data(certificate.certificate.serialNumber)
 }
 
+/// The first second in which the certificate is valid.
+public func SecCertificateCopyNotValidBeforeDate(_ certificate: SecCertificate) -> CFDate? {
+    Date(timeIntervalSince1970: TimeInterval(certificate.certificate.notBefore))
+}
+
+/// The last second in which the certificate is valid.
+public func SecCertificateCopyNotValidAfterDate(_ certificate: SecCertificate) -> CFDate? {
+    Date(timeIntervalSince1970: TimeInterval(certificate.certificate.notAfter))
+}
+
 /// The subject as it is compared: normalised, without its outer header.
 public func SecCertificateCopyNormalizedSubjectSequence(_ certificate: SecCertificate) -> CFData? {
     Data(InferredAttributes.normalized(certificate.certificate.subject))

@@ -100,15 +100,37 @@ public func SecKeyCreateRandomKey(
 ) -> SecKey? {
     unsafe giving(error) { () throws(KeychainError) in
         let wanted = try KeyParameters(parameters, parts: [kSecPrivateKeyAttrs, kSecPublicKeyAttrs])
-        if wanted.isSymmetric {
-            let key = SecKey.Material.symmetricKey(try wanted.symmetricKey())
-            return try wanted.keep(key) ?? SecKey(key)
+        guard wanted.isSymmetric else { return try wanted.makePair() }
+        let key = SecKey.Material.symmetricKey(try wanted.symmetricKey())
+        return try wanted.keep(key) ?? SecKey(key)
+    }
+}
+
+/// A new key pair, both halves of it: what programs call that are older than ``SecKeyCreateRandomKey(_:_:)``.
+@discardableResult
+public func SecKeyGeneratePair(
+    _ parameters: CFDictionary, _ publicKey: UnsafeMutablePointer<SecKey?>?,
+    _ privateKey: UnsafeMutablePointer<SecKey?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let wanted = try KeyParameters(parameters, parts: [kSecPrivateKeyAttrs, kSecPublicKeyAttrs])
+        guard !wanted.isSymmetric else {
+            throw KeychainError(.param, "a symmetric key has no halves", key: kSecAttrKeyType)
         }
-        let kind = try wanted.kind()
+        let made = try wanted.makePair()
+        unsafe privateKey?.pointee = made
+        unsafe publicKey?.pointee = SecKeyCopyPublicKey(made)
+    }
+}
+
+extension KeyParameters {
+    /// A new pair, kept as far as it is to be, both halves or none; its private key.
+    fileprivate func makePair() throws(KeychainError) -> SecKey {
+        let kind = try kind()
         let key = try KeychainError.mapped { () throws(CryptoError) in try PrivateKey.generate(kind) }
-        let kept = try wanted.keep(.privateKey(key), kSecPrivateKeyAttrs)
+        let kept = try keep(.privateKey(key), kSecPrivateKeyAttrs)
         do throws(KeychainError) {
-            try wanted.keep(.publicKey(key.publicKey), kSecPublicKeyAttrs)
+            try keep(.publicKey(key.publicKey), kSecPublicKeyAttrs)
         } catch {
             if let kept { try? Keychains.delete(kept) }
             throw error

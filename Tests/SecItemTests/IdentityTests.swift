@@ -49,6 +49,11 @@ import TokenKit
             var found: SecCertificate?
             #expect(SecIdentityCopyCertificate(identity, &found) == errSecSuccess)
             #expect(found == certificate)
+            let dates = (
+                SecCertificateCopyNotValidBeforeDate(certificate), SecCertificateCopyNotValidAfterDate(certificate)
+            )
+            #expect(dates.0 == Date(timeIntervalSince1970: 1_600_000_000))
+            #expect(dates.1 == Date(timeIntervalSince1970: 4_000_000_000))
             var half: SecKey?
             #expect(SecIdentityCopyPrivateKey(identity, &half) == errSecSuccess)
             let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256

@@ -178,6 +178,22 @@ import Testing
         }
     }
 
+    @Test func aPairIsMadeAndBothHalvesGiven() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let kept: [String: Any] = [kSecAttrIsPermanent: true]
+            let wanted: [String: Any] = [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecPrivateKeyAttrs: kept]
+            var halves: (SecKey?, SecKey?)
+            #expect(SecKeyGeneratePair(wanted as CFDictionary, &halves.0, &halves.1) == errSecSuccess)
+            #expect(SecKeyCopyPublicKey(try #require(halves.1)) == halves.0)
+            #expect(try find([kSecClass: kSecClassKey, kSecReturnRef: true]) as! SecKey? == halves.1)
+            let symmetric: [String: Any] = [kSecAttrKeyType: kSecAttrKeyTypeAES]
+            #expect(SecKeyGeneratePair(symmetric as CFDictionary, nil, nil) == errSecParam)
+            #expect(SecKeyGeneratePair([:], nil, nil) == errSecParam)
+        }
+    }
+
     @Test func aGuardedKeyLeavesWithItsContext() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()
