@@ -32,8 +32,8 @@ private enum TypeID: CFTypeID {
     }
 }
 
-/// The type of an object.
-public func CFGetTypeID(_ object: CFTypeRef) -> CFTypeID { TypeID(object).rawValue }
+/// The type of an object; 0 for none, as the result of a search that has found nothing.
+public func CFGetTypeID(_ object: CFTypeRef?) -> CFTypeID { object.map { TypeID($0).rawValue } ?? 0 }
 
 public func CFStringGetTypeID() -> CFTypeID { TypeID.string.rawValue }
 public func CFDataGetTypeID() -> CFTypeID { TypeID.data.rawValue }

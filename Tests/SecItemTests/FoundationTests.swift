@@ -103,6 +103,7 @@ import Testing
                 CFGetTypeID(NSObject()),
             ]
         #expect(Set(types).count == types.count)
+        #expect(CFGetTypeID(nil) == 0)
         #expect(noErr == errSecSuccess)
     }
 }

@@ -211,7 +211,11 @@ import Testing
                 kSecClass: kSecClassKey, kSecReturnRef: true, kSecUseAuthenticationContext: context,
             ]
             let key = try find(query) as! SecKey
-            #expect(SecKeyCopyExternalRepresentation(key, nil) == nil)
+            var error: Unmanaged<CFError>?
+            #expect(SecKeyCopyExternalRepresentation(key, &error) == nil)
+            let failure = try #require(error).takeRetainedValue()
+            #expect(CFErrorGetCode(failure) == Int(errSecInteractionNotAllowed))
+            #expect(failure.localizedDescription.contains("LAContext"))
             context.setCredential(Data("open".utf8), type: .keychainPassword)
             #expect(SecKeyCopyExternalRepresentation(key, nil)?.count == 97)
         }
