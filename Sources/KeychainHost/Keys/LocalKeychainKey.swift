@@ -64,6 +64,7 @@ extension ItemRow {
         if attributes[.accessControl] != nil, let accessible = changes[.accessible] {
             _ = try AccessControl.settling(attributes.merging([.accessible: accessible]) { $1 })
         }
+        if der != nil { try itemClass.checkAgreement(changes, with: attributes) }
         guard itemClass == .key else { return }
         // A key may be sealed off at any time, and stays so.
         let oneWay: [(Attribute, to: Bool)] = [(.isExtractable, false), (.isSensitive, true)]

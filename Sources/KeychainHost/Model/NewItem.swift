@@ -65,9 +65,7 @@ public struct NewItem: ~Copyable, Sendable {
         _ certificate: Certificate, _ attributes: Attributes = [:]
     ) throws(KeychainError) -> NewItem {
         let inferred = InferredAttributes.certificate(certificate)
-        try check(
-            attributes, of: .certificate, against: inferred,
-            [.issuer, .serialNumber, .publicKeyHash])
+        try check(attributes, of: .certificate, against: inferred)
         return try NewItem(.certificate, inferred.merging(attributes) { $1 }, der: certificate.der)
     }
 
@@ -99,14 +97,9 @@ public struct NewItem: ~Copyable, Sendable {
 
     /// Refuses attributes that say of the data what they are not: nobody would find them by what they are.
     private static func check(
-        _ given: Attributes, of itemClass: ItemClass, against inferred: Attributes, _ names: [Attribute]
+        _ given: Attributes, of itemClass: ItemClass, against inferred: Attributes
     ) throws(KeychainError) {
-        let given = try itemClass.checked(given, for: .add)
-        for name in names {
-            guard let given = given[name], inferred[name]?.matches(given) != true else { continue }
-            throw KeychainError(
-                .param, "\(name) is not what follows from the data", remedy: "leave it out", key: name.rawValue)
-        }
+        try itemClass.checkAgreement(itemClass.checked(given, for: .add), with: inferred)
     }
 
     private static func inferred(
@@ -114,7 +107,7 @@ public struct NewItem: ~Copyable, Sendable {
     ) throws(KeychainError) -> Attributes {
         try checkUsable(key.kind)
         let inferred = InferredAttributes.key(key, keyClass)
-        try check(given, of: .key, against: inferred, [.keyClass, .keyType, .keySizeInBits, .applicationLabel])
+        try check(given, of: .key, against: inferred)
         var attributes = inferred.merging(given) { $1 }
         // What may not decrypt does not unwrap either, unless that is said.
         if let decrypts = given[.canDecrypt] { attributes[.canUnwrap] = given[.canUnwrap] ?? decrypts }
@@ -182,6 +175,24 @@ public enum Limits {
 }
 
 extension ItemClass {
+    /// What an item is called after by its data.
+    var namesOfData: [Attribute] {
+        switch self {
+        case .certificate: [.issuer, .serialNumber, .publicKeyHash]
+        case .key: [.keyClass, .keyType, .keySizeInBits, .applicationLabel]
+        default: []
+        }
+    }
+
+    /// - Throws: `errSecParam`, naming the attribute, for one that says of the data what they are not.
+    func checkAgreement(_ given: Attributes, with inferred: Attributes) throws(KeychainError) {
+        for name in namesOfData {
+            guard let given = given[name], inferred[name]?.matches(given) != true else { continue }
+            throw KeychainError(
+                .param, "\(name) is not what follows from the data", remedy: "leave it out", key: name.rawValue)
+        }
+    }
+
     /// The attributes as a local keychain stores them.
     ///
     /// - Throws: beyond ``checked(_:for:)``, `errSecDataTooLarge`, `errSecReadOnly` for a token's id,

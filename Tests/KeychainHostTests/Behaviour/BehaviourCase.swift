@@ -122,6 +122,7 @@ extension ItemValue {
     var array: [ItemValue]? { if case .array(let values) = self { values } else { nil } }
     var dictionary: ItemDictionary? { if case .dictionary(let values) = self { values } else { nil } }
     var text: String? { if case .string(let text) = self { text } else { nil } }
+    var number: Int64? { if case .number(let number) = self { number } else { nil } }
 
     /// The bytes of data or of a secret.
     var bytes: [UInt8]? {

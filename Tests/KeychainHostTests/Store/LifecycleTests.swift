@@ -153,7 +153,7 @@ import TokenKit
         let test = try TestKeychain()
         let bound: Attributes = [.accessible: Accessibility.whenPasscodeSet]
         try test.addPassword("bound", bound)
-        try test.addPassword("bound and shared", bound.merging([.synchronizable: 1]) { $1 })
+        try test.addPassword("bound and shared", bound.merging([.accessGroup: "shared"]) { $1 })
         try test.keychain.add(NewItem(.key, bound.merging([.keyClass: 2]) { $1 }, secret: .of("k")))
         let (other, device) = (try test.addPassword("other"), try test.addPassword("device", [.accessible: "aku"]))
         try test.keychain.changePassword(from: .of("correct"), to: .of("new"), cost: .negligible)

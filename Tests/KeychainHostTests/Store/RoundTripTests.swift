@@ -47,7 +47,9 @@ extension AttributeType {
         _ generator: inout SeededGenerator
     ) -> Attributes {
         var result: Attributes = [:]
-        for row in itemClass.definitions where row.uses.contains(use) && !Self.fixed.contains(row.attribute) {
+        // By what follows from its data an item is not changed.
+        let fixed = Self.fixed.union(use == .change ? itemClass.namesOfData : [])
+        for row in itemClass.definitions where row.uses.contains(use) && !fixed.contains(row.attribute) {
             guard Double.random(in: 0..<1, using: &generator) < probability else { continue }
             result[row.attribute] = row.type.value(&generator)
         }

@@ -105,6 +105,27 @@ final class SetClock: Sendable {
         #expect(try test.keychain.secretText(key.reference) == "pkcs8")
     }
 
+    @Test func whatFollowsFromTheDataDoesNotChange() throws {
+        let test = try TestKeychain()
+        let anna = try TestKey.named("anna")
+        let items = [
+            try test.keychain.add(.privateKey(anna.privateKey)), try test.keychain.add(.certificate(anna.certificate)),
+        ]
+        let changes: [[Attributes]] = [
+            [[.keyClass: "0"], [.keyType: "42"], [.keySizeInBits: 2048], [.applicationLabel: .data([1])]],
+            [[.serialNumber: .data([1])], [.publicKeyHash: .data([1])], [.issuer: .data([0x31, 0])]],
+        ]
+        for (item, changes) in zip(items, changes) {
+            for change in changes {
+                #expect(throws: KeychainError(.param)) {
+                    try test.keychain.update(matching: Query(item.reference), to: ItemChanges(change))
+                }
+            }
+            let same = item.attributes.filter { [.keyClass, .serialNumber].contains($0.key) }
+            #expect(try test.keychain.update(matching: Query(item.reference), to: ItemChanges(same)) == 1)
+        }
+    }
+
     @Test(arguments: [Query.Limit.atMost(1), .atMost(5)])
     func aChangeTakesNoLimit(limit: Query.Limit) throws {
         let test = try TestKeychain()
