@@ -24,9 +24,9 @@ import TokenKit
         (-25261, "InvalidPasswordRef"), (-25262, "InvalidTrustSettings"), (-25263, "NoTrustSettings"),
         (-25264, "Pkcs12VerifyFailure"), (-26267, "NotSigner"), (-26275, "Decode"), (-26276, "Internal"),
         (-25330, "AuthNeeded"), (-67585, "ServiceNotAvailable"), (-67587, "DeviceReset"), (-67588, "DeviceFailed"),
-        (-67671, "InternalError"), (-67688, "InvalidSignature"), (-67694, "InvalidValue"), (-67726, "DeviceError"),
+        (-67671, "InternalError"), (-67688, "InvalidSignature"), (-67694, "InvalidValue"), (-67727, "DeviceError"),
         (-67729, "NotLoggedIn"), (-67730, "AlgorithmMismatch"), (-67731, "KeyUsageIncorrect"),
-        (-67734, "UnsupportedKeySize"), (-67747, "InvalidAlgorithm"), (-67808, "VerifyFailed"),
+        (-67735, "UnsupportedKeySize"), (-67747, "InvalidAlgorithm"), (-67808, "VerifyFailed"),
         (-67818, "CertificateExpired"), (-67819, "CertificateNotValidYet"), (-67820, "CertificateRevoked"),
         (-67843, "NotTrusted"),
     ]
