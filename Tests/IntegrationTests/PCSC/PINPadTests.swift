@@ -75,7 +75,7 @@ import VirtualCard
     @Test(
         arguments: [
             ("cancel", 128, "was canceled"), (nil, 128, "in time"), ("12345", 51, "six to eight"),
-            ("123456789", 51, "six to eight"), ("break", 114, "keypad failed"),
+            ("123456789", 51, "six to eight"), ("break", 113, "keypad failed"),
         ] as [(String?, Int32, String)])
     func whatTheReaderDoesNotSendCostsNothing(typed: String?, status: Int32, reason: String) throws {
         if let typed { try reader.type(typed) }
