@@ -23,11 +23,11 @@ consumers := IntegrationTests\.(ClientCertificate|Engine|GnuTLS|Java|Kerberos|Ke
 # What is installed has libstdc++ in it, since loading it takes a third of the time that loading the module does, and needs no
 # folder to look for libraries in. The linker takes the first libstdc++ that it finds.
 release := swift build -c release --disable-local-rpath -Xlinker -L$(CURDIR)/.build/static --product
-sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]' -o -name '*.order')
+sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
-.PHONY: all demo test install uninstall bench lint format order reference sanitize fuzz clean
+.PHONY: all demo test install uninstall bench lint format reference sanitize fuzz clean
 
-all: .build/install/tokenctl .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so
+all: .build/install/tokenctl .build/install/tokenkitd .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so
 
 .build/static/libstdc++.a:
 	mkdir -p $(@D)
@@ -72,14 +72,19 @@ uninstall:
 	Scripts/static-library .build/release/libtokenkit-keychain-static.a $(@D)/libtokenkit-keychain.a
 	strip --strip-unneeded -o $@ .build/release/libtokenkit-keychain.so
 
-.build/install/libtokenkit-pkcs11.so: $(sources) | .build/static/libstdc++.a
+.build/install/tokenkitd: $(sources) | .build/static/libstdc++.a
 	Scripts/prerequisites build
-	rm -f .build/release/libtokenkit-pkcs11.so # swift build does not see that the functions have another order
-	$(release) tokenkit-pkcs11
+	$(release) tokenkitd --static-swift-stdlib
+	mkdir -p $(@D)
+	strip -o $@ .build/release/tokenkitd
+
+.build/install/libtokenkit-pkcs11.so: $(sources)
+	Scripts/prerequisites build
+	$(release) tokenkit-pkcs11 -Xcc '-DTOKENKIT_HOST="$(PREFIX)/libexec/tokenkitd"'
 	mkdir -p $(@D)
 	strip --strip-unneeded -o $@ .build/release/libtokenkit-pkcs11.so
 
-bench: $(tokenctl) .build/install/libtokenkit-pkcs11.so
+bench: $(tokenctl) .build/install/tokenkitd .build/install/libtokenkit-pkcs11.so
 	Scripts/prerequisites bench
 	Scripts/bench $(tokenctl) .build/install/libtokenkit-pkcs11.so
 	Scripts/bench-keychain $(tokenctl)
@@ -90,10 +95,6 @@ lint:
 
 format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Examples
-
-order: .build/install/libtokenkit-pkcs11.so
-	Scripts/order-functions .build/release/libtokenkit-pkcs11.so >.build/functions.order
-	mv .build/functions.order Sources/PKCS11Module/functions.order
 
 reference:
 	TOKENKIT_WRITE_REFERENCE=1 swift test --filter AttributeReferenceTests

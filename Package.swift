@@ -25,23 +25,18 @@ let test: [SwiftSetting] = [
 /// and a third of the memory that loading it takes. glibc 2.36 and later can load that.
 let packed = ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"]
 
-/// What makes a library that any program can load: Swift's runtime inside, nothing but its own symbols outside, and no
-/// unloading, which the runtime does not survive.
+/// What makes a library that any program can load: nothing but its own symbols outside, and no unloading.
 func loadable(_ exports: String, name: String) -> [String] {
     packed + [
-        "-static-stdlib", "-Xlinker", "-soname=\(name)", "-Xlinker",
-        "--version-script=\(Context.packageDirectory)/\(exports)", "-Xlinker", "-z",
-        "-Xlinker", "nodelete", "-Xlinker", "--exclude-libs=ALL",
+        "-Xlinker", "-soname=\(name)", "-Xlinker", "--version-script=\(Context.packageDirectory)/\(exports)",
+        "-Xlinker", "-z", "-Xlinker", "nodelete", "-Xlinker", "--exclude-libs=ALL", "-Xlinker", "--gc-sections",
     ]
 }
 
-/// What puts functions side by side that are called while a library is loaded: `make order` writes the file.
-func ordered(_ functions: String) -> [String] {
-    [
-        "-Xlinker", "--symbol-ordering-file=\(Context.packageDirectory)/\(functions)",
-        "-Xlinker", "--no-warn-symbol-ordering",
-    ]
-}
+/// What the module is compiled with that programs load: Embedded Swift, which has no runtime. It cannot import what is not compiled so,
+/// and finds the sources that it shares by a symbolic link in its folder.
+let embedded: [SwiftSetting] =
+    strict + [.enableExperimentalFeature("Embedded"), .unsafeFlags(["-wmo", "-Osize"])]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -56,6 +51,7 @@ let package = Package(
         .library(name: "tokenkit-keychain-static", type: .static, targets: ["SecKeychain"]),
         .library(name: "tokenkit-pkcs11", type: .dynamic, targets: ["PKCS11Module"]),
         .executable(name: "tokenctl", targets: ["tokenctl"]),
+        .executable(name: "tokenkitd", targets: ["tokenkitd"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0")
@@ -89,21 +85,30 @@ let package = Package(
             name: "SecKeychain", dependencies: ["CSecKeychain", "KeychainHost", "PIVDriver", "TokenKit"],
             exclude: ["exports.map"], swiftSettings: strict,
             linkerSettings: [
-                .unsafeFlags(loadable("Sources/SecKeychain/exports.map", name: "libtokenkit-keychain.so.1"))
+                // Swift's runtime is inside, which does not survive to be unloaded.
+                .unsafeFlags(
+                    ["-static-stdlib"]
+                        + loadable("Sources/SecKeychain/exports.map", name: "libtokenkit-keychain.so.1"))
             ]),
         .target(
             name: "PKCS11Bridge",
-            dependencies: ["CCryptoki", "KeychainHost", "PIVDriver", "SystemCrypto", "TokenKit"], swiftSettings: strict),
-        .target(name: "CFunctionList", dependencies: ["CCryptoki"]),
+            dependencies: ["CCryptoki", "KeychainHost", "PIVDriver", "SystemCrypto", "TokenKit", "Wire"],
+            swiftSettings: strict),
+        .target(name: "Wire", swiftSettings: strict),
         .target(
-            name: "PKCS11Module",
-            dependencies: ["CCryptoki", "CFunctionList", "KeychainHost", "PIVDriver", "PKCS11Bridge", "TokenKit"],
-            exclude: ["exports.map", "functions.order", "tokenkit.module"], swiftSettings: strict,
+            name: "HostServer", dependencies: ["CLinux", "KeychainHost", "PKCS11Bridge", "TokenKit", "Wire"],
+            swiftSettings: strict),
+        .target(name: "CPKCS11Module", dependencies: ["CCryptoki"]),
+        .target(
+            name: "PKCS11Module", dependencies: ["CCryptoki", "CPKCS11Module"],
+            exclude: ["exports.map", "tokenkit.module"], swiftSettings: embedded,
             linkerSettings: [
-                .unsafeFlags(
-                    loadable("Sources/PKCS11Module/exports.map", name: "libtokenkit-pkcs11.so")
-                        + ordered("Sources/PKCS11Module/functions.order"))
+                .unsafeFlags(loadable("Sources/PKCS11Module/exports.map", name: "libtokenkit-pkcs11.so"))
             ]),
+        .executableTarget(
+            name: "tokenkitd",
+            dependencies: ["CCryptoki", "HostServer", "KeychainHost", "PIVDriver", "PKCS11Bridge", "TokenKit", "Wire"],
+            swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
         .executableTarget(
             name: "tokenctl",
             dependencies: [
@@ -116,6 +121,7 @@ let package = Package(
             dependencies: ["TokenKit", "SystemCrypto", "VirtualCard"],
             path: "Tests/TestSupport", swiftSettings: test),
         .testTarget(name: "TokenKitTests", dependencies: ["TokenKit", "TestSupport"], swiftSettings: test),
+        .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: test),
         .testTarget(name: "SystemCryptoTests", dependencies: ["SystemCrypto", "TestSupport"], swiftSettings: test),
         .testTarget(
             name: "VirtualCardTests", dependencies: ["VirtualCard", "SystemCrypto", "TestSupport"], swiftSettings: test),

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,4 +24,14 @@ int clinux_peek_end(int32_t process, int32_t *code, int32_t *status) {
     *code = information.si_code;
     *status = information.si_status;
     return 1;
+}
+
+int clinux_peer(int socket, int32_t *process, uint32_t *user) {
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
+        return -errno;
+    *process = credentials.pid;
+    *user = credentials.uid;
+    return 0;
 }

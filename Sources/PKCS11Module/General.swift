@@ -1,49 +1,73 @@
 public import CCryptoki
-internal import PKCS11Bridge
-internal import TokenKit
+internal import CPKCS11Module
 
 // PKCS #11 §5.4, general purpose functions.
 
 @c @implementation
 public func C_Initialize(_ arguments: UnsafeMutableRawPointer?) -> CK_RV {
-    run(#function, Log()) { () throws(CryptokiError) in
+    let log = Log(#function)
+    do throws(Failure) {
         if let arguments = unsafe arguments {
             try unsafe check(arguments.assumingMemoryBound(to: CK_C_INITIALIZE_ARGS.self).pointee)
         }
-        try Module.initialize()
+        try Initialisation.begin()
+        return log.end(CKR_OK)
+    } catch {
+        return log.end(error.code, error.reason)
     }
 }
 
-/// The module locks by itself, with the system's means.
-private func check(_ arguments: CK_C_INITIALIZE_ARGS) throws(CryptokiError) {
+/// The module takes no locks but by the processor's means.
+private func check(_ arguments: CK_C_INITIALIZE_ARGS) throws(Failure) {
     guard unsafe arguments.pReserved == nil else { throw argumentsBad }
-    let given = unsafe [
-        arguments.CreateMutex != nil, arguments.DestroyMutex != nil, arguments.LockMutex != nil,
-        arguments.UnlockMutex != nil,
-    ]
-    guard Set(given).count == 1 else { throw argumentsBad }
-    if given[0], unsafe arguments.flags & CKF_OS_LOCKING_OK == 0 { throw CryptokiError(CKR_CANT_LOCK) }
+    let create = unsafe arguments.CreateMutex != nil
+    guard unsafe (arguments.DestroyMutex != nil) == create, unsafe (arguments.LockMutex != nil) == create,
+        unsafe (arguments.UnlockMutex != nil) == create
+    else { throw argumentsBad }
+    if create, unsafe arguments.flags & CKF_OS_LOCKING_OK == 0 { throw Failure(CKR_CANT_LOCK) }
 }
 
 @c @implementation
 public func C_Finalize(_ reserved: UnsafeMutableRawPointer?) -> CK_RV {
-    call { _ throws(CryptokiError) in
+    perform { context throws(Failure) in
         guard unsafe reserved == nil else { throw argumentsBad }
-        try Module.finalize()
+        // The host ends what other threads wait for, and is asked before anything is closed.
+        if Host.isConnected(context.initialisation) { try? PKCS11Call(.finalize).perform(&context) }
+        try Initialisation.end(context.initialisation)
+        Host.end(context.initialisation)
+        Connections.closeIdle()
     }
 }
 
 @c @implementation
 public func C_GetInfo(_ information: UnsafeMutablePointer<CK_INFO>?) -> CK_RV {
-    call { _ throws(CryptokiError) in
+    perform { _ throws(Failure) in
+        let information = try unsafe required(information)
         var filled = CK_INFO()
         filled.cryptokiVersion = CK_VERSION(major: 2, minor: 40)
-        let version = CryptokiLibrary.version
-        filled.libraryVersion = CK_VERSION(major: version.major, minor: version.minor)
-        fill(&filled.manufacturerID, with: CryptokiLibrary.manufacturer)
-        fill(&filled.libraryDescription, with: CryptokiLibrary.description)
-        unsafe try required(information).pointee = filled
+        filled.libraryVersion = CK_VERSION(major: 0, minor: 1)
+        fill(&filled.manufacturerID, with: "tokenkit")
+        fill(&filled.libraryDescription, with: "Cards and keychains")
+        unsafe information.pointee = filled
     }
+}
+
+private func fill<Field>(_ field: inout Field, with text: StaticString) {
+    unsafe withUnsafeMutableBytes(of: &field) { field in
+        for index in field.indices {
+            unsafe field[index] = index < text.utf8CodeUnitCount ? text.utf8Start[index] : 0x20
+        }
+    }
+}
+
+/// Fills a field with the next bytes of an answer's text.
+private func fill<Field>(_ field: inout Field, with text: inout ArraySlice<UInt8>) throws(Failure) {
+    let count = MemoryLayout<Field>.size
+    guard text.count >= count else { throw Reply.malformed }
+    unsafe withUnsafeMutableBytes(of: &field) { field in
+        for index in field.indices { unsafe field[index] = text[text.startIndex + index] }
+    }
+    text = text.dropFirst(count)
 }
 
 // MARK: - Slots and tokens, §5.5
@@ -52,49 +76,64 @@ public func C_GetInfo(_ information: UnsafeMutablePointer<CK_INFO>?) -> CK_RV {
 public func C_GetSlotList(
     _ tokenPresent: UInt8, _ slots: UnsafeMutablePointer<CK_SLOT_ID>?, _ count: UnsafeMutablePointer<CK_ULONG>?
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
-        let list = cryptoki.slotList(withToken: tokenPresent != 0, refreshing: unsafe slots == nil)
-        try unsafe give(list, slots, count)
+    perform { context throws(Failure) in
+        let call = PKCS11Call(.getSlotList, [tokenPresent == 0 ? 0 : 1, unsafe slots == nil ? 1 : 0])
+        var list: [UInt64] = []
+        do throws(Failure) {
+            let reply = try Reply.ask(call, &context)
+            try reply.requireSuccess()
+            list = reply.answer.numbers
+        } catch {
+            // Where no host can be, as in a sandbox, there is no slot, which hinders no program that has other modules.
+            guard !error.isHost else { throw error }
+            _ = context.log.end(CKR_OK, error.reason)
+        }
+        try unsafe PKCS11Call.give(list, slots, required(count))
     }
 }
 
 @c @implementation
 public func C_GetSlotInfo(_ slot: CK_SLOT_ID, _ information: UnsafeMutablePointer<CK_SLOT_INFO>?) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
+    perform { context throws(Failure) in
         let information = try unsafe required(information)
-        let slot = try cryptoki.slotInfo(slot)
+        let reply = try Reply.ask(PKCS11Call(.getSlotInfo, [UInt64(slot)]), &context)
+        try reply.requireSuccess()
         var filled = CK_SLOT_INFO()
-        fill(&filled.slotDescription, with: slot.name.description)
-        fill(&filled.manufacturerID, with: slot.name.manufacturer)
-        filled.flags = slot.flags
+        var text = reply.answer.text[...]
+        try fill(&filled.slotDescription, with: &text)
+        try fill(&filled.manufacturerID, with: &text)
+        filled.flags = try reply.number(0)
         unsafe information.pointee = filled
     }
 }
 
 @c @implementation
 public func C_GetTokenInfo(_ slot: CK_SLOT_ID, _ information: UnsafeMutablePointer<CK_TOKEN_INFO>?) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
+    perform { context throws(Failure) in
         let information = try unsafe required(information)
-        let token = try cryptoki.tokenInfo(slot)
-        let sessions = cryptoki.sessionCounts(slot)
+        let reply = try Reply.ask(PKCS11Call(.getTokenInfo, [UInt64(slot)]), &context)
+        try reply.requireSuccess()
         var filled = CK_TOKEN_INFO()
-        fill(&filled.label, with: token.name.label)
-        fill(&filled.manufacturerID, with: token.name.manufacturer)
-        fill(&filled.model, with: token.name.model)
-        fill(&filled.serialNumber, with: token.name.serialNumber)
+        var text = reply.answer.text[...]
+        try fill(&filled.label, with: &text)
+        try fill(&filled.manufacturerID, with: &text)
+        try fill(&filled.model, with: &text)
+        try fill(&filled.serialNumber, with: &text)
         fill(&filled.utcTime, with: "")
-        filled.flags = token.flags
+        filled.flags = try reply.number(0)
         filled.ulMaxSessionCount = CK_EFFECTIVELY_INFINITE
-        filled.ulSessionCount = CK_ULONG(sessions.all)
+        filled.ulSessionCount = try reply.number(1)
         filled.ulMaxRwSessionCount = CK_EFFECTIVELY_INFINITE
-        filled.ulRwSessionCount = CK_ULONG(sessions.writable)
-        filled.ulMaxPinLen = CK_ULONG(token.pinLengths.upperBound)
-        filled.ulMinPinLen = CK_ULONG(token.pinLengths.lowerBound)
+        filled.ulRwSessionCount = try reply.number(2)
+        filled.ulMinPinLen = try reply.number(3)
+        filled.ulMaxPinLen = try reply.number(4)
         filled.ulTotalPublicMemory = .max
         filled.ulFreePublicMemory = .max
         filled.ulTotalPrivateMemory = .max
         filled.ulFreePrivateMemory = .max
-        filled.firmwareVersion = CK_VERSION(major: token.firmware.major, minor: token.firmware.minor)
+        filled.firmwareVersion = CK_VERSION(
+            major: UInt8(truncatingIfNeeded: try reply.number(5)), minor: UInt8(truncatingIfNeeded: try reply.number(6))
+        )
         unsafe information.pointee = filled
     }
 }
@@ -103,10 +142,10 @@ public func C_GetTokenInfo(_ slot: CK_SLOT_ID, _ information: UnsafeMutablePoint
 public func C_WaitForSlotEvent(
     _ flags: CK_FLAGS, _ slot: UnsafeMutablePointer<CK_SLOT_ID>?, _ reserved: UnsafeMutableRawPointer?
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
+    perform { context throws(Failure) in
         guard unsafe reserved == nil else { throw argumentsBad }
         let slot = try unsafe required(slot)
-        unsafe slot.pointee = try cryptoki.waitForSlotEvent(blocking: flags & CKF_DONT_BLOCK == 0)
+        unsafe slot.pointee = try PKCS11Call(.waitForSlotEvent, [UInt64(flags)]).number(&context)
     }
 }
 
@@ -115,8 +154,10 @@ public func C_GetMechanismList(
     _ slot: CK_SLOT_ID, _ mechanisms: UnsafeMutablePointer<CK_MECHANISM_TYPE>?,
     _ count: UnsafeMutablePointer<CK_ULONG>?
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
-        try unsafe give(cryptoki.mechanisms(slot).map(\.type), mechanisms, count)
+    perform { context throws(Failure) in
+        let reply = try Reply.ask(PKCS11Call(.getMechanismList, [UInt64(slot)]), &context)
+        try reply.requireSuccess()
+        try unsafe PKCS11Call.give(reply.answer.numbers, mechanisms, required(count))
     }
 }
 
@@ -124,11 +165,12 @@ public func C_GetMechanismList(
 public func C_GetMechanismInfo(
     _ slot: CK_SLOT_ID, _ type: CK_MECHANISM_TYPE, _ information: UnsafeMutablePointer<CK_MECHANISM_INFO>?
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
+    perform { context throws(Failure) in
         let information = try unsafe required(information)
-        let mechanism = try cryptoki.mechanism(type, of: slot)
+        let reply = try Reply.ask(
+            PKCS11Call(.getMechanismInfo, [UInt64(slot), UInt64(type)]), &context)
+        try reply.requireSuccess()
         unsafe information.pointee = CK_MECHANISM_INFO(
-            ulMinKeySize: CK_ULONG(mechanism.keySizes?.lowerBound ?? 0),
-            ulMaxKeySize: CK_ULONG(mechanism.keySizes?.upperBound ?? 0), flags: mechanism.flags)
+            ulMinKeySize: try reply.number(0), ulMaxKeySize: try reply.number(1), flags: try reply.number(2))
     }
 }

@@ -1,108 +1,79 @@
 internal import CCryptoki
-internal import CFunctionList
-internal import Glibc
-internal import KeychainHost
-internal import PIVDriver
-internal import PKCS11Bridge
-internal import Synchronization
-internal import TokenKit
+internal import CPKCS11Module
 
-/// The module's one piece of state: what `C_Initialize` made. The one place of the target that names the drivers.
-///
-/// It is an address and no reference, since a child by `fork` must come by it without a lock, which another thread of its parent
-/// may have held. Calls that are in what was made hold it themselves; it is freed with the last of them, once no thread is only just
-/// about to.
-enum Module {
-    private static let address = Atomic<UInt>(0)
+// What the module keeps is that `C_Initialize` was called, and the connections to its host. All else is the host's.
 
-    /// What this process initialised; nil where it did not, whatever its parent did.
-    static var current: Cryptoki? { taken().own }
+/// Why a function could not do what it was asked.
+struct Failure: Error {
+    let code: CK_RV
+    /// What happened, for the log, where the code does not say it.
+    let reason: StaticString
+    /// Whether there is a host, or should be.
+    let isHost: Bool
 
-    /// What there is, and where; that is a parent's where it is not this process's own.
-    private static func taken() -> (address: UInt, own: Cryptoki?) {
-        // Whoever finds nothing takes nothing: threads that call again and again would keep an end from its moment without any.
-        guard address.load(ordering: .sequentiallyConsistent) != 0 else { return (0, nil) }
-        tokenkit_begin_taking()
-        defer { tokenkit_end_taking() }
-        let address = address.load(ordering: .sequentiallyConsistent)
-        guard let cryptoki = unsafe unmanaged(at: address)?.takeUnretainedValue() else { return (address, nil) }
-        return (address, cryptoki.processIdentifier == getpid() ? cryptoki : nil)
+    init(_ code: CK_RV, isHost: Bool = true, _ reason: StaticString = "") {
+        self.code = code
+        self.reason = reason
+        self.isHost = isHost
     }
+}
 
-    private static func unmanaged(at address: UInt) -> Unmanaged<Cryptoki>? {
-        unsafe UnsafeRawPointer(bitPattern: address).map { unsafe Unmanaged<Cryptoki>.fromOpaque($0) }
+let argumentsBad = Failure(CKR_ARGUMENTS_BAD)
+let hostFailed = Failure(CKR_DEVICE_ERROR, "the host of the keychains has ended, or does not answer")
+
+/// The process and the round in which the module was initialised, in one word that a child by `fork` can read without a lock.
+enum Initialisation {
+    /// Nil where this process has not initialised the module, whatever its parent did.
+    static var current: UInt64? {
+        let value = tokenkit_load(word)
+        return isOwn(value) && value & unfinished == 0 ? value : nil
     }
 
     /// - Throws: `CKR_CRYPTOKI_ALREADY_INITIALIZED`.
-    static func initialize() throws(CryptokiError) {
-        let (before, own) = taken()
-        guard own == nil else { throw CryptokiError(CKR_CRYPTOKI_ALREADY_INITIALIZED) }
-        let made = unsafe Unmanaged.passRetained(make())
-        let (isFirst, _) = address.compareExchange(
-            expected: before, desired: unsafe UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
-        guard isFirst else {
-            unsafe made.release()
-            throw CryptokiError(CKR_CRYPTOKI_ALREADY_INITIALIZED)
+    static func begin() throws(Failure) {
+        let before = tokenkit_load(word)
+        guard !isOwn(before) else { throw Failure(CKR_CRYPTOKI_ALREADY_INITIALIZED) }
+        let round = (tokenkit_load(rounds) &+ 1) & 0x3FFF_FFFF
+        let value = UInt64(UInt32(bitPattern: getpid())) << 32 | round << 1
+        guard tokenkit_replace(word, before, value | unfinished) != 0 else {
+            throw Failure(CKR_CRYPTOKI_ALREADY_INITIALIZED)
         }
+        tokenkit_store(rounds, round)
+        // What a parent had is a copy of it, and no other thread of this process uses it yet.
+        if before != 0 { Connections.forget() }
+        tokenkit_store(word, value)
     }
 
     /// - Throws: `CKR_CRYPTOKI_NOT_INITIALIZED`.
-    static func finalize() throws(CryptokiError) {
-        guard current != nil, let ended = unsafe unmanaged(at: address.exchange(0, ordering: .sequentiallyConsistent))
-        else { throw CryptokiError(CKR_CRYPTOKI_NOT_INITIALIZED) }
-        unsafe ended.takeUnretainedValue().finalize()
-        // To take it is a moment's work, unless the machine is busy. A thread that a child by `fork` has no copy of never ends it.
-        for _ in 0..<patience {
-            if tokenkit_is_taking() == 0 { return unsafe ended.release() }
-            usleep(1_000)
-        }
+    static func end(_ value: UInt64) throws(Failure) {
+        guard tokenkit_replace(word, value, 0) != 0 else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
     }
 
-    /// In milliseconds.
-    private static let patience = 100
+    private static var word: Int32 { Int32(tokenkit_word_initialisation) }
+    private static var rounds: Int32 { Int32(tokenkit_word_rounds) }
+    private static var unfinished: UInt64 { 1 }
 
-    private static func make() -> Cryptoki {
-        let process = ProcessKeychains {
-            [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)]
-        }
-        let filter = TokenFilter(
-            path: path, variable: Directories.environmentVariable("TOKENKIT_PKCS11_TOKENS"))
-        let behaviour = Behaviour(
-            variable: Directories.environmentVariable("TOKENKIT_PKCS11_PROMPT"), program: program,
-            prompter: FirstAvailablePrompter.standard())
-        return Cryptoki(process, filter: filter, behaviour: behaviour)
-    }
-
-    /// Where the module was loaded from.
-    private static var path: String? {
-        unsafe tokenkit_module_path().map { unsafe String(cString: $0) }
-    }
-
-    /// The name of the program that loaded it.
-    private static var program: String {
-        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = unsafe readlink("/proc/self/exe", &target, target.count - 1)
-        let path = String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-        return path.split(separator: "/").last.map(String.init) ?? ""
+    private static func isOwn(_ value: UInt64) -> Bool {
+        value != 0 && UInt32(truncatingIfNeeded: value >> 32) == UInt32(bitPattern: getpid())
     }
 }
 
 /// Runs a function's body, logs what came of it, and gives C its return value.
-func call(_ function: StaticString = #function, _ body: (Cryptoki) throws(CryptokiError) -> Void) -> CK_RV {
-    guard let cryptoki = Module.current else { return CKR_CRYPTOKI_NOT_INITIALIZED }
-    return run(function, cryptoki.log) { () throws(CryptokiError) in try body(cryptoki) }
+func perform(
+    _ name: StaticString = #function, _ body: (inout CallContext) throws(Failure) -> Void
+) -> CK_RV {
+    guard let initialisation = Initialisation.current else { return CKR_CRYPTOKI_NOT_INITIALIZED }
+    var context = CallContext(initialisation: initialisation, log: Log(name))
+    do throws(Failure) {
+        try body(&context)
+        return context.log.end(CKR_OK)
+    } catch {
+        return context.log.end(error.code, error.reason)
+    }
 }
 
-/// A function's name without its labels.
-private func name(of function: StaticString) -> Substring { function.description.prefix { $0 != "(" } }
-
-func run(_ function: StaticString, _ log: Log, _ body: () throws(CryptokiError) -> Void) -> CK_RV {
-    do throws(CryptokiError) {
-        try body()
-        log.write("\(name(of: function)) CKR_OK")
-        return CKR_OK
-    } catch {
-        log.write("\(name(of: function)) \(error)")
-        return error.code
-    }
+/// What a call has all the way down.
+struct CallContext {
+    let initialisation: UInt64
+    var log: Log
 }

@@ -1,6 +1,4 @@
 public import CCryptoki
-internal import PKCS11Bridge
-internal import TokenKit
 
 // PKCS #11 §5.7, objects.
 
@@ -9,9 +7,12 @@ public func C_CreateObject(
     _ session: CK_SESSION_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG,
     _ object: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
+    perform { context throws(Failure) in
         let object = try unsafe required(object)
-        unsafe object.pointee = try cryptoki.createObject(session, template(attributes, count))
+        var secrets = Secrets()
+        let template = try unsafe template(attributes, count, &secrets)
+        unsafe object.pointee = try PKCS11Call(.createObject, [UInt64(session)], nil, [template])
+            .number(&context, sending: secrets)
     }
 }
 
@@ -20,24 +21,30 @@ public func C_CopyObject(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
     _ count: CK_ULONG, _ copy: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
+    perform { context throws(Failure) in
         let copy = try unsafe required(copy)
-        unsafe copy.pointee = try cryptoki.copyObject(session, object, template(attributes, count))
+        var secrets = Secrets()
+        let template = try unsafe template(attributes, count, &secrets)
+        unsafe copy.pointee = try PKCS11Call(.copyObject, [UInt64(session), UInt64(object)], nil, [template])
+            .number(&context, sending: secrets)
     }
 }
 
 @c @implementation
 public func C_DestroyObject(_ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in try cryptoki.destroyObject(session, object) }
+    perform { context throws(Failure) in
+        try PKCS11Call(.destroyObject, [UInt64(session), UInt64(object)]).perform(&context)
+    }
 }
 
 @c @implementation
 public func C_GetObjectSize(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ size: UnsafeMutablePointer<CK_ULONG>?
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
+    perform { context throws(Failure) in
         let size = try unsafe required(size)
-        unsafe size.pointee = CK_ULONG(try cryptoki.objectSize(object, in: session))
+        unsafe size.pointee = try PKCS11Call(.getObjectSize, [UInt64(session), UInt64(object)])
+            .number(&context)
     }
 }
 
@@ -47,43 +54,32 @@ public func C_GetAttributeValue(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
     _ count: CK_ULONG
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
-        let reader = try cryptoki.reader(of: object, in: session)
-        guard let attributes = unsafe attributes, 1...1 << 16 ~= count else { throw argumentsBad }
-        var failure: CryptokiError?
-        for index in 0..<Int(count) {
-            do throws(CryptokiError) {
-                try unsafe give(reader.value(attributes[index].type), to: &attributes[index])
-            } catch {
-                failure = failure ?? error
-            }
+    perform { context throws(Failure) in
+        var call = PKCS11Call(.getAttributeValue, [UInt64(session), UInt64(object)])
+        // The session and the object are judged first, without attributes.
+        let isGiven = unsafe attributes != nil && 1...CK_ULONG(PKCS11Call.maximumAttributes) ~= count
+        for index in 0..<(isGiven ? Int(count) : 0) {
+            guard let attribute = unsafe attributes?[index] else { continue }
+            unsafe call.numbers.append(UInt64(attribute.type))
+            unsafe call.numbers.append(attribute.pValue == nil ? PKCS11Call.null : room(attribute))
         }
-        if let failure { throw failure }
+        var reply = try Reply.ask(call, &context)
+        if let attributes = unsafe attributes, isGiven, reply.answer.numbers.count == Int(count) {
+            for index in 0..<Int(count) { try unsafe receive(&attributes[index], reply.answer.numbers[index], &reply) }
+        }
+        try reply.requireSuccess()
     }
 }
 
-private func give(
-    _ result: consuming Cryptoki.AttributeResult, to attribute: inout CK_ATTRIBUTE
-) throws(CryptokiError) {
-    switch consume result {
-    case .refused(let code):
-        unsafe attribute.ulValueLen = .max
-        throw unsafe CryptokiError(code, "attribute 0x\(String(attribute.type, radix: 16))")
-    case .value(let value): try unsafe give(value.span, to: &attribute)
-    case .secret(let secret): try unsafe give(secret.bytes, to: &attribute)
-    }
-}
+private func room(_ attribute: CK_ATTRIBUTE) -> UInt64 { unsafe UInt64(min(attribute.ulValueLen, CK_ULONG(Int.max))) }
 
-private func give(_ value: Span<UInt8>, to attribute: inout CK_ATTRIBUTE) throws(CryptokiError) {
-    let room = unsafe attribute.ulValueLen
-    unsafe attribute.ulValueLen = CK_ULONG(value.count)
-    guard let start = unsafe attribute.pValue else { return }
-    guard room >= CK_ULONG(value.count) else {
-        unsafe attribute.ulValueLen = .max
-        throw CryptokiError(CKR_BUFFER_TOO_SMALL)
+private func receive(_ attribute: inout CK_ATTRIBUTE, _ length: UInt64, _ reply: inout Reply) throws(Failure) {
+    let room = unsafe room(attribute)
+    if let value = unsafe attribute.pValue, length != PKCS11Call.null {
+        guard length <= room else { throw Reply.malformed }
+        try unsafe reply.receive(Int(length), to: value)
     }
-    let bytes = unsafe start.assumingMemoryBound(to: UInt8.self)
-    for index in value.indices { unsafe bytes[index] = value[index] }
+    unsafe attribute.ulValueLen = CK_ULONG(length)
 }
 
 @c @implementation
@@ -91,8 +87,11 @@ public func C_SetAttributeValue(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,
     _ count: CK_ULONG
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
-        try cryptoki.setAttributes(session, object, to: unsafe template(attributes, count))
+    perform { context throws(Failure) in
+        var secrets = Secrets()
+        let template = try unsafe template(attributes, count, &secrets)
+        try PKCS11Call(.setAttributeValue, [UInt64(session), UInt64(object)], nil, [template])
+            .perform(&context, sending: secrets)
     }
 }
 
@@ -102,8 +101,10 @@ public func C_SetAttributeValue(
 public func C_FindObjectsInit(
     _ session: CK_SESSION_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
-        try cryptoki.findObjectsInit(session, unsafe template(attributes, count))
+    perform { context throws(Failure) in
+        var secrets = Secrets()
+        let template = try unsafe template(attributes, count, &secrets)
+        try PKCS11Call(.findObjectsInit, [UInt64(session)], nil, [template]).perform(&context, sending: secrets)
     }
 }
 
@@ -112,16 +113,33 @@ public func C_FindObjects(
     _ session: CK_SESSION_HANDLE, _ objects: UnsafeMutablePointer<CK_OBJECT_HANDLE>?, _ limit: CK_ULONG,
     _ count: UnsafeMutablePointer<CK_ULONG>?
 ) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in
+    perform { context throws(Failure) in
         let count = try unsafe required(count)
         guard unsafe objects != nil || limit == 0 else { throw argumentsBad }
-        let found = try cryptoki.findObjects(session, limit: Int(clamping: limit))
-        if !found.isEmpty { unsafe objects?.update(from: found, count: found.count) }
-        unsafe count.pointee = CK_ULONG(found.count)
+        var found: CK_ULONG = 0
+        // A program may have room for more than a message has.
+        repeat {
+            let part = min(limit - found, most)
+            let reply = try Reply.ask(PKCS11Call(.findObjects, [UInt64(session), UInt64(part)]), &context)
+            try reply.requireSuccess()
+            let handles = reply.answer.numbers
+            guard CK_ULONG(handles.count) <= part else { throw Reply.malformed }
+            for handle in handles {
+                unsafe objects?[Int(found)] = CK_OBJECT_HANDLE(handle)
+                found += 1
+            }
+            if CK_ULONG(handles.count) < part || part == 0 { break }
+        } while found < limit
+        unsafe count.pointee = found
     }
 }
 
+/// Handles of one message.
+private let most: CK_ULONG = 4096
+
 @c @implementation
 public func C_FindObjectsFinal(_ session: CK_SESSION_HANDLE) -> CK_RV {
-    call { cryptoki throws(CryptokiError) in try cryptoki.findObjectsFinal(session) }
+    perform { context throws(Failure) in
+        try PKCS11Call(.findObjectsFinal, [UInt64(session)]).perform(&context)
+    }
 }

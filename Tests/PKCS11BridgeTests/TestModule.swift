@@ -33,7 +33,7 @@ struct TestModule {
             preferences,
             drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
             readers: { readers })
-        cryptoki = Cryptoki(process, filter: filter, behaviour: behaviour, log: Log { _ in nil })
+        cryptoki = Cryptoki(process, filter: filter, behaviour: behaviour)
     }
 
     /// Makes a keychain of the search list, with the password "open".

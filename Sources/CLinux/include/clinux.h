@@ -72,5 +72,8 @@ static const short clinux_hangup = 0x2000;
 // pidfd_open(2), which glibc has since 2.36 only: a descriptor that can be read once the process has ended.
 int clinux_process(int32_t process);
 
+// SO_PEERCRED, unix(7): the process that is at the other end of a socket, or was when it connected, and its user. 0 or -errno.
+int clinux_peer(int socket, int32_t *process, uint32_t *user);
+
 // waitid(2) for a child that stays there to be waited for: 1 with si_code and si_status, 0 while it runs, -errno.
 int clinux_peek_end(int32_t process, int32_t *code, int32_t *status);

@@ -1,5 +1,4 @@
 package import CCryptoki
-internal import Glibc
 package import KeychainHost
 internal import Synchronization
 package import TokenKit
@@ -8,28 +7,30 @@ package import TokenKit
 ///
 /// What a function of the standard does is a method of the same name in an extension, without the pointers.
 package final class Cryptoki: Sendable {
-    /// The process that initialised it. A child by `fork` has a copy, which it must not use.
-    package let processIdentifier: Int32 = getpid()
     package let log: Log
 
     let slots: SlotTable
-    let handles = HandleTable()
+    let handles: HandleTable
     let events: SlotEvents
 
-    private let sessions = Mutex(Sessions())
+    private let sessions: Mutex<Sessions>
 
     private struct Sessions {
-        var last: CK_SESSION_HANDLE = 0
+        var last: CK_SESSION_HANDLE
         var open: [CK_SESSION_HANDLE: Session] = [:]
         /// Which token of a slot the last session was opened with.
         var generations: [CK_SLOT_ID: Int] = [:]
     }
 
     /// Nothing is asked of a card, and no file is read.
+    ///
+    /// - Parameter firstHandle: the number above which all handles are: those of a host that ended are none of this one's.
     package init(
         _ process: ProcessKeychains, filter: TokenFilter = TokenFilter(), behaviour: Behaviour = Behaviour(),
-        log: Log = Log()
+        firstHandle: CK_ULONG = 0, log: Log = Log()
     ) {
+        handles = HandleTable(after: firstHandle)
+        sessions = Mutex(Sessions(last: firstHandle))
         slots = SlotTable(process, filter, behaviour, log)
         events = SlotEvents(slots)
         self.log = log

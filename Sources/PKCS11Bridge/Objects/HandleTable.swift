@@ -32,7 +32,7 @@ final class HandleTable: Sendable {
     }
 
     private struct State {
-        var last: CK_OBJECT_HANDLE = 0
+        var last: CK_OBJECT_HANDLE
         var handles: [Name: CK_OBJECT_HANDLE] = [:]
         var entries: [CK_OBJECT_HANDLE: Entry] = [:]
         var versions: [CK_SLOT_ID: Version] = [:]
@@ -50,7 +50,12 @@ final class HandleTable: Sendable {
         let number: Int64
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter first: the number above which all handles are.
+    init(after first: CK_OBJECT_HANDLE) {
+        state = Mutex(State(last: first))
+    }
 
     /// How many objects have a handle.
     var count: Int { state.withLock { $0.entries.count } }

@@ -21,7 +21,14 @@ extension TokenSlot {
             }
             try payLogout(at: insertion)
         } catch {
-            if error.code == .card(.inUse) { BlockingThread.start { [self] in payLogoutLater(at: insertion) } }
+            if error.code == .card(.inUse) {
+                PendingLogouts.begin()
+                let isStarted = BlockingThread.start { [self] in
+                    payLogoutLater(at: insertion)
+                    PendingLogouts.end()
+                }
+                if !isStarted { PendingLogouts.end() }
+            }
             throw error
         }
     }
@@ -108,5 +115,19 @@ extension TokenSlot {
 
     private func payLogoutOfOverduePIN() {
         payLogoutLater(at: state.withLock { $0.insertion })
+    }
+}
+
+/// The logouts that wait for another program to let go of its card. A process that ends with one of them leaves the PIN verified.
+package enum PendingLogouts {
+    private static let count = Atomic(0)
+
+    static func begin() { count.add(1, ordering: .sequentiallyConsistent) }
+
+    static func end() { count.subtract(1, ordering: .sequentiallyConsistent) }
+
+    /// Waits until there is none.
+    package static func wait() {
+        while count.load(ordering: .sequentiallyConsistent) > 0 { usleep(50_000) }
     }
 }

@@ -159,12 +159,13 @@ static CK_MECHANISM *mechanism(void) {
     int is_oaep = made->mechanism == CKM_RSA_PKCS_OAEP;
     int is_agreement = made->mechanism == CKM_ECDH1_DERIVE || made->mechanism == CKM_ECDH1_COFACTOR_DERIVE;
     if (shape > 3) shape = is_oaep ? 4 : is_agreement ? 5 : 3;
+    if (shape == 3 && made->mechanism == CKM_EDDSA) shape = 0; /* whose parameter is as long, and has a pointer */
     switch (shape) {
     case 0:
     case 1: break;
     case 2:
         value = text();
-        if (value.count == sizeof(CK_RSA_PKCS_OAEP_PARAMS)) value.count--;
+        if (value.count == sizeof(CK_RSA_PKCS_OAEP_PARAMS) || value.count == sizeof(CK_RSA_PKCS_PSS_PARAMS)) value.count--;
         break;
     case 3: {
         CK_RSA_PKCS_PSS_PARAMS parameters = {form & 8 ? CKM_SHA256 : CKM_SHA_1, form & 16 ? 2 : 1, form & 32 ? 32 : byte()};

@@ -146,7 +146,7 @@ import VirtualCard
         try ssh.card.succeed([Program.products + "/tokenctl", "create-keychain", "-p", "secret"])
         let log = ssh.card.path("calls")
         let cardsOnly = URL(filePath: ssh.card.path("libtokenkit-pkcs11-cards.so")).resolvingSymlinksInPath().path()
-        try ssh.card.succeed(["cp", ConsumerCard.module, cardsOnly])
+        try ModuleProgram.copy(to: cardsOnly)
         for (module, logins) in [(ConsumerCard.module, 2), (cardsOnly, 1)] {
             let agent = try ssh.startAgent(["TOKENKIT_DEBUG": log], module: module)
             try agent.add("-s", module)

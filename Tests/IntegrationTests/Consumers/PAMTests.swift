@@ -56,8 +56,7 @@ private struct PAMLogin {
         }
         try folder.write("mails", "alice@example.test -> alice\n")
         let module = folder.path("libtokenkit-pkcs11.so")
-        try FileManager.default.copyItem(atPath: ConsumerHome.module, toPath: module)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: module)
+        try ModuleProgram.copy(to: module)
         let configuration = try folder.write("pam_pkcs11.conf", Self.configuration(folder, module))
         try folder.write("services/door", "auth required pam_pkcs11.so config_file=\(configuration)\n")
         variables = [

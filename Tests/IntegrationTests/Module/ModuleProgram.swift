@@ -7,6 +7,15 @@ import Testing
 enum ModuleProgram {
     static let module = Program.products + "/libtokenkit-pkcs11.so"
 
+    /// Copies the module, with the host that it starts beside it, as it was built.
+    static func copy(to path: String) throws {
+        try FileManager.default.copyItem(atPath: module, toPath: path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        let host = URL(filePath: path).deletingLastPathComponent().appending(path: "tokenkitd").path
+        try FileManager.default.createSymbolicLink(
+            atPath: host, withDestinationPath: Program.products + "/tokenkitd")
+    }
+
     /// Compiles it, and returns where it is.
     static func compile(
         _ name: String, of place: String = "ModulePrograms", _ options: [String] = [], in folder: TemporaryFolder

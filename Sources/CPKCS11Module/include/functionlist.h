@@ -5,10 +5,4 @@
 /* Where the module was loaded from; NULL where that cannot be told. */
 const char *tokenkit_module_path(void);
 
-/* How many threads are about to hold what an address that they have read points to. In C, since no compiler moves what they do
- * with it past these calls. */
-void tokenkit_begin_taking(void);
-void tokenkit_end_taking(void);
-int tokenkit_is_taking(void);
-
 #endif

@@ -235,11 +235,3 @@ const char *tokenkit_module_path(void) {
     Dl_info information;
     return dladdr(&functions, &information) != 0 ? information.dli_fname : NULL;
 }
-
-static _Atomic long takers;
-
-void tokenkit_begin_taking(void) { takers++; }
-
-void tokenkit_end_taking(void) { takers--; }
-
-int tokenkit_is_taking(void) { return takers != 0; }

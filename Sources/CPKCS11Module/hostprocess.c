@@ -1,0 +1,230 @@
+#define _GNU_SOURCE
+#include "hostprocess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+
+extern char **environ;
+
+const char *tokenkit_getenv(const char *name) { return secure_getenv(name); }
+
+char **tokenkit_environment(void) { return environ; }
+
+int32_t tokenkit_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
+
+/* Programs close low descriptors, or take them for their streams. */
+static int moved_up(int descriptor) {
+    int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, 100);
+    if (moved < 0) moved = fcntl(descriptor, F_DUPFD_CLOEXEC, 4);
+    int error = errno;
+    close(descriptor);
+    return moved < 0 ? -error : moved;
+}
+
+int32_t tokenkit_socket_pair(int32_t ends[2]) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return -errno;
+    ends[0] = moved_up(pair[0]);
+    ends[1] = moved_up(pair[1]);
+    if (ends[0] >= 0 && ends[1] >= 0) return 0;
+    int error = ends[0] < 0 ? ends[0] : ends[1];
+    if (ends[0] >= 0) close(ends[0]);
+    if (ends[1] >= 0) close(ends[1]);
+    return error;
+}
+
+int32_t tokenkit_connect(const char *folder, const char *name) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(folder);
+    if (length + 1 + strlen(name) >= sizeof address.sun_path) return -ENAMETOOLONG;
+    memcpy(address.sun_path, folder, length);
+    address.sun_path[length] = '/';
+    strcpy(address.sun_path + length + 1, name);
+
+    struct stat status;
+    if (lstat(folder, &status) != 0) return -errno;
+    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0) return -EPERM;
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -errno;
+    descriptor = moved_up(descriptor);
+    if (descriptor < 0) return descriptor;
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    /* One whose queue is full is no host for this moment. */
+    int error = 0;
+    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) error = -errno;
+    else if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) error = -errno;
+    else if (peer.uid != geteuid()) error = -EPERM;
+    else if (fcntl(descriptor, F_SETFL, 0) != 0) error = -errno;
+    if (error != 0) close(descriptor);
+    return error != 0 ? error : descriptor;
+}
+
+uint64_t tokenkit_socket_inode(int32_t descriptor) {
+    struct stat status;
+    return fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
+}
+
+int32_t tokenkit_is_stale(int32_t descriptor) {
+    char byte;
+    ssize_t count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return !(count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+}
+
+void tokenkit_set_patience(int32_t descriptor, int32_t seconds) {
+    struct timeval time = {.tv_sec = seconds};
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}
+
+int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count) {
+    while (count > 0) {
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+        ssize_t sent = sendmsg(descriptor, &message, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0) return -errno;
+        for (; count > 0 && (size_t)sent >= parts->iov_len; parts++, count--) sent -= parts->iov_len;
+        if (count > 0) {
+            parts->iov_base = (char *)parts->iov_base + sent;
+            parts->iov_len -= sent;
+        }
+    }
+    return 0;
+}
+
+int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count) {
+    while (count > 0) {
+        ssize_t got = recv(descriptor, bytes, count, MSG_WAITALL);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -errno;
+        if (got == 0) return -EPIPE;
+        bytes = (char *)bytes + got;
+        count -= got;
+    }
+    return 0;
+}
+
+int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent) {
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {(void *)bytes, count};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.space};
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(&control.header), &sent, sizeof(int));
+    ssize_t result;
+    do result = sendmsg(descriptor, &message, MSG_NOSIGNAL);
+    while (result < 0 && errno == EINTR);
+    return result == (ssize_t)count ? 0 : result < 0 ? -errno : -EPIPE;
+}
+
+#ifndef TOKENKIT_HOST
+#define TOKENKIT_HOST "/usr/local/libexec/tokenkitd"
+#endif
+
+const char *tokenkit_installed_host(void) { return TOKENKIT_HOST; }
+
+/* What the two processes between the module and the host are told. */
+struct start {
+    const char *path;
+    char *const *environment;
+    int socket;
+    char *second_stack;
+};
+
+enum { stack_size = 16384 };
+
+static void close_from(unsigned int first) {
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
+#endif
+    /* Kernels before 5.9. */
+    for (int descriptor = (int)first; descriptor < 65536; descriptor++) close(descriptor);
+}
+
+static int run_host(void *argument) {
+    const struct start *start = argument;
+    int nothing = open("/dev/null", O_RDWR);
+    if (nothing < 0) _exit(errno);
+    for (int stream = 0; stream < 3; stream++) {
+        if (dup2(nothing, stream) < 0) _exit(errno);
+    }
+    if (dup2(start->socket, 3) < 0) _exit(errno);
+    close_from(4);
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    char *const arguments[] = {(char *)start->path, "--private", NULL};
+    execve(start->path, arguments, start->environment);
+    _exit(errno);
+}
+
+/* Its child is nobody's who waits for children: it ends before that does. */
+static int run_between(void *argument) {
+    struct start *start = argument;
+    int child = clone(run_host, start->second_stack + stack_size, CLONE_VM | CLONE_VFORK, start);
+    if (child < 0) _exit(errno);
+    int status = 0;
+    /* One that did not get as far as exec has told why by now. */
+    if (waitpid(child, &status, __WCLONE | WNOHANG) == child && WIFEXITED(status)) _exit(WEXITSTATUS(status));
+    _exit(0);
+}
+
+int32_t tokenkit_start(const char *path, char *const environment[], int32_t socket) {
+    char *stacks = mmap(NULL, 2 * stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stacks == MAP_FAILED) return -errno;
+    struct start start = {path, environment, socket, stacks + stack_size};
+    /* No handler of the program may run in the child, which shares its memory. */
+    sigset_t all, former;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &former);
+    /* Without a signal at its end no handler runs, and no wait of the program's sees it. */
+    int child = clone(run_between, stacks + stack_size, CLONE_VM | CLONE_VFORK, &start);
+    int error = child < 0 ? errno : 0;
+    if (child >= 0) {
+        int status = 0;
+        pid_t ended;
+        do ended = waitpid(child, &status, __WCLONE);
+        while (ended < 0 && errno == EINTR);
+        if (ended == child) error = WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
+    }
+    pthread_sigmask(SIG_SETMASK, &former, NULL);
+    munmap(stacks, 2 * stack_size);
+    return -error;
+}
+
+void tokenkit_log(const char *path, const char *text, size_t count) {
+    int descriptor = STDERR_FILENO;
+    if (strchr(path, '/') != NULL) {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (descriptor < 0) return;
+    }
+    /* One call, so that lines of several threads and processes stay whole. */
+    ssize_t written = write(descriptor, text, count);
+    (void)written;
+    if (descriptor != STDERR_FILENO) close(descriptor);
+}
+
+void tokenkit_time(int64_t *seconds, int64_t *milliseconds) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *seconds = now.tv_sec;
+    *milliseconds = now.tv_nsec / 1000000;
+}

@@ -1,0 +1,53 @@
+/* How the module comes by its host, in C since Swift can call neither functions with a variable number of arguments nor macros,
+ * and since what runs between clone and exec may allocate nothing. Each function returns -errno where it fails. */
+#ifndef TOKENKIT_HOSTPROCESS_H
+#define TOKENKIT_HOSTPROCESS_H
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* secure_getenv(3): NULL also in a program that has more rights than who started it. */
+const char *tokenkit_getenv(const char *name);
+/* The environment of the process; NULL for none. */
+char **tokenkit_environment(void);
+/* Whether the program has more rights than who started it: AT_SECURE of getauxval(3). */
+int32_t tokenkit_is_privileged(void);
+
+/* Two ends of a stream socket, above the standard streams, which a program may have closed. */
+int32_t tokenkit_socket_pair(int32_t ends[2]);
+
+/* Connects to a socket in a folder: both must belong to this user, nobody else may write to the folder, and the process that
+ * listens must be this user's. */
+int32_t tokenkit_connect(const char *folder, const char *name);
+
+/* The inode of a socket; 0 where the descriptor is none. */
+uint64_t tokenkit_socket_inode(int32_t descriptor);
+/* Whether the other side has closed a socket, or sent something nobody asked for. */
+int32_t tokenkit_is_stale(int32_t descriptor);
+/* How long a call on a socket waits for the other side, in seconds. */
+void tokenkit_set_patience(int32_t descriptor, int32_t seconds);
+
+/* sendmsg(2) of all of it, without SIGPIPE, and recv(2) of all of it. 0, or -errno; -EPIPE where the other side is gone. */
+int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count);
+int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count);
+/* Sends bytes with a descriptor. */
+int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent);
+
+/* Where the host is installed, unless it is beside the module. */
+const char *tokenkit_installed_host(void);
+
+/* Starts a program as a process that the program which loaded the module never sees: no signal tells of its end, and no wait
+ * returns it. Its descriptor 3 is the socket, the standard streams are /dev/null, and all others are closed. */
+int32_t tokenkit_start(const char *path, char *const environment[], int32_t socket);
+
+/* Appends a line to the log: to a file that only this user can read, or to standard error where the path has no slash. */
+void tokenkit_log(const char *path, const char *text, size_t count);
+/* Seconds and milliseconds since 1970. */
+void tokenkit_time(int64_t *seconds, int64_t *milliseconds);
+
+#endif

@@ -1,0 +1,80 @@
+internal import Glibc
+internal import PKCS11Bridge
+internal import Synchronization
+internal import TokenKit
+internal import Wire
+
+/// A client of the host: the slots, sessions and logins of one initialised module, and the connections by which it is asked.
+final class Client: Sendable {
+    private let cryptoki: Cryptoki
+    private let heartbeat: Heartbeat
+    private let state = Mutex(State())
+
+    private struct State {
+        var connections: [ObjectIdentifier: FrameSocket] = [:]
+        var hasEnded = false
+    }
+
+    /// Connections that one client may have: more than any has threads amid calls.
+    private static let maximumConnections = 128
+
+    init(_ cryptoki: Cryptoki, _ heartbeat: Heartbeat) {
+        self.cryptoki = cryptoki
+        self.heartbeat = heartbeat
+    }
+
+    /// Serves the connections that come over the first one, until that or the client's process ends.
+    ///
+    /// - Parameter process: can be read once the process has ended; negative for none.
+    func serve(_ first: FrameSocket, process: Int32) {
+        var watched = [
+            pollfd(fd: first.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: process, events: Int16(POLLIN), revents: 0),
+        ]
+        while true {
+            let count = unsafe poll(&watched, 2, -1)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0, watched[1].revents == 0, let descriptor = Descriptors.receive(from: first.descriptor)
+            else { break }
+            guard begin(FrameSocket(descriptor)) else { break }
+        }
+        end()
+    }
+
+    private func begin(_ connection: FrameSocket) -> Bool {
+        let isTaken = state.withLock { state in
+            guard !state.hasEnded, state.connections.count < Client.maximumConnections else { return false }
+            state.connections[ObjectIdentifier(connection)] = connection
+            return true
+        }
+        guard isTaken else { return false }
+        return BlockingThread.start { [self] in
+            answer(connection)
+            connection.shutDown()
+            _ = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
+        }
+    }
+
+    /// Answers one request after the other.
+    private func answer(_ connection: FrameSocket) {
+        while let frame = connection.receive() {
+            let header = frame.header
+            guard header.kind == .request, let call = try? PKCS11Call(parsing: frame.fields) else { return }
+            heartbeat.begin(connection, header.number)
+            let result = cryptoki.result(of: call, secrets: frame.takeSecrets())
+            heartbeat.end(connection)
+            let fields = result.answer.encoded()
+            guard connection.send(.answer, number: header.number, fields, result.secrets) else { return }
+        }
+    }
+
+    /// Ends what the client has: waits end, cards are let go of, PINs are forgotten.
+    private func end() {
+        let connections = state.withLock { state in
+            state.hasEnded = true
+            return Array(state.connections.values)
+        }
+        for connection in connections { connection.shutDown() }
+        cryptoki.finalize()
+    }
+}

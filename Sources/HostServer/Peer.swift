@@ -1,0 +1,30 @@
+internal import CLinux
+internal import Glibc
+
+/// Who is at the other end of a client's connection: looked up by the host, and not told by the client.
+package struct Peer: Sendable {
+    package let process: Int32
+    package let user: UInt32
+
+    /// The name of the program; empty where it cannot be seen.
+    package let program: String
+
+    /// - Returns: nil where the kernel does not tell.
+    init?(of descriptor: Int32) {
+        var process: Int32 = 0
+        var user: UInt32 = 0
+        guard unsafe clinux_peer(descriptor, &process, &user) == 0 else { return nil }
+        (self.process, self.user, program) = (process, user, Peer.program(of: process))
+    }
+
+    private static func program(of process: Int32) -> String {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink("/proc/\(process)/exe", &target, target.count)
+        let path = String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return path.split(separator: "/").last.map(String.init) ?? ""
+    }
+
+    /// A descriptor that can be read once the process has ended, which closing its connection need not tell: a child of it may
+    /// hold that open. Negative where there is none to be had.
+    func watch() -> Int32 { process > 0 ? clinux_process(process) : -1 }
+}

@@ -1,0 +1,197 @@
+internal import CCryptoki
+internal import Synchronization
+internal import TokenKit
+internal import Wire
+
+// Objects, and what is done with keys: calls of PKCS #11 §5.7 to §5.14.
+extension Cryptoki {
+    func objectResult(of call: CallArguments, _ secrets: inout SecretReader) throws(CryptokiError) -> CallResult {
+        let session = try call.number(0)
+        switch call.function {
+        case .createObject: return CallResult([try createObject(session, secrets.template(call.template(0)))])
+        case .copyObject:
+            return CallResult([try copyObject(session, call.number(1), secrets.template(call.template(0)))])
+        case .destroyObject: try destroyObject(session, try call.number(1))
+        case .getObjectSize: return CallResult([CK_ULONG(try objectSize(call.number(1), in: session))])
+        case .getAttributeValue: return try attributes(of: call)
+        case .setAttributeValue:
+            try setAttributes(session, try call.number(1), to: secrets.template(call.template(0)))
+        case .findObjectsInit: try findObjectsInit(session, secrets.template(call.template(0)))
+        case .findObjects: return CallResult(try findObjects(session, limit: Int(clamping: call.number(1))))
+        default: try findObjectsFinal(session)
+        }
+        return CallResult()
+    }
+
+    /// Tells every attribute that can be told, whatever comes of the others; of several failures the first is returned.
+    /// PKCS #11 §5.7.5.
+    private func attributes(of call: CallArguments) throws(CryptokiError) -> CallResult {
+        let reader = try reader(of: call.number(1), in: call.number(0))
+        let wanted = call.numbers.dropFirst(2)
+        guard !wanted.isEmpty, wanted.count <= 2 * PKCS11Call.maximumAttributes, wanted.count.isMultiple(of: 2) else {
+            throw CryptokiError(CKR_ARGUMENTS_BAD)
+        }
+        var lengths: [UInt64] = []
+        var values = Secret(capacity: 0) { _ in }
+        var failure: CryptokiError?
+        for index in stride(from: wanted.startIndex, to: wanted.endIndex, by: 2) {
+            let (type, room) = (CK_ATTRIBUTE_TYPE(wanted[index]), wanted[index + 1])
+            do throws(CryptokiError) {
+                let value = try reader.secret(type)
+                guard room == PKCS11Call.null || UInt64(value.count) <= room else {
+                    throw CryptokiError(CKR_BUFFER_TOO_SMALL)
+                }
+                lengths.append(UInt64(value.count))
+                guard room != PKCS11Call.null else { continue }
+                guard values.count + value.count <= FrameHeader.maximumSecrets else {
+                    throw CryptokiError(CKR_HOST_MEMORY, "the values are longer than a message")
+                }
+                values = Secret(joining: values.bytes, value.bytes)
+            } catch {
+                if error.code == CKR_HOST_MEMORY { throw error }
+                lengths.append(PKCS11Call.null)
+                failure = failure ?? error
+            }
+        }
+        if let failure { return CallResult(failing: failure, lengths, values) }
+        return CallResult(PKCS11Answer(UInt64(CKR_OK), numbers: lengths), values)
+    }
+
+    // MARK: Operations
+
+    func operationResult(of call: CallArguments, _ secrets: inout SecretReader) throws(CryptokiError) -> CallResult {
+        let session = try call.number(0)
+        switch call.function {
+        case .encryptInit, .decryptInit, .digestInit, .signInit, .verifyInit: try begin(call)
+        case .encrypt:
+            if let length = try lengthBeforeData(call) { return length }
+            return try CallResult(encrypt(session, secrets.rest(), call.room(1)), call.room(1))
+        case .encryptUpdate: return try CallResult(encryptUpdate(session, secrets.rest(), call.room(1)), call.room(1))
+        case .encryptFinal: return try CallResult(encryptFinal(session, call.room(1)), call.room(1))
+        case .decrypt:
+            if let length = try lengthBeforeData(call) { return length }
+            return try CallResult(decrypt(session, secrets.restAsBytes(), call.room(1)), call.room(1))
+        case .decryptUpdate:
+            return try CallResult(decryptUpdate(session, secrets.restAsBytes(), call.room(1)), call.room(1))
+        case .decryptFinal: return try CallResult(decryptFinal(session, call.room(1)), call.room(1))
+        case .digest:
+            if let length = try lengthBeforeData(call) { return length }
+            return try CallResult(digest(session, secrets.restAsBytes(), call.room(1)), call.room(1))
+        case .digestUpdate: try digestUpdate(session, secrets.restAsBytes())
+        case .digestFinal: return try CallResult(digestFinal(session, call.room(1)), call.room(1))
+        case .sign:
+            if let length = try lengthBeforeData(call) { return length }
+            return try CallResult(sign(session, secrets.restAsBytes(), call.room(1)), call.room(1))
+        case .signUpdate: try signUpdate(session, secrets.restAsBytes())
+        case .signFinal: return try CallResult(signFinal(session, call.room(1)), call.room(1))
+        case .verify:
+            if let length = try lengthBeforeData(call) { return length }
+            let data = try secrets.bytes(UInt64(call.number(1)))
+            try verify(session, data, signature: secrets.bytes(UInt64(call.number(2))))
+        case .verifyUpdate: try verifyUpdate(session, secrets.restAsBytes())
+        default: try verifyFinal(session, signature: secrets.restAsBytes())
+        }
+        return CallResult()
+    }
+
+    /// Begins an operation, or without a mechanism ends the one there is.
+    private func begin(_ call: CallArguments) throws(CryptokiError) {
+        let (session, key) = (try call.number(0), try call.number(1))
+        guard call.hasMechanism else {
+            let flag =
+                switch call.function {
+                case .encryptInit: CKF_ENCRYPT
+                case .decryptInit: CKF_DECRYPT
+                case .digestInit: CKF_DIGEST
+                case .signInit: CKF_SIGN
+                default: CKF_VERIFY
+                }
+            return try cancelBegun(session, flag)
+        }
+        let request = try call.mechanism()
+        switch call.function {
+        case .encryptInit: try encryptInit(session, request, key: key)
+        case .decryptInit: try decryptInit(session, request, key: key)
+        case .digestInit: try digestInit(session, request)
+        case .signInit: try signInit(session, request, key: key)
+        default: try verifyInit(session, request, key: key)
+        }
+    }
+
+    /// For data that follows in parts: what the function would say before it took any.
+    ///
+    /// - Returns: nil where the data is there.
+    private func lengthBeforeData(_ call: CallArguments) throws(CryptokiError) -> CallResult? {
+        guard call.numbers.count == 3, call.numbers[2] == PKCS11Call.dataFollows else { return nil }
+        let length = try outputLength(of: call.function, in: call.number(0))
+        let room = call.function == .verify ? nil : try call.room(1)
+        guard room?.holds(length) ?? true else {
+            return CallResult(.length(length), try call.room(1))
+        }
+        return CallResult([CK_ULONG(length)])
+    }
+
+    /// How long the output of a function that takes its data at once will be, at most.
+    ///
+    /// - Throws: `CKR_OPERATION_NOT_INITIALIZED`; `CKR_OPERATION_ACTIVE` where a part has come already, which ends the operation.
+    private func outputLength(
+        of function: PKCS11Function, in handle: CK_SESSION_HANDLE
+    ) throws(CryptokiError) -> Int {
+        try session(handle).state.withLock { state throws(CryptokiError) -> Int in
+            let length: Int?
+            let hasBegun: Bool
+            switch function {
+            case .encrypt:
+                (length, hasBegun) = (state.encryption?.scheme.length, state.encryption?.hasBegun == true)
+                if hasBegun { state.encryption = nil }
+            case .decrypt:
+                (length, hasBegun) = (state.decryption?.knownLength, state.decryption?.hasParts == true)
+                if hasBegun { state.decryption = nil }
+            case .digest:
+                (length, hasBegun) = (state.digest?.digestLength, state.digest?.hasBegun == true)
+                if hasBegun { state.digest = nil }
+            case .sign:
+                (length, hasBegun) = (
+                    state.signature?.scheme.signatureLength, state.signature?.input.hasBegun == true
+                )
+                if hasBegun { state.signature = nil }
+            default:
+                (length, hasBegun) = (state.verification == nil ? nil : 0, state.verification?.input.hasBegun == true)
+                if hasBegun { state.verification = nil }
+            }
+            guard let length else { throw Cryptoki.notBegun }
+            guard !hasBegun else { throw Cryptoki.begunInParts }
+            return length
+        }
+    }
+}
+
+extension CallResult {
+    /// What a function gives, by the rules for a program's buffer: PKCS #11 §5.2.
+    init(_ output: consuming Output, _ room: Room) {
+        switch consume output {
+        case .bytes(var bytes):
+            let count = UInt64(bytes.count)
+            self.init(PKCS11Answer(UInt64(CKR_OK), numbers: [count]), Secret(consuming: &bytes))
+        case .secret(let secret):
+            let count = UInt64(secret.count)
+            self.init(PKCS11Answer(UInt64(CKR_OK), numbers: [count]), secret)
+        case .length(let needed):
+            let code = if case .query = room { CKR_OK } else { CKR_BUFFER_TOO_SMALL }
+            self.init(PKCS11Answer(UInt64(code), numbers: [UInt64(needed)]))
+        }
+    }
+}
+
+extension Cryptoki.ObjectReader {
+    /// The value of an attribute, in memory that is wiped.
+    ///
+    /// - Throws: what the object refuses it with.
+    fileprivate func secret(_ type: CK_ATTRIBUTE_TYPE) throws(CryptokiError) -> Secret {
+        switch try value(type) {
+        case .value(let bytes): return Secret(copying: bytes.span)
+        case .secret(let secret): return secret
+        case .refused(let code): throw CryptokiError(code, "attribute 0x\(String(type, radix: 16))")
+        }
+    }
+}

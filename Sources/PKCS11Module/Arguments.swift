@@ -1,0 +1,101 @@
+internal import CCryptoki
+internal import CPKCS11Module
+
+// From C's structures to what a message holds.
+
+/// The attributes of a template, and the secrets among their values.
+///
+/// - Throws: `CKR_ARGUMENTS_BAD`, `CKR_ATTRIBUTE_VALUE_INVALID` for a length without a value.
+func template(
+    _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG, _ secrets: inout Secrets
+) throws(Failure) -> [PKCS11Attribute] {
+    guard count > 0 else { return [] }
+    guard let attributes = unsafe attributes, count <= CK_ULONG(PKCS11Call.maximumAttributes) else {
+        throw argumentsBad
+    }
+    var template: [PKCS11Attribute] = []
+    for index in 0..<Int(count) {
+        let attribute = unsafe attributes[index]
+        let (type, length, start) = unsafe (UInt64(attribute.type), attribute.ulValueLen, attribute.pValue)
+        guard length <= 1 << 24, unsafe length == 0 || start != nil else { throw Failure(CKR_ATTRIBUTE_VALUE_INVALID) }
+        if PKCS11Attribute.isSecret(type) {
+            try unsafe secrets.append(start?.assumingMemoryBound(to: UInt8.self), length)
+            template.append(PKCS11Attribute(type, .secret(count: UInt64(length))))
+        } else {
+            template.append(PKCS11Attribute(type, .bytes(unsafe copy(start, Int(length)))))
+        }
+    }
+    return template
+}
+
+private func copy(_ start: UnsafeRawPointer?, _ count: Int) -> [UInt8] {
+    guard let start = unsafe start, count > 0 else { return [] }
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+}
+
+/// A mechanism, and what its parameter points to.
+///
+/// - Throws: `CKR_ARGUMENTS_BAD`, `CKR_MECHANISM_PARAM_INVALID` for a parameter of another size than the mechanism's, or of a
+///   mechanism whose parameter is not known here: it may hold pointers.
+func mechanism(_ mechanism: UnsafeMutablePointer<CK_MECHANISM>?) throws(Failure) -> PKCS11Mechanism {
+    let mechanism = try unsafe required(mechanism).pointee
+    let (type, start, count) = unsafe (UInt64(mechanism.mechanism), mechanism.pParameter, mechanism.ulParameterLen)
+    guard count > 0 else { return PKCS11Mechanism(type) }
+    guard let start = unsafe start, count <= 1 << 20 else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
+    let parameter = unsafe UnsafeRawBufferPointer(start: start, count: Int(count))
+    switch ParameterLayout(of: unsafe mechanism.mechanism) {
+    case .unknown: throw Failure(CKR_MECHANISM_PARAM_INVALID, "a parameter of a mechanism that is not known here")
+    case .withheld: return PKCS11Mechanism(type, .withheld)
+    case .bytes: return PKCS11Mechanism(type, .structure(numbers: [], strings: [unsafe [UInt8](parameter)]))
+    case .structure(let layout): return PKCS11Mechanism(type, try unsafe flattened(parameter, layout))
+    }
+}
+
+/// - Throws: `CKR_MECHANISM_PARAM_INVALID`.
+private func flattened(
+    _ parameter: UnsafeRawBufferPointer, _ layout: StaticString
+) throws(Failure) -> PKCS11Mechanism.Parameter {
+    var numbers: [UInt64] = []
+    var strings: [[UInt8]] = []
+    var offset = 0
+    /// A program may have put the structure anywhere, so that its fields are read byte by byte.
+    func word(at offset: Int) throws(Failure) -> UInt64 {
+        guard offset + 8 <= parameter.count else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
+        return unsafe UInt64(parameter.loadUnaligned(fromByteOffset: offset, as: UInt.self))
+    }
+    func string(at address: UInt64, _ count: UInt64) throws(Failure) -> [UInt8] {
+        guard count > 0 else { return [] }
+        guard count <= 1 << 20, let start = unsafe UnsafeRawPointer(bitPattern: UInt(address)) else {
+            throw Failure(CKR_MECHANISM_PARAM_INVALID)
+        }
+        return unsafe copy(start, Int(count))
+    }
+    for index in 0..<layout.utf8CodeUnitCount {
+        switch unsafe layout.utf8Start[index] {
+        case UInt8(ascii: "n"):
+            numbers.append(try word(at: offset))
+            offset += 8
+        case UInt8(ascii: "p"):
+            strings.append(try string(at: word(at: offset), word(at: offset + 8)))
+            offset += 16
+        case UInt8(ascii: "q"):
+            strings.append(try string(at: word(at: offset + 8), word(at: offset)))
+            offset += 16
+        case UInt8(ascii: "b"):
+            guard offset + 1 <= parameter.count else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
+            numbers.append(UInt64(unsafe parameter[offset]))
+            offset += 1
+        case UInt8(ascii: "v"):
+            guard offset + 16 <= parameter.count else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
+            strings.append(unsafe [UInt8](parameter[offset..<offset + 16]))
+            offset += 16
+        case UInt8(ascii: "w"):
+            guard offset + 8 <= parameter.count else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
+            strings.append(unsafe [UInt8](parameter[offset..<offset + 8]))
+            offset += 8
+        default: offset = (offset + 7) & ~7
+        }
+    }
+    guard offset == parameter.count else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
+    return .structure(numbers: numbers, strings: strings)
+}

@@ -1,0 +1,183 @@
+internal import CCryptoki
+internal import CPKCS11Module
+
+/// The connections of this process: each is one thread's for as long as a call lasts, and waits for the next one then.
+///
+/// No lock is held, since another thread may fork at any time: whoever changes a connection's word to ``busy`` has it.
+enum Connections {
+    private static let empty: UInt64 = 0
+    private static let idle: UInt64 = 1
+    private static let busy: UInt64 = 2
+
+    /// A connection that no other thread has; it is made where there is none.
+    ///
+    /// - Throws: `CKR_DEVICE_ERROR` where it cannot be made; ``Host/isMissing``.
+    static func take(_ initialisation: UInt64) throws(Failure) -> Connection {
+        for index in 0..<count where replace(index, idle, busy) {
+            let pooled = Connection(index: index)
+            if pooled.isUsable(initialisation) { return pooled }
+            discard(pooled)
+        }
+        for index in 0..<count where replace(index, empty, busy) {
+            let connection = Connection(index: index)
+            do throws(Failure) {
+                try connection.open(initialisation)
+                return connection
+            } catch {
+                store(index, empty)
+                throw error
+            }
+        }
+        throw Failure(CKR_DEVICE_ERROR, "too many threads are amid calls")
+    }
+
+    static func giveBack(_ connection: Connection, _ initialisation: UInt64) {
+        guard Initialisation.current == initialisation else { return discard(connection) }
+        store(connection.index, idle)
+        // The end of the module may have passed by it meanwhile.
+        if Initialisation.current != initialisation, replace(connection.index, idle, busy) { discard(connection) }
+    }
+
+    static func discard(_ connection: Connection) {
+        connection.close()
+        store(connection.index, empty)
+    }
+
+    /// Closes those that no thread has.
+    static func closeIdle() {
+        for index in 0..<count where replace(index, idle, busy) { discard(Connection(index: index)) }
+    }
+
+    /// Lets go of what is a parent's. Its connections stay open in the parent.
+    static func forget() {
+        for index in 0..<count {
+            if load(index) != empty { Connection(index: index).close() }
+            store(index, empty)
+        }
+        Host.forget()
+    }
+
+    private static var count: Int32 { Int32(tokenkit_connection_count) }
+
+    private static func word(_ index: Int32) -> Int32 { Int32(tokenkit_word_connections) + index }
+
+    private static func load(_ index: Int32) -> UInt64 { tokenkit_load(word(index)) }
+
+    private static func store(_ index: Int32, _ value: UInt64) { tokenkit_store(word(index), value) }
+
+    private static func replace(_ index: Int32, _ expected: UInt64, _ value: UInt64) -> Bool {
+        tokenkit_replace(word(index), expected, value) != 0
+    }
+}
+
+/// A connection that this thread has.
+@safe
+struct Connection {
+    let index: Int32
+
+    private var fields: UnsafeMutablePointer<tokenkit_connection> {
+        unsafe tokenkit_connection(index).unsafelyUnwrapped
+    }
+
+    /// Whether it is this round's, to the host of now, and still a socket of ours whose other side is there.
+    func isUsable(_ initialisation: UInt64) -> Bool {
+        let connection = unsafe fields.pointee
+        return connection.initialisation == initialisation && connection.host == Host.number
+            && connection.isOpen && tokenkit_is_stale(connection.descriptor) == 0
+    }
+
+    /// Makes one end of a pair of sockets, whose other end the host serves from now on.
+    func open(_ initialisation: UInt64) throws(Failure) {
+        let host = try Host.require(initialisation)
+        var ends: (Int32, Int32) = (-1, -1)
+        let made = unsafe withUnsafeMutablePointer(to: &ends) { pair in
+            unsafe pair.withMemoryRebound(to: Int32.self, capacity: 2) { unsafe tokenkit_socket_pair($0) }
+        }
+        guard made == 0 else { throw Failure(CKR_DEVICE_ERROR, "no descriptor is left for a connection to the host") }
+        defer { _ = CPKCS11Module.close(ends.1) }
+        guard Host.attach(ends.1) else {
+            _ = CPKCS11Module.close(ends.0)
+            throw hostFailed
+        }
+        tokenkit_set_patience(ends.0, Host.patience)
+        unsafe fields.pointee = tokenkit_connection(
+            descriptor: ends.0, request: 0, inode: tokenkit_socket_inode(ends.0), initialisation: initialisation,
+            host: host)
+    }
+
+    func close() {
+        unsafe fields.pointee.close()
+    }
+
+    /// Sends a message with the secrets that the program's own memory holds.
+    ///
+    /// - Returns: the number of the request.
+    func send(_ call: [UInt8], _ secrets: borrowing Secrets) throws(Failure) -> UInt32 {
+        let number = unsafe fields.pointee.request &+ 1
+        unsafe fields.pointee.request = number
+        guard call.count <= FrameHeader.maximumFields, secrets.count <= FrameHeader.maximumSecrets else {
+            throw Failure(CKR_HOST_MEMORY, "the arguments are longer than the host takes")
+        }
+        let header = FrameHeader(.request, number: number, fieldCount: call.count, secretCount: secrets.count)
+            .encoded()
+        let descriptor = unsafe fields.pointee.descriptor
+        let result = unsafe header.withUnsafeBytes { header in
+            unsafe call.withUnsafeBytes { call in
+                var parts = unsafe secrets.parts(behind: header, call)
+                return unsafe parts.withUnsafeMutableBufferPointer { parts in
+                    unsafe tokenkit_send(descriptor, parts.baseAddress, Int32(parts.count))
+                }
+            }
+        }
+        guard result == 0 else { throw hostFailed }
+        return number
+    }
+
+    /// Waits for the answer to a request, for as long as the host says that it is at work on it.
+    func receive(_ number: UInt32) throws(Failure) -> (answer: PKCS11Answer, secretCount: Int) {
+        while true {
+            let header = try header()
+            guard header.number == number else { throw Failure(CKR_DEVICE_ERROR, "the host answered something else") }
+            if header.kind == .working, header.fieldCount == 0, header.secretCount == 0 { continue }
+            guard header.kind == .answer else { throw Failure(CKR_DEVICE_ERROR, "the host sent something else") }
+            let fields = try bytes(header.fieldCount)
+            do throws(WireError) {
+                return (try PKCS11Answer(parsing: fields), header.secretCount)
+            } catch {
+                throw Failure(CKR_DEVICE_ERROR, "the host sent what is no answer")
+            }
+        }
+    }
+
+    private func header() throws(Failure) -> FrameHeader {
+        let bytes = try bytes(FrameHeader.byteCount)
+        do throws(WireError) { return try FrameHeader(parsing: bytes) } catch {
+            throw Failure(CKR_DEVICE_ERROR, "the host sent what is no message")
+        }
+    }
+
+    private func bytes(_ count: Int) throws(Failure) -> [UInt8] {
+        guard count > 0 else { return [] }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let descriptor = unsafe fields.pointee.descriptor
+        let result = unsafe bytes.withUnsafeMutableBytes { unsafe tokenkit_receive(descriptor, $0.baseAddress, count) }
+        guard result == 0 else { throw hostFailed }
+        return bytes
+    }
+
+    /// Reads secrets to where the program wants them.
+    func receive(_ count: Int, to destination: UnsafeMutableRawPointer) throws(Failure) {
+        guard unsafe tokenkit_receive(fields.pointee.descriptor, destination, count) == 0 else { throw hostFailed }
+    }
+}
+
+extension tokenkit_connection {
+    /// Whether the descriptor is still the socket that it was: programs close descriptors that are not theirs, and get their
+    /// numbers for other files.
+    var isOpen: Bool { inode != 0 && tokenkit_socket_inode(descriptor) == inode }
+
+    mutating func close() {
+        if isOpen { _ = CPKCS11Module.close(descriptor) }
+        inode = 0
+    }
+}

@@ -1,0 +1,157 @@
+internal import CCryptoki
+internal import CPKCS11Module
+
+/// The secrets that a call sends: pieces of the program's own memory, in the order of the arguments.
+@safe
+struct Secrets: ~Copyable {
+    private var pieces: [(start: UnsafeRawPointer, count: Int)] = unsafe []
+    private(set) var count = 0
+
+    init() {}
+
+    /// - Throws: `CKR_ARGUMENTS_BAD` for bytes without a place.
+    init(_ start: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG) throws(Failure) {
+        try unsafe append(start, count)
+    }
+
+    mutating func append(_ start: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG) throws(Failure) {
+        guard count > 0 else { return }
+        guard let start = unsafe start, count <= CK_ULONG(FrameHeader.maximumSecrets) else { throw argumentsBad }
+        unsafe pieces.append((UnsafeRawPointer(start), Int(count)))
+        self.count += Int(count)
+    }
+
+    borrowing func parts(behind header: UnsafeRawBufferPointer, _ fields: UnsafeRawBufferPointer) -> [iovec] {
+        var parts = unsafe [part(header.baseAddress, header.count), part(fields.baseAddress, fields.count)]
+        for index in unsafe pieces.indices { unsafe parts.append(part(pieces[index].start, pieces[index].count)) }
+        return unsafe parts
+    }
+
+    private func part(_ start: UnsafeRawPointer?, _ count: Int) -> iovec {
+        unsafe iovec(iov_base: UnsafeMutableRawPointer(mutating: start), iov_len: count)
+    }
+}
+
+/// An answer whose secrets are yet to be read.
+struct Reply: ~Copyable {
+    let answer: PKCS11Answer
+    private(set) var secretCount: Int
+    private let connection: Connection
+    private let initialisation: UInt64
+
+    /// Asks the host and waits for its answer, whatever the return value in it.
+    ///
+    /// - Throws: `CKR_DEVICE_ERROR` where the host does not answer; ``Host/isMissing``.
+    static func ask(
+        _ call: PKCS11Call, _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
+    ) throws(Failure) -> Reply {
+        let connection = try Connections.take(context.initialisation)
+        do throws(Failure) {
+            let number = try connection.send(call.encoded(), secrets)
+            let (answer, secretCount) = try connection.receive(number)
+            context.log.note(answer.notes)
+            return Reply(
+                answer: answer, secretCount: secretCount, connection: connection,
+                initialisation: context.initialisation)
+        } catch {
+            Connections.discard(connection)
+            throw error
+        }
+    }
+
+    private init(answer: PKCS11Answer, secretCount: Int, connection: Connection, initialisation: UInt64) {
+        self.answer = answer
+        self.secretCount = secretCount
+        self.connection = connection
+        self.initialisation = initialisation
+    }
+
+    deinit {
+        // What is left of the answer is nobody's, and would be taken for the next one.
+        if secretCount == 0 {
+            Connections.giveBack(connection, initialisation)
+        } else {
+            Connections.discard(connection)
+        }
+    }
+
+    /// - Throws: the answer's return value, if that is a failure.
+    func requireSuccess() throws(Failure) {
+        guard answer.returnValue == UInt64(CKR_OK) else { throw Failure(CK_RV(answer.returnValue)) }
+    }
+
+    /// - Throws: `CKR_DEVICE_ERROR` where the answer has none.
+    func number(_ index: Int) throws(Failure) -> CK_ULONG {
+        guard answer.numbers.count > index else { throw Reply.malformed }
+        return CK_ULONG(answer.numbers[index])
+    }
+
+    /// Reads the next secrets to where the program wants them.
+    ///
+    /// - Throws: `CKR_DEVICE_ERROR`.
+    mutating func receive(_ count: Int, to destination: UnsafeMutableRawPointer) throws(Failure) {
+        guard count <= secretCount else { throw Reply.malformed }
+        try unsafe connection.receive(count, to: destination)
+        secretCount -= count
+    }
+
+    static let malformed = Failure(CKR_DEVICE_ERROR, "the host answered what the function does not")
+}
+
+extension PKCS11Call {
+    /// Asks the host for what has no answer but a return value.
+    func perform(
+        _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
+    ) throws(Failure) {
+        try Reply.ask(self, &context, sending: secrets).requireSuccess()
+    }
+
+    /// Asks the host for one number.
+    func number(
+        _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
+    ) throws(Failure) -> CK_ULONG {
+        let reply = try Reply.ask(self, &context, sending: secrets)
+        try reply.requireSuccess()
+        return try reply.number(0)
+    }
+
+    /// Asks the host for output, by the rules for a program's buffer (PKCS #11 §5.2): the host is told how much room there is, and
+    /// does nothing where that does not do.
+    ///
+    /// - Throws: `CKR_BUFFER_TOO_SMALL`, with the length that is needed in `length`.
+    func output(
+        _ buffer: UnsafeMutablePointer<UInt8>?, _ length: UnsafeMutablePointer<CK_ULONG>?,
+        _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
+    ) throws(Failure) {
+        let length = try unsafe required(length)
+        var call = self
+        call.numbers.append(unsafe buffer == nil ? PKCS11Call.null : UInt64(min(length.pointee, CK_ULONG(Int.max))))
+        var reply = try Reply.ask(call, &context, sending: secrets)
+        if reply.answer.returnValue == UInt64(CKR_BUFFER_TOO_SMALL) { unsafe length.pointee = try reply.number(0) }
+        try reply.requireSuccess()
+        let count = try reply.number(0)
+        guard let buffer = unsafe buffer else {
+            unsafe length.pointee = count
+            return
+        }
+        guard count == CK_ULONG(reply.secretCount), unsafe count <= length.pointee else { throw Reply.malformed }
+        try unsafe reply.receive(Int(count), to: buffer)
+        unsafe length.pointee = count
+    }
+
+    /// Asks the host for a list of numbers. PKCS #11 §5.2.
+    static func give(
+        _ numbers: [UInt64], _ buffer: UnsafeMutablePointer<CK_ULONG>?, _ count: UnsafeMutablePointer<CK_ULONG>
+    ) throws(Failure) {
+        let room = unsafe count.pointee
+        unsafe count.pointee = CK_ULONG(numbers.count)
+        guard let buffer = unsafe buffer else { return }
+        guard room >= CK_ULONG(numbers.count) else { throw Failure(CKR_BUFFER_TOO_SMALL) }
+        for index in numbers.indices { unsafe buffer[index] = CK_ULONG(numbers[index]) }
+    }
+}
+
+func required<Pointee>(_ pointer: UnsafeMutablePointer<Pointee>?) throws(Failure) -> UnsafeMutablePointer<Pointee> {
+    guard let pointer = unsafe pointer else { throw argumentsBad }
+    return unsafe pointer
+}

@@ -1,0 +1,233 @@
+internal import CCryptoki
+internal import CPKCS11Module
+
+/// Where the module finds its host.
+enum HostSearch {
+    /// Becomes the client of the session's host, or else starts one that this process has alone, and that ends with it.
+    ///
+    /// - Parameter firstHandle: the number that handles begin with.
+    /// - Returns: the connection, whose ``Hello`` the host has accepted.
+    /// - Throws: ``Host/isMissing``; `CKR_DEVICE_ERROR`.
+    static func connect(firstHandle: UInt64) throws(Failure) -> Int32 {
+        var environment = ClientEnvironment()
+        let hello = Hello(
+            firstHandle: firstHandle, wantsNotes: unsafe Log.path != nil, libraryPath: libraryPath,
+            environment: environment.variables)
+        if let folder = sessionFolder, let descriptor = open({ connect(to: folder) }, hello) { return descriptor }
+        guard isNeeded else { throw Host.isMissing }
+        guard let descriptor = open({ start(&environment) }, hello) else {
+            throw Failure(
+                CKR_DEVICE_ERROR, isHost: false, "no host could be started (is tokenkitd installed beside the module?)")
+        }
+        return descriptor
+    }
+
+    private static func open(_ way: () -> Int32, _ hello: Hello) -> Int32? {
+        let descriptor = way()
+        guard descriptor >= 0 else { return nil }
+        tokenkit_set_patience(descriptor, Host.patience)
+        guard greet(descriptor, hello) else {
+            _ = close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+
+    private static func greet(_ descriptor: Int32, _ hello: Hello) -> Bool {
+        let fields = hello.encoded()
+        let message = FrameHeader(.hello, number: 0, fieldCount: fields.count, secretCount: 0).encoded() + fields
+        let sent = unsafe message.withUnsafeBytes { message in
+            var part = unsafe iovec(
+                iov_base: UnsafeMutableRawPointer(mutating: message.baseAddress), iov_len: message.count)
+            return unsafe tokenkit_send(descriptor, &part, 1)
+        }
+        guard sent == 0, let header = receive(FrameHeader.byteCount, from: descriptor) else { return false }
+        guard let header = try? FrameHeader(parsing: header), header.kind == .hello, header.number == 0,
+            header.secretCount == 0, let fields = receive(header.fieldCount, from: descriptor),
+            let answer = try? HelloAnswer(parsing: fields)
+        else { return false }
+        return answer == .served(version: Hello.version)
+    }
+
+    private static func receive(_ count: Int, from descriptor: Int32) -> [UInt8]? {
+        guard 1...4096 ~= count else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let result = unsafe bytes.withUnsafeMutableBytes { unsafe tokenkit_receive(descriptor, $0.baseAddress, count) }
+        return result == 0 ? bytes : nil
+    }
+
+    // MARK: - The session's host
+
+    /// The folder of the session's host: `$XDG_RUNTIME_DIR/tokenkit`.
+    private static var sessionFolder: [UInt8]? {
+        guard var folder = absolutePath("XDG_RUNTIME_DIR") else { return nil }
+        folder.append("/tokenkit\0")
+        return folder
+    }
+
+    private static func connect(to folder: [UInt8]) -> Int32 {
+        unsafe folder.withUnsafeBytes { folder in
+            guard let folder = folder.baseAddress else { return -1 }
+            return unsafe tokenkit_connect(folder.assumingMemoryBound(to: CChar.self), HostSearch.socketName)
+        }
+    }
+
+    private static var socketName: UnsafePointer<CChar> {
+        let name: StaticString = "host\0"
+        return unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+    }
+
+    // MARK: - A host of this process's own
+
+    /// Whether there is a service for cards, or anything that could be a keychain. Programs load all modules that there are, and most
+    /// users of most programs have neither.
+    private static var isNeeded: Bool {
+        if exists(absolutePath("PCSCLITE_CSOCK_NAME") ?? [UInt8]("/run/pcscd/pcscd.comm"), "") { return true }
+        if exists([UInt8]("/etc/tokenkit"), "") { return true }
+        // Without a home in the environment the host looks the user's up.
+        guard let home = absolutePath("HOME") else { return true }
+        return exists(absolutePath("XDG_DATA_HOME"), "/tokenkit")
+            || exists(absolutePath("XDG_CONFIG_HOME"), "/tokenkit")
+            || exists(home, "/.local/share/tokenkit") || exists(home, "/.config/tokenkit")
+    }
+
+    private static func exists(_ folder: [UInt8]?, _ name: StaticString) -> Bool {
+        guard var path = folder else { return false }
+        path.append(name)
+        path.append(0)
+        return unsafe path.withUnsafeBytes { path in
+            guard let path = path.baseAddress else { return false }
+            return unsafe access(path.assumingMemoryBound(to: CChar.self), F_OK) == 0
+        }
+    }
+
+    /// A variable that is the path of something; a relative one is to be ignored, says the XDG Base Directory Specification.
+    private static func absolutePath(_ name: StaticString) -> [UInt8]? {
+        guard let value = unsafe tokenkit_getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)),
+            unsafe value[0] == 0x2F
+        else { return nil }
+        return unsafe [UInt8](text: value)
+    }
+
+    /// Where the module's file is.
+    private static var libraryPath: [UInt8] { unsafe tokenkit_module_path().map { unsafe [UInt8](text: $0) } ?? [] }
+
+    /// Starts the program that is installed with the module: in the folder for programs that others start, or, as it was built,
+    /// beside it. A copy of the module that lies elsewhere has it from where it was made to be installed.
+    private static func start(_ environment: inout ClientEnvironment) -> Int32 {
+        var ends: (Int32, Int32) = (-1, -1)
+        let made = unsafe withUnsafeMutablePointer(to: &ends) { pair in
+            unsafe pair.withMemoryRebound(to: Int32.self, capacity: 2) { unsafe tokenkit_socket_pair($0) }
+        }
+        guard made == 0 else { return -1 }
+        defer { _ = close(ends.1) }
+        let folder = folderOfLibrary
+        let places: [StaticString] = ["/../libexec/tokenkitd", "/../../libexec/tokenkitd", "/tokenkitd"]
+        for place in places {
+            if start(folder, place, &environment, ends.1) { return ends.0 }
+        }
+        if start(unsafe [UInt8](text: tokenkit_installed_host()), "", &environment, ends.1) { return ends.0 }
+        _ = close(ends.0)
+        return -1
+    }
+
+    private static func start(
+        _ folder: [UInt8], _ name: StaticString, _ environment: inout ClientEnvironment, _ socket: Int32
+    ) -> Bool {
+        var path = folder
+        path.append(name)
+        path.append(0)
+        return unsafe path.withUnsafeBytes { path in
+            guard let path = unsafe path.baseAddress?.assumingMemoryBound(to: CChar.self),
+                unsafe access(path, X_OK) == 0
+            else { return false }
+            return unsafe environment.withPointers { unsafe tokenkit_start(path, $0, socket) } == 0
+        }
+    }
+
+    /// Without the symbolic links by which it may have been found.
+    private static var folderOfLibrary: [UInt8] {
+        guard let path = unsafe tokenkit_module_path(), let resolved = unsafe realpath(path, nil) else { return [] }
+        var folder = unsafe [UInt8](text: resolved)
+        unsafe free(resolved)
+        while let last = folder.popLast(), last != 0x2F {}
+        return folder
+    }
+}
+
+/// What of its environment a program's host is told, and one of its own has as its environment: where the user's files and the card
+/// service are, and where and how a person can be asked. Nothing where the program has more rights than its user.
+struct ClientEnvironment {
+    /// Each as `NAME=value`.
+    private(set) var variables: [[UInt8]] = []
+
+    private static var names: [StaticString] {
+        [
+            "HOME=", "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR=",
+            "PCSCLITE_CSOCK_NAME=",
+            "PATH=", "LANG=", "LANGUAGE=", "LC_ALL=", "LC_CTYPE=", "LC_MESSAGES=", "TERM=", "GPG_TTY=", "DISPLAY=",
+            "WAYLAND_DISPLAY=", "XAUTHORITY=", "DBUS_SESSION_BUS_ADDRESS=", "PINENTRY_PROGRAM=", "SSL_CERT_FILE=",
+        ]
+    }
+
+    /// Variables whose names begin so are the host's, all but the log, which the module writes.
+    private static var prefix: StaticString { "TOKENKIT_" }
+
+    init() {
+        guard tokenkit_is_privileged() == 0, var next = unsafe tokenkit_environment() else { return }
+        while let variable = unsafe next.pointee {
+            unsafe next += 1
+            if unsafe ClientEnvironment.includes(variable) { variables.append(unsafe [UInt8](text: variable)) }
+        }
+    }
+
+    private static func includes(_ variable: UnsafeMutablePointer<CChar>) -> Bool {
+        if unsafe begins(variable, prefix) { return unsafe !begins(variable, "TOKENKIT_DEBUG=") }
+        for name in names where unsafe begins(variable, name) { return true }
+        return false
+    }
+
+    private static func begins(_ variable: UnsafeMutablePointer<CChar>, _ name: StaticString) -> Bool {
+        for index in 0..<name.utf8CodeUnitCount
+        where unsafe UInt8(bitPattern: variable[index]) != name.utf8Start[index] { return false }
+        return true
+    }
+
+    /// Gives them as `execve` takes them.
+    mutating func withPointers<Result>(
+        _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Result
+    ) -> Result {
+        var text: [UInt8] = []
+        var offsets: [Int] = []
+        for variable in variables {
+            offsets.append(text.count)
+            text += variable
+            text.append(0)
+        }
+        return unsafe text.withUnsafeMutableBytes { text in
+            var pointers: [UnsafeMutablePointer<CChar>?] = unsafe []
+            for offset in offsets {
+                unsafe pointers.append(
+                    text.baseAddress.map { unsafe ($0 + offset).assumingMemoryBound(to: CChar.self) })
+            }
+            unsafe pointers.append(nil)
+            return unsafe pointers.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress) }
+        }
+    }
+}
+
+extension [UInt8] {
+    init(text: UnsafePointer<CChar>) {
+        self = []
+        var next = unsafe text
+        while unsafe next.pointee != 0 {
+            append(UInt8(bitPattern: unsafe next.pointee))
+            unsafe next += 1
+        }
+    }
+
+    init(_ text: StaticString) {
+        self = []
+        append(text)
+    }
+}

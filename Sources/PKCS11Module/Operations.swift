@@ -1,0 +1,118 @@
+internal import CCryptoki
+
+/// A function that takes data and may give some back, by the two ways in which a program can give it: all at once, or in parts.
+///
+/// A message holds what most programs sign at once. What is longer is sent in parts, after the host has said that it can be done
+/// in one call, so that nothing comes of one that cannot.
+struct Operation {
+    let whole: PKCS11Function
+    let part: PKCS11Function
+    let last: PKCS11Function
+
+    static let encrypt = Operation(whole: .encrypt, part: .encryptUpdate, last: .encryptFinal)
+    static let decrypt = Operation(whole: .decrypt, part: .decryptUpdate, last: .decryptFinal)
+    static let digest = Operation(whole: .digest, part: .digestUpdate, last: .digestFinal)
+    static let sign = Operation(whole: .sign, part: .signUpdate, last: .signFinal)
+    static let verify = Operation(whole: .verify, part: .verifyUpdate, last: .verifyFinal)
+
+    /// Bytes of data in one message.
+    static let longestPart: CK_ULONG = 1 << 20
+
+    /// The most bytes that one argument may have.
+    private static let longestInput: CK_ULONG = 1 << 30
+
+    private static func takes(_ data: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG) -> Bool {
+        unsafe count == 0 || data != nil && count <= longestInput
+    }
+
+    /// `C_Sign` and those like it: data in, output out.
+    func perform(
+        _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ dataLength: CK_ULONG,
+        _ output: UnsafeMutablePointer<UInt8>?, _ outputLength: UnsafeMutablePointer<CK_ULONG>?,
+        _ context: inout CallContext
+    ) throws(Failure) {
+        guard unsafe Operation.takes(data, dataLength), unsafe outputLength != nil else { throw argumentsBad }
+        let call = PKCS11Call(whole, [UInt64(session)])
+        // Who asks for a length has it without the data.
+        guard unsafe output != nil else {
+            return try unsafe call.output(output, outputLength, &context)
+        }
+        guard dataLength > Operation.longestPart else {
+            return try unsafe call.output(output, outputLength, &context, sending: Secrets(data, dataLength))
+        }
+        try unsafe begin(session, outputLength?.pointee ?? 0, outputLength, &context)
+        try unsafe append(session, data, dataLength, &context)
+        try unsafe PKCS11Call(last, [UInt64(session)]).output(output, outputLength, &context)
+    }
+
+    /// `C_Verify`: data and a signature in.
+    func check(
+        _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ dataLength: CK_ULONG,
+        _ signature: UnsafeMutablePointer<UInt8>?, _ signatureLength: CK_ULONG, _ context: inout CallContext
+    ) throws(Failure) {
+        guard dataLength > Operation.longestPart else {
+            var secrets = try unsafe Secrets(data, dataLength)
+            try unsafe secrets.append(signature, signatureLength)
+            return try PKCS11Call(whole, [UInt64(session), UInt64(dataLength), UInt64(signatureLength)])
+                .perform(&context, sending: secrets)
+        }
+        try unsafe begin(session, 0, nil, &context)
+        try unsafe append(session, data, dataLength, &context)
+        try unsafe PKCS11Call(last, [UInt64(session)]).perform(
+            &context, sending: Secrets(signature, signatureLength))
+    }
+
+    /// Asks whether the data that follows can be given in one call.
+    private func begin(
+        _ session: CK_SESSION_HANDLE, _ room: CK_ULONG, _ length: UnsafeMutablePointer<CK_ULONG>?,
+        _ context: inout CallContext
+    ) throws(Failure) {
+        let call = PKCS11Call(whole, [UInt64(session), UInt64(room), PKCS11Call.dataFollows])
+        let reply = try Reply.ask(call, &context)
+        if reply.answer.returnValue == UInt64(CKR_BUFFER_TOO_SMALL) { unsafe length?.pointee = try reply.number(0) }
+        try reply.requireSuccess()
+    }
+
+    /// `C_SignUpdate` and those like it that give nothing back.
+    func append(
+        _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG,
+        _ context: inout CallContext
+    ) throws(Failure) {
+        guard unsafe Operation.takes(data, count) else { throw argumentsBad }
+        var sent: CK_ULONG = 0
+        repeat {
+            let length = min(count - sent, Operation.longestPart)
+            try unsafe PKCS11Call(part, [UInt64(session)]).perform(
+                &context, sending: Secrets(data.map { unsafe $0 + Int(sent) }, length))
+            sent += length
+        } while sent < count
+    }
+
+    /// `C_EncryptUpdate` and those like it, which give back what they have.
+    func update(
+        _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ dataLength: CK_ULONG,
+        _ output: UnsafeMutablePointer<UInt8>?, _ outputLength: UnsafeMutablePointer<CK_ULONG>?,
+        _ context: inout CallContext
+    ) throws(Failure) {
+        let call = PKCS11Call(part, [UInt64(session)])
+        guard unsafe output != nil else { return try unsafe call.output(output, outputLength, &context) }
+        try unsafe call.output(output, outputLength, &context, sending: Secrets(data, dataLength))
+    }
+
+    /// `C_SignFinal` and those like it.
+    func finish(
+        _ session: CK_SESSION_HANDLE, _ output: UnsafeMutablePointer<UInt8>?,
+        _ outputLength: UnsafeMutablePointer<CK_ULONG>?, _ context: inout CallContext
+    ) throws(Failure) {
+        try unsafe PKCS11Call(last, [UInt64(session)]).output(output, outputLength, &context)
+    }
+
+    /// `C_SignInit` and those like it. Without a mechanism what was begun is ended.
+    static func begin(
+        _ function: PKCS11Function, _ session: CK_SESSION_HANDLE, _ given: UnsafeMutablePointer<CK_MECHANISM>?,
+        _ key: CK_OBJECT_HANDLE, _ context: inout CallContext
+    ) throws(Failure) {
+        let mechanism = unsafe given == nil ? nil : try mechanism(given)
+        try PKCS11Call(function, [UInt64(session), UInt64(key)], mechanism).perform(&context)
+    }
+}

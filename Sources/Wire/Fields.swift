@@ -1,0 +1,97 @@
+/// A message that is not as its kind is written.
+package enum WireError: Error {
+    /// It ends before its last field.
+    case truncated
+    /// Bytes follow its last field.
+    case trailingBytes
+    /// A field has a value that nothing writes.
+    case malformed
+}
+
+/// Writes the fields of a message: numbers of 8 bytes, least significant byte first, and bytes behind their count.
+package struct FieldWriter {
+    package private(set) var bytes: [UInt8] = []
+
+    package init() {}
+
+    package mutating func append(_ flag: Bool) { bytes.append(flag ? 1 : 0) }
+
+    package mutating func append(_ number: UInt64) { append(number, byteCount: 8) }
+
+    package mutating func append(_ numbers: [UInt64]) {
+        append(count: numbers.count)
+        for number in numbers { append(number) }
+    }
+
+    package mutating func append(_ value: [UInt8]) {
+        append(count: value.count)
+        for byte in value { bytes.append(byte) }
+    }
+
+    /// How many elements follow. What has more than 4 bytes can tell is longer than any message, which is refused as a whole.
+    package mutating func append(count: Int) { append(UInt64(UInt32(clamping: count)), byteCount: 4) }
+
+    private mutating func append(_ number: UInt64, byteCount: Int) {
+        for index in 0..<byteCount { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
+    }
+}
+
+/// Reads the fields of a message that another process wrote.
+package struct FieldReader {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    private var remaining: Int { bytes.count - position }
+
+    package mutating func flag() throws(WireError) -> Bool {
+        guard remaining >= 1 else { throw .truncated }
+        defer { position += 1 }
+        switch bytes[position] {
+        case 0: return false
+        case 1: return true
+        default: throw .malformed
+        }
+    }
+
+    package mutating func number() throws(WireError) -> UInt64 { try number(byteCount: 8) }
+
+    package mutating func numbers() throws(WireError) -> [UInt64] {
+        let count = try count(ofElementsWith: 8)
+        var numbers: [UInt64] = []
+        numbers.reserveCapacity(count)
+        for _ in 0..<count { numbers.append(try number()) }
+        return numbers
+    }
+
+    package mutating func byteString() throws(WireError) -> [UInt8] {
+        let count = try count(ofElementsWith: 1)
+        defer { position += count }
+        return [UInt8](bytes[position..<position + count])
+    }
+
+    /// How many elements follow.
+    ///
+    /// - Parameter size: the bytes that each has at least, so that no count is believed that the message has no room for.
+    package mutating func count(ofElementsWith size: Int) throws(WireError) -> Int {
+        let count = Int(try number(byteCount: 4))
+        guard count <= remaining / size else { throw .truncated }
+        return count
+    }
+
+    /// - Throws: ``WireError/trailingBytes``.
+    package func finish() throws(WireError) {
+        guard remaining == 0 else { throw .trailingBytes }
+    }
+
+    private mutating func number(byteCount: Int) throws(WireError) -> UInt64 {
+        guard remaining >= byteCount else { throw .truncated }
+        var number: UInt64 = 0
+        for index in 0..<byteCount { number |= UInt64(bytes[position + index]) << UInt64(8 * index) }
+        position += byteCount
+        return number
+    }
+}

@@ -1,0 +1,61 @@
+/// What comes before each message on a connection between a client and the host.
+///
+///     kind (1) · 0 (3) · number of the request (4) · length of the fields (4) · length of the secrets (4) · fields · secrets
+///
+/// Fields tell what is asked and answered. What may be a secret, such as PINs, plaintext and the numbers of private keys, is in
+/// the second part, for which each side has memory of its own that is wiped.
+package struct FrameHeader: Equatable {
+    package enum Kind: UInt8 {
+        /// The first message of a client, and its answer.
+        case hello = 1
+        /// Has a further connection with it as its ancillary data, which is served as this client's.
+        case connection = 2
+        case request = 3
+        case answer = 4
+        /// The host is at work on the request: it is alive, and the client waits on.
+        case working = 5
+    }
+
+    package var kind: Kind
+    /// The same in a request and its answer. A connection has one request under way at a time.
+    package var number: UInt32
+    package var fieldCount: Int
+    package var secretCount: Int
+
+    package static let byteCount = 16
+
+    /// Bytes that the fields of a message may have.
+    package static let maximumFields = 1 << 20
+    /// Bytes that the secrets of a message may have: those of the longest item, and what goes with it.
+    package static let maximumSecrets = (16 << 20) + (64 << 10)
+
+    package init(_ kind: Kind, number: UInt32, fieldCount: Int, secretCount: Int) {
+        self.kind = kind
+        self.number = number
+        self.fieldCount = fieldCount
+        self.secretCount = secretCount
+    }
+
+    /// - Throws: ``WireError`` for another length, an unknown kind, or parts that are longer than they may be.
+    package init(parsing bytes: [UInt8]) throws(WireError) {
+        guard bytes.count == Self.byteCount else { throw .truncated }
+        guard let kind = Kind(rawValue: bytes[0]), bytes[1] == 0, bytes[2] == 0, bytes[3] == 0 else { throw .malformed }
+        func number(at offset: Int) -> UInt32 {
+            var number: UInt32 = 0
+            for index in 0..<4 { number |= UInt32(bytes[offset + index]) << UInt32(8 * index) }
+            return number
+        }
+        let (fields, secrets) = (Int(number(at: 8)), Int(number(at: 12)))
+        guard fields <= Self.maximumFields, secrets <= Self.maximumSecrets else { throw .malformed }
+        self.init(kind, number: number(at: 4), fieldCount: fields, secretCount: secrets)
+    }
+
+    package func encoded() -> [UInt8] {
+        var bytes: [UInt8] = [kind.rawValue, 0, 0, 0]
+        bytes.reserveCapacity(Self.byteCount)
+        for value in [number, UInt32(clamping: fieldCount), UInt32(clamping: secretCount)] {
+            for index in 0..<4 { bytes.append(UInt8(truncatingIfNeeded: value >> UInt32(8 * index))) }
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,95 @@
+/// What a client says of itself before it asks anything. Who it is the host looks up by itself.
+package struct Hello: Equatable {
+    /// The versions of the wire that the client speaks.
+    package var oldestVersion: UInt64
+    package var newestVersion: UInt64
+    /// The first number for handles. A client that lost its host begins above all that it had from it.
+    package var firstHandle: UInt64
+    /// Whether answers come with what they mean in words.
+    package var wantsNotes: Bool
+    /// Where the client's library was loaded from. Empty where that cannot be told.
+    package var libraryPath: [UInt8]
+    /// Environment variables, each as `NAME=value`.
+    package var environment: [[UInt8]]
+
+    package static let version: UInt64 = 1
+
+    package init(
+        oldestVersion: UInt64 = version, newestVersion: UInt64 = version, firstHandle: UInt64, wantsNotes: Bool,
+        libraryPath: [UInt8], environment: [[UInt8]]
+    ) {
+        self.oldestVersion = oldestVersion
+        self.newestVersion = newestVersion
+        self.firstHandle = firstHandle
+        self.wantsNotes = wantsNotes
+        self.libraryPath = libraryPath
+        self.environment = environment
+    }
+
+    package init(parsing bytes: [UInt8]) throws(WireError) {
+        var reader = FieldReader(bytes)
+        oldestVersion = try reader.number()
+        newestVersion = try reader.number()
+        firstHandle = try reader.number()
+        wantsNotes = try reader.flag()
+        libraryPath = try reader.byteString()
+        environment = []
+        for _ in 0..<(try reader.count(ofElementsWith: 4)) { environment.append(try reader.byteString()) }
+        try reader.finish()
+    }
+
+    package func encoded() -> [UInt8] {
+        var writer = FieldWriter()
+        writer.append(oldestVersion)
+        writer.append(newestVersion)
+        writer.append(firstHandle)
+        writer.append(wantsNotes)
+        writer.append(libraryPath)
+        writer.append(count: environment.count)
+        for variable in environment { writer.append(variable) }
+        return writer.bytes
+    }
+}
+
+/// What the host says to a ``Hello``.
+package enum HelloAnswer: Equatable {
+    /// The client is served, in this version of the wire.
+    case served(version: UInt64)
+    /// The host speaks none of the client's versions.
+    case otherVersion
+    /// The client is to have keychains, or a card service, that are not this host's.
+    case otherEnvironment
+    /// The host has as many clients as it serves, or ends.
+    case busy
+
+    package init(parsing bytes: [UInt8]) throws(WireError) {
+        var reader = FieldReader(bytes)
+        switch (try reader.number(), try reader.number()) {
+        case (0, let version): self = .served(version: version)
+        case (1, 0): self = .otherVersion
+        case (2, 0): self = .otherEnvironment
+        case (3, 0): self = .busy
+        default: throw .malformed
+        }
+        try reader.finish()
+    }
+
+    package func encoded() -> [UInt8] {
+        var writer = FieldWriter()
+        switch self {
+        case .served(let version):
+            writer.append(0)
+            writer.append(version)
+        case .otherVersion:
+            writer.append(1)
+            writer.append(0)
+        case .otherEnvironment:
+            writer.append(2)
+            writer.append(0)
+        case .busy:
+            writer.append(3)
+            writer.append(0)
+        }
+        return writer.bytes
+    }
+}
