@@ -108,6 +108,7 @@ let package = Package(
         .executableTarget(
             name: "tokenkitd",
             dependencies: ["CCryptoki", "HostServer", "KeychainHost", "PIVDriver", "PKCS11Bridge", "TokenKit", "Wire"],
+            exclude: ["systemd"],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
         .executableTarget(
             name: "tokenctl",

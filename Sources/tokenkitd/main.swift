@@ -7,24 +7,83 @@ internal import PKCS11Bridge
 internal import TokenKit
 internal import Wire
 
-// The one root that names the drivers.
+// The host of cards and keychains for programs that use them by PKCS #11. The one root that names the drivers.
+//
+//   tokenkitd            serves the programs of the session, over the socket that the service manager hands in, or else one that
+//                        it makes in $XDG_RUNTIME_DIR/tokenkit
+//   tokenkitd --private  serves the one program that started it, over descriptor 3
 
-signal(SIGPIPE, SIG_IGN)
+/// The first descriptor that is handed in: by the module, and by a service manager (sd_listen_fds(3)).
+let handedIn: Int32 = 3
 
-/// The socket that the module hands to a host of its own.
-let privateSocket: Int32 = 3
+func fail(_ message: String) -> Never {
+    _ = unsafe "tokenkitd: \(message)\n".withCString { unsafe write(STDERR_FILENO, $0, strlen($0)) }
+    exit(1)
+}
 
-PrivateHost.serve(privateSocket) { hello, peer in
+@Sendable func makeCryptoki(_ hello: Hello, _ peer: Peer) -> Cryptoki {
+    let variables = ClientVariables(hello.environment).values
     let process = ProcessKeychains {
         [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)]
     }
     let filter = TokenFilter(
-        path: String(decoding: hello.libraryPath, as: UTF8.self),
-        variable: Directories.environmentVariable("TOKENKIT_PKCS11_TOKENS"))
+        path: String(decoding: hello.libraryPath, as: UTF8.self), variable: variables["TOKENKIT_PKCS11_TOKENS"])
+    let place = PromptPlace(process: peer.process, variables: variables)
     let behaviour = Behaviour(
-        variable: Directories.environmentVariable("TOKENKIT_PKCS11_PROMPT"), program: peer.program,
-        prompter: FirstAvailablePrompter.standard())
+        variable: variables["TOKENKIT_PKCS11_PROMPT"], program: peer.program,
+        prompter: FirstAvailablePrompter.standard(at: place))
     return Cryptoki(
         process, filter: filter, behaviour: behaviour, firstHandle: CK_ULONG(hello.firstHandle),
         log: Log(isWanted: hello.wantsNotes))
+}
+
+/// The socket that a service manager has made: sd_listen_fds(3).
+func socketOfServiceManager() -> Int32? {
+    guard let process = Directories.environmentVariable("LISTEN_PID"), Int32(process) == getpid(),
+        Directories.environmentVariable("LISTEN_FDS") == "1"
+    else { return nil }
+    _ = fcntl(handedIn, F_SETFD, FD_CLOEXEC)
+    return handedIn
+}
+
+func socketOfSession(_ runtime: String) -> Int32 {
+    do throws(HostSocket.Failure) {
+        return try HostSocket.listen(in: runtime)
+    } catch {
+        switch error {
+        case .isServed: exit(0)
+        case .noFolder(let folder): fail("\(folder) is no folder that belongs to this user alone")
+        case .system(let what, let code): fail("\(what): \(unsafe String(cString: strerror(code)))")
+        }
+    }
+}
+
+signal(SIGPIPE, SIG_IGN)
+// What is in this process's memory is in no core dump.
+var none = rlimit(rlim_cur: 0, rlim_max: 0)
+unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+
+switch CommandLine.arguments.dropFirst() {
+case ["--private"]: PrivateHost.serve(handedIn, makeCryptoki)
+case []:
+    var files = rlimit()
+    var descriptors: rlim_t = 1024
+    if unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files) == 0 {
+        descriptors = files.rlim_cur
+        files.rlim_cur = files.rlim_max
+        unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+    }
+    if let socket = socketOfServiceManager() {
+        SharedHost(listener: socket, makeCryptoki).serve(end: EndSignal.catch())
+    } else {
+        guard let runtime = Directories.environmentVariable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
+            fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
+        }
+        // What the shell that started it had open is not to stay so.
+        for descriptor in handedIn..<Int32(clamping: min(descriptors, 4096)) { close(descriptor) }
+        SharedHost(listener: socketOfSession(runtime), makeCryptoki).serve(end: EndSignal.catch()) {
+            HostSocket.remove(in: runtime)
+        }
+    }
+default: fail("it takes --private, or nothing")
 }

@@ -12,7 +12,8 @@ func prompter(_ text: String) throws -> any Prompter {
     switch parts[0] {
     case "terminal": return TerminalPrompter()
     case "pinentry":
-        return PinentryPrompter(program: parts[1], terminalName: getenv("ASKER_TTY").map { String(cString: $0) })
+        return PinentryPrompter(
+            program: parts[1], at: PromptPlace(terminal: getenv("ASKER_TTY").map { String(cString: $0) }))
     case "source": return try SecretSource(parts[1])
     default: return NoPrompter()
     }

@@ -5,7 +5,7 @@ public import TokenKit
 /// Asks through a pinentry program, as GnuPG does: a window on the desktop, or the terminal.
 public struct PinentryPrompter: Prompter {
     private let program: String
-    private let terminalName: String?
+    private let place: PromptPlace
     private let trial = Trial()
 
     /// Milliseconds that the program may take for what needs nobody's thought.
@@ -13,10 +13,10 @@ public struct PinentryPrompter: Prompter {
 
     /// - Parameters:
     ///   - program: a path, or a name to be looked up in `PATH`.
-    ///   - terminalName: the terminal to use where there is no desktop.
-    public init(program: String = "pinentry", terminalName: String? = nil) {
+    ///   - place: where the person is.
+    public init(program: String = "pinentry", at place: PromptPlace = .ofProcess) {
         self.program = program
-        self.terminalName = terminalName
+        self.place = place
     }
 
     /// The program is started to find out, until it could be.
@@ -76,7 +76,7 @@ public struct PinentryPrompter: Prompter {
     private func conversing<Result: ~Copyable>(
         _ body: (AssuanClient) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
-        let terminal = terminalName.flatMap { TerminalState($0) }
+        let terminal = place.terminal.flatMap { TerminalState($0) }
         // One that stops the process stops the program as well, which knows what to do with its terminal then.
         let signals = HeldSignals(HeldSignals.ending)
         defer {
@@ -89,22 +89,18 @@ public struct PinentryPrompter: Prompter {
     }
 
     private func begin(unless signals: HeldSignals? = nil) throws(KeychainError) -> AssuanClient {
-        let assuan = try AssuanClient(program: program, patience: patience, unless: signals)
+        let assuan = try AssuanClient(
+            program: program, environment: place.environment, patience: patience, unless: signals)
         // An option that a program does not know is no reason not to ask.
-        if let terminalName { try? assuan.command("OPTION", "ttyname=\(terminalName)") }
+        if let terminal = place.terminal { try? assuan.command("OPTION", "ttyname=\(terminal)") }
         let options = [
             ("ttytype", ["TERM"]), ("lc-ctype", ["LC_ALL", "LC_CTYPE", "LANG"]), ("display", ["DISPLAY"]),
         ]
         for (option, variables) in options {
-            guard let value = variables.lazy.compactMap(PinentryPrompter.variable).first else { continue }
+            guard let value = variables.lazy.compactMap(place.variable).first else { continue }
             try? assuan.command("OPTION", "\(option)=\(value)")
         }
         trial.hasSucceeded.store(true, ordering: .relaxed)
         return assuan
-    }
-
-    private static func variable(_ name: String) -> String? {
-        guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
-        return unsafe String(cString: value)
     }
 }

@@ -12,16 +12,20 @@ final class ProgramOnSocket {
 
     /// Starts a program that is looked up in `PATH`.
     ///
-    /// - Parameter signals: what ends the waiting for it.
+    /// - Parameters:
+    ///   - environment: what it has as its environment; nil for this process's.
+    ///   - signals: what ends the waiting for it.
     /// - Throws: `errSecNotAvailable` where it cannot be started.
-    init(_ program: String, unless signals: HeldSignals? = nil) throws(KeychainError) {
+    init(
+        _ program: String, environment: [String]? = nil, unless signals: HeldSignals? = nil
+    ) throws(KeychainError) {
         var descriptors: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
             throw KeychainError(.notAvailable, "no socket for \(program): \(systemMessage(errno))")
         }
         var child: pid_t = 0
-        let result = ProgramOnSocket.spawn(&child, program, connectedTo: descriptors[1])
+        let result = ProgramOnSocket.spawn(&child, program, environment, connectedTo: descriptors[1])
         close(descriptors[1])
         guard result == 0 else {
             close(descriptors[0])
@@ -30,7 +34,9 @@ final class ProgramOnSocket {
         (name, process, socket, self.signals) = (program, child, descriptors[0], signals)
     }
 
-    private static func spawn(_ child: inout pid_t, _ program: String, connectedTo socket: Int32) -> Int32 {
+    private static func spawn(
+        _ child: inout pid_t, _ program: String, _ environment: [String]?, connectedTo socket: Int32
+    ) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
@@ -44,9 +50,14 @@ final class ProgramOnSocket {
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var variables = unsafe (environment ?? []).map { unsafe strdup($0) } + [nil]
+        defer { for index in unsafe variables.indices { unsafe free(variables[index]) } }
         return unsafe program.withCString { name in
             var arguments = unsafe [UnsafeMutablePointer(mutating: name), nil]
-            return unsafe posix_spawnp(&child, name, &actions, &attributes, &arguments, environ)
+            guard environment != nil else {
+                return unsafe posix_spawnp(&child, name, &actions, &attributes, &arguments, environ)
+            }
+            return unsafe posix_spawnp(&child, name, &actions, &attributes, &arguments, &variables)
         }
     }
 

@@ -1,29 +1,20 @@
-internal import Glibc
-
 extension FirstAvailablePrompter {
     /// Asks through pinentry where there is a desktop or a terminal for it, else on the terminal.
     ///
     /// `PINENTRY_PROGRAM` names another program than `pinentry`.
     ///
-    /// - Parameter alternative: as for others.
-    public static func standard(alternative: String? = nil) -> FirstAvailablePrompter {
-        let program = Directories.environmentVariable("PINENTRY_PROGRAM")
-        let terminal = terminalName()
+    /// - Parameters:
+    ///   - alternative: as for others.
+    ///   - place: where the person is.
+    public static func standard(
+        alternative: String? = nil, at place: PromptPlace = .ofProcess
+    ) -> FirstAvailablePrompter {
+        let program = place.variable("PINENTRY_PROGRAM")
         let hasScreen =
-            terminal != nil
-            || ["DISPLAY", "WAYLAND_DISPLAY"].contains {
-                Directories.environmentVariable($0) != nil
-            }
-        let pinentry = PinentryPrompter(program: program ?? "pinentry", terminalName: terminal)
+            place.terminal != nil || ["DISPLAY", "WAYLAND_DISPLAY"].contains { place.variable($0) != nil }
+        let pinentry = PinentryPrompter(program: program ?? "pinentry", at: place)
+        let terminal = TerminalPrompter(at: place)
         return FirstAvailablePrompter(
-            hasScreen || program != nil ? [pinentry, TerminalPrompter()] : [TerminalPrompter()],
-            alternative: alternative)
-    }
-
-    private static func terminalName() -> String? {
-        for descriptor in [STDIN_FILENO, STDERR_FILENO, STDOUT_FILENO] {
-            if let name = unsafe ttyname(descriptor) { return unsafe String(cString: name) }
-        }
-        return nil
+            hasScreen || program != nil ? [pinentry, terminal] : [terminal], alternative: alternative)
     }
 }

@@ -1,16 +1,18 @@
 internal import Glibc
 internal import TokenKit
 
-/// The controlling terminal, opened for one question.
+/// A terminal, opened for one question.
 final class Terminal {
     /// Bytes that a line may have.
     static let maximumLength = 1024
 
     private let descriptor: Int32
 
-    /// Nil where the process has no terminal.
-    init?() {
-        descriptor = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    /// Nil where there is no such terminal.
+    ///
+    /// - Parameter path: `/dev/tty` for the process's own.
+    init?(_ path: String) {
+        descriptor = unsafe open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
     }
 

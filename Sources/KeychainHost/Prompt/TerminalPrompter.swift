@@ -2,15 +2,21 @@ public import TokenKit
 
 /// Asks on the controlling terminal, whatever standard input and output are, without showing what is typed.
 public struct TerminalPrompter: Prompter {
-    public init() {}
+    private let place: PromptPlace
 
-    public var canAsk: Bool { Terminal() != nil }
+    public init(at place: PromptPlace = .ofProcess) {
+        self.place = place
+    }
+
+    private func terminal() -> Terminal? { place.terminalToOpen.flatMap { Terminal($0) } }
+
+    public var canAsk: Bool { terminal() != nil }
 
     public var canAskAgain: Bool { true }
 
     /// - Throws: `errSecUserCanceled` for Ctrl-C, Ctrl-D, Ctrl-\ and a terminal that went away.
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        guard let terminal = Terminal() else { throw .cannotAsk(request, by: self, because: "there is no terminal") }
+        guard let terminal = terminal() else { throw .cannotAsk(request, by: self, because: "there is no terminal") }
         if let failure = request.failure { terminal.write("\(shown(failure))\n") }
         while true {
             let answer = try terminal.readHidden(asking: "\(request.sentence): ")
@@ -21,12 +27,12 @@ public struct TerminalPrompter: Prompter {
     }
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool {
-        guard let terminal = Terminal() else { return false }
+        guard let terminal = terminal() else { return false }
         terminal.write("\(shown(question)) [y/N] ")
         return ["y", "Y", "yes"].contains(terminal.readLine())
     }
 
     public func tell(_ message: String) {
-        Terminal()?.write("\(shown(message))\n")
+        terminal()?.write("\(shown(message))\n")
     }
 }

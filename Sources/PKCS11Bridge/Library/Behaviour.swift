@@ -15,13 +15,13 @@ package struct Behaviour: Sendable {
     }
 
     /// - Parameters:
-    ///   - variable: the value of `TOKENKIT_PKCS11_PROMPT`: `always`, `never`, or the names of programs for which the module
-    ///     asks itself, with commas between.
+    ///   - variable: the value of `TOKENKIT_PKCS11_PROMPT`: `never`, or the names of programs for which the module asks itself,
+    ///     with commas between. There is no name for all: some crash where no login is needed, and others ask as well.
     ///   - program: the name of this program.
     ///   - prompter: who asks.
     package init(variable: String?, program: String, prompter: any Prompter) {
         let words = Set((variable ?? "").split(separator: ",").map(String.init))
-        let asks = words.contains("always") || words.contains(program)
+        let asks = words.contains(program)
         let isConfigured = !words.isEmpty && !words.contains("never")
         self.init(asksItself: asks, prompter: isConfigured ? prompter : NoPrompter())
     }

@@ -29,7 +29,8 @@ struct Doctor: ParsableCommand {
         let system = DoctorSystem()
         let module = module ?? system.installedModule
         let findings =
-            system.smartCardService() + system.module(module) + system.p11Kit(module) + system.sshAgent(module)
+            system.smartCardService() + system.module(module) + system.host() + system.p11Kit(module)
+            + system.otherModules() + system.sshAgent(module)
             + system.networkSecurityServices(module)
             + system.openSSL(keychainsWithEd25519: (try? Doctor.keychainsWithEd25519()) ?? []) + system.gnuPG()
         if output.json {
@@ -69,13 +70,7 @@ struct DoctorSystem {
     private static let name = "libtokenkit-pkcs11.so"
 
     /// Beside this program, as make install puts it.
-    var installedModule: String {
-        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = unsafe readlink("/proc/self/exe", &target, target.count - 1)
-        let program = String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-        let folder = program.split(separator: "/").dropLast(2).joined(separator: "/")
-        return "/\(folder)/lib/\(DoctorSystem.name)"
-    }
+    var installedModule: String { HostProgram.folderOfInstallation + "/lib/\(DoctorSystem.name)" }
 
     // MARK: Cards
 
@@ -243,20 +238,20 @@ struct DoctorSystem {
 
     // MARK: Looking
 
-    private func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+    func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
     /// A file's text; nil where it cannot be read, or is longer than any that is looked into.
-    private func text(_ path: String) -> String? {
+    func text(_ path: String) -> String? {
         guard let content = FileManager.default.contents(atPath: path), content.count <= 1 << 20 else { return nil }
         return String(decoding: content, as: UTF8.self)
     }
 
-    private func names(in folder: String) -> [String] {
+    func names(in folder: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
     }
 
     /// What stands behind a name at the beginning of a line.
-    private func value(of name: String, _ separator: String, in text: String) -> String? {
+    func value(of name: String, _ separator: String, in text: String) -> String? {
         for line in text.split(whereSeparator: \.isNewline).map({ $0.drop(while: \.isWhitespace) })
         where line.hasPrefix(name) {
             let rest = line.dropFirst(name.count).drop(while: \.isWhitespace)

@@ -63,7 +63,7 @@ import VirtualCard
         return try provoke(
             "unwilling",
             [
-                "PINENTRY_PROGRAM": folder.path("pinentry"), "TOKENKIT_PKCS11_PROMPT": "always",
+                "PINENTRY_PROGRAM": folder.path("pinentry"), "TOKENKIT_PKCS11_PROMPT": "returns",
                 "TOKENKIT_PKCS11_TOKENS": "cards",
             ])
     }

@@ -1,0 +1,98 @@
+internal import CLinux
+internal import Glibc
+
+/// The socket of the session's host: `$XDG_RUNTIME_DIR/tokenkit/host`.
+package enum HostSocket {
+    private static let folder = "tokenkit"
+    private static let name = "host"
+
+    /// - Parameter runtime: the session's folder.
+    package static func path(in runtime: String) -> String { "\(runtime)/\(folder)/\(name)" }
+
+    package enum Failure: Error {
+        /// The session has no folder, or it belongs to somebody else.
+        case noFolder(String)
+        /// Another host serves the session.
+        case isServed
+        case system(String, Int32)
+    }
+
+    /// Makes the socket, and takes away what a host has left that is no longer there.
+    ///
+    /// - Parameter runtime: the session's folder.
+    package static func listen(in runtime: String) throws(Failure) -> Int32 {
+        let folder = "\(runtime)/\(folder)"
+        if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST { throw .system("cannot make \(folder)", errno) }
+        let lock = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard lock >= 0 else { throw .noFolder(folder) }
+        defer { close(lock) }
+        var status = stat()
+        guard unsafe fstat(lock, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
+            throw .noFolder(folder)
+        }
+        // Two that start at once: one is the host.
+        guard flock(lock, LOCK_EX) == 0 else { throw .system("cannot lock \(folder)", errno) }
+        let path = path(in: runtime)
+        var address = sockaddr_un()
+        guard fill(&address, path) else { throw .system("\(path) is too long", ENAMETOOLONG) }
+        guard listeningProcess(&address) == nil else { throw .isServed }
+        unsafe unlink(path)
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw .system("no socket", errno) }
+        let former = umask(0o177)
+        let isBound = unsafe withAddress(&address) { unsafe bind(descriptor, $0, $1) } == 0
+        let code = errno
+        umask(former)
+        guard isBound, Glibc.listen(descriptor, 128) == 0 else {
+            close(descriptor)
+            throw .system("cannot listen at \(path)", isBound ? errno : code)
+        }
+        return descriptor
+    }
+
+    /// Takes the socket away, unless another host has made one there.
+    package static func remove(in runtime: String) {
+        let lock = unsafe open("\(runtime)/\(folder)", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard lock >= 0 else { return }
+        defer { close(lock) }
+        guard flock(lock, LOCK_EX) == 0, listeningProcess(in: runtime) == nil else { return }
+        unsafe unlink(path(in: runtime))
+    }
+
+    /// The process that has made the socket that listens in the session: the host, or a service manager that starts it when it is
+    /// needed. Nil for none.
+    package static func listeningProcess(in runtime: String) -> Int32? {
+        var address = sockaddr_un()
+        return fill(&address, path(in: runtime)) ? listeningProcess(&address) : nil
+    }
+
+    private static func listeningProcess(_ address: inout sockaddr_un) -> Int32? {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard unsafe withAddress(&address, { unsafe connect(descriptor, $0, $1) }) == 0 else { return nil }
+        var (process, user): (Int32, UInt32) = (0, 0)
+        guard unsafe clinux_peer(descriptor, &process, &user) == 0, user == geteuid() else { return nil }
+        return process
+    }
+
+    private static func fill(_ address: inout sockaddr_un, _ path: String) -> Bool {
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        return unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
+            guard bytes.count < field.count else { return false }
+            unsafe field.copyBytes(from: bytes)
+            return true
+        }
+    }
+
+    private static func withAddress(
+        _ address: inout sockaddr_un, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

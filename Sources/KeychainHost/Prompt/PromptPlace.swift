@@ -1,0 +1,74 @@
+internal import Glibc
+
+/// Where and how a person can be asked: the terminal, the display and the language of the program in whose name it is done.
+public struct PromptPlace: Sendable {
+    /// The path of the terminal; nil for none.
+    let terminal: String?
+
+    /// Variables of that program's environment; nil where it is this process, whose own there are.
+    private let variables: [String: String]?
+
+    /// - Parameters:
+    ///   - terminal: its path.
+    ///   - variables: of an environment; nil for this process's.
+    package init(terminal: String?, variables: [String: String]? = nil) {
+        self.terminal = terminal
+        self.variables = variables
+    }
+
+    /// Those of another process.
+    ///
+    /// - Parameters:
+    ///   - process: the process, whose controlling terminal is looked up.
+    ///   - variables: of its environment.
+    package init(process: Int32, variables: [String: String]) {
+        self.init(terminal: PromptPlace.terminal(of: process), variables: variables)
+    }
+
+    /// Those of this process. Its terminal has a name only where one of the standard streams is it.
+    public static var ofProcess: PromptPlace {
+        for descriptor in [STDIN_FILENO, STDERR_FILENO, STDOUT_FILENO] {
+            if let name = unsafe ttyname(descriptor) {
+                return PromptPlace(terminal: unsafe String(cString: name), variables: nil)
+            }
+        }
+        return PromptPlace(terminal: nil, variables: nil)
+    }
+
+    /// What stands for the terminal where it is asked without another program.
+    var terminalToOpen: String? { variables == nil ? "/dev/tty" : terminal }
+
+    /// The value of a variable; nil for one that is empty.
+    func variable(_ name: String) -> String? {
+        let value = variables.map { $0[name] } ?? Directories.environmentVariable(name)
+        return value.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// What a program that asks there has as its environment; nil for this process's.
+    var environment: [String]? { variables.map { $0.map { "\($0.key)=\($0.value)" }.sorted() } }
+
+    /// The controlling terminal of a process, by the device in proc(5)'s `stat`, field 7.
+    static func terminal(of process: Int32) -> String? {
+        let descriptor = unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 1024)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        let text = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+        // The program's name, in brackets, may have anything in it.
+        guard let end = text.lastIndex(of: ")") else { return nil }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 4, let device = UInt32(fields[4]), device != 0 else { return nil }
+        return path(major: device >> 8 & 0xFFF, minor: device & 0xFF | device >> 12 & 0xFFF00)
+    }
+
+    /// The file of a terminal's device: Linux's list of allocated devices.
+    static func path(major: UInt32, minor: UInt32) -> String? {
+        switch (major, minor) {
+        case (136...143, _): "/dev/pts/\((major - 136) << 8 + minor)"
+        case (4, 0..<64): "/dev/tty\(minor)"
+        case (4, _): "/dev/ttyS\(minor - 64)"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,49 @@
+internal import Glibc
+internal import KeychainHost
+internal import PKCS11Driver
+
+extension DoctorSystem {
+    /// The process that has cards and keychains for programs.
+    func host() -> [Finding] {
+        guard exists(HostProgram.path) else {
+            return [
+                Finding(
+                    state: "missing", subject: "host", finding: "\(HostProgram.path) is not there",
+                    remedy: "sudo make install")
+            ]
+        }
+        guard let session = try? HostSession(), session.process != nil else {
+            let remedy =
+                exists("/run/systemd/system") ? "systemctl --user enable --now tokenkit.socket" : "tokenctl host start"
+            return [
+                Finding(
+                    state: "note", subject: "host", finding: "programs do not share one: each starts its own",
+                    remedy: remedy)
+            ]
+        }
+        return [Finding(state: "ok", subject: "host", finding: "it serves this session at \(session.path)")]
+    }
+
+    /// Modules that show a card a second time to programs that use p11-kit: a URI such as `pkcs11:id=%01` names two objects then,
+    /// and some programs take the other module's.
+    func otherModules() -> [Finding] {
+        let others = ["opensc-pkcs11.so": "OpenSC", "libykcs11.so": "Yubico"]
+        let folders = Modules.choice.p11Kit.foldersOfModules
+        return folders.flatMap { folder in names(in: folder).map { "\(folder)/\($0)" } }.compactMap { file in
+            guard file.hasSuffix(".module"), let text = text(file),
+                let library = value(of: "module", ":", in: text)?.split(separator: "/").last,
+                let maker = others.first(where: { library.hasPrefix($0.key) })?.value
+            else { return nil }
+            let name = file.split(separator: "/").last.map(String.init) ?? ""
+            // A file of the administrator's adds to one of a package that has its name.
+            let isDisabled = folders.contains { folder in
+                self.text("\(folder)/\(name)").flatMap { value(of: "enable-in", ":", in: $0) }.map(\.isEmpty) ?? false
+            }
+            guard !isDisabled else { return nil }
+            return Finding(
+                state: "note", subject: "p11-kit",
+                finding: "\(maker)'s module shows the same cards once more (\(file))",
+                remedy: "echo enable-in: | sudo tee -a /etc/pkcs11/modules/\(ShellText.quoted(name))")
+        }
+    }
+}

@@ -1,0 +1,176 @@
+internal import ArgumentParser
+internal import Glibc
+internal import KeychainHost
+
+struct Host: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "host",
+        abstract: "Start, stop or show the process that has cards and keychains for the session's programs.",
+        discussion: """
+            Programs that use the PKCS#11 module share it where it runs; each starts one of its own where it does not. With systemd \
+            'systemctl --user enable --now tokenkit.socket' has it started when the first program needs it.
+            """,
+        subcommands: [Start.self, Stop.self, Status.self], defaultSubcommand: Status.self)
+
+    /// What came of a command, for programs.
+    struct State: Encodable {
+        let socket: String
+        let isServed: Bool
+        /// The host's number, where no service manager stands before it.
+        let process: Int32?
+
+        init(_ session: HostSession) {
+            let process = session.process
+            (socket, isServed, self.process) = (session.path, process != nil, session.isHost ? process : nil)
+        }
+    }
+
+    private static func report(_ sentence: String, _ session: HostSession, _ output: OutputOptions) throws {
+        guard !output.json else { return try Listing.showJSON(State(session)) }
+        print(sentence)
+    }
+
+    struct Start: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "start",
+            abstract: "Start it, unless it runs. It ends by itself when it is not used for a minute.")
+
+        @OptionGroup var output: OutputOptions
+
+        func run() throws {
+            let session = try HostSession()
+            guard session.process == nil else {
+                return try Host.report("The host serves this session already.", session, output)
+            }
+            try HostProgram.start()
+            for _ in 0..<100 where session.process == nil { usleep(50_000) }
+            guard session.process != nil else {
+                throw CommandError(
+                    "the host does not serve this session", "it ended, or could not listen at \(session.path)",
+                    advice: "run \(HostProgram.path) to see why")
+            }
+            try Host.report("The host serves this session at \(session.path).", session, output)
+        }
+    }
+
+    struct Stop: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "stop", abstract: "Have it take no further programs. It ends with the last of those it serves."
+        )
+
+        @OptionGroup var output: OutputOptions
+
+        func run() throws {
+            let session = try HostSession()
+            guard let process = session.process else {
+                return try Host.report("No host serves this session.", session, output)
+            }
+            guard session.isHost else {
+                throw CommandError(
+                    "the host of this session is not stopped", "its socket belongs to a service manager",
+                    advice: "systemctl --user stop tokenkit.socket tokenkit.service")
+            }
+            guard kill(process, SIGTERM) == 0 else {
+                throw CommandError("the host is not stopped", unsafe String(cString: strerror(errno)))
+            }
+            for _ in 0..<100 where session.process != nil { usleep(50_000) }
+            try Host.report("The host takes no further programs.", session, output)
+        }
+    }
+
+    struct Status: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status", abstract: "Show whether one serves this session.")
+
+        @OptionGroup var output: OutputOptions
+
+        func run() throws {
+            let session = try HostSession()
+            let process = session.process.map { " (process \($0))" }
+            let sentence =
+                process.map { "A host serves this session at \(session.path)\($0)." }
+                ?? "No host serves this session: each program starts one of its own."
+            try Host.report(sentence, session, output)
+        }
+    }
+}
+
+/// The session's place for a host.
+struct HostSession {
+    private let runtime: String
+
+    /// - Throws: ``CommandError`` where the session has no folder for sockets.
+    init() throws(CommandError) {
+        guard let runtime = Directories.environmentVariable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
+            throw CommandError(
+                "this session can share no host", "it has no folder for sockets", advice: "set XDG_RUNTIME_DIR")
+        }
+        self.runtime = runtime
+    }
+
+    var path: String { HostSocket.path(in: runtime) }
+
+    /// Who listens there.
+    var process: Int32? { HostSocket.listeningProcess(in: runtime) }
+
+    /// Whether that is the host itself, and no service manager.
+    var isHost: Bool {
+        guard let process else { return false }
+        return HostProgram.executable(of: "\(process)").hasSuffix("/\(HostProgram.name)")
+    }
+}
+
+/// The program `tokenkitd`.
+enum HostProgram {
+    static let name = "tokenkitd"
+
+    /// The file of a process's program.
+    static func executable(of process: String) -> String {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink("/proc/\(process)/exe", &target, target.count - 1)
+        return String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Below which this program is installed, as make install does.
+    static var folderOfInstallation: String {
+        "/" + executable(of: "self").split(separator: "/").dropLast(2).joined(separator: "/")
+    }
+
+    /// Where it is installed, or as it was built, beside this program.
+    static var path: String {
+        let installed = folderOfInstallation + "/libexec/\(name)"
+        guard unsafe access(installed, X_OK) != 0 else { return installed }
+        return "/" + executable(of: "self").split(separator: "/").dropLast().joined(separator: "/") + "/\(name)"
+    }
+
+    /// Starts it for the session, in which it goes on when this program and its terminal are gone.
+    static func start() throws(CommandError) {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+            unsafe posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0)
+        }
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        unsafe sigfillset(&signals)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | 0x80  // POSIX_SPAWN_SETSID
+        unsafe posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
+        let path = path
+        let code = unsafe path.withCString { name in
+            var arguments = unsafe [UnsafeMutablePointer(mutating: name), nil]
+            var process: pid_t = 0
+            return unsafe posix_spawn(&process, name, &actions, &attributes, &arguments, environ)
+        }
+        guard code == 0 else {
+            throw CommandError(
+                "the host is not started", "\(path): \(unsafe String(cString: strerror(code)))",
+                advice: "sudo make install")
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// The host that the programs of a session share, and what becomes of it while they use it.
+@Suite struct SharedHostTests {
+    private let folder: TemporaryFolder
+    private let environment: [String: String]
+    private let program: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        environment = ModuleProgram.environment(in: folder).merging(["PCSCLITE_CSOCK_NAME": folder.path("none")]) { $1 }
+        try ModuleProgram.createKeychain(in: folder, environment)
+        program = try ModuleProgram.compile("shared", in: folder)
+    }
+
+    private func tokenctl(_ arguments: String...) throws -> ProgramResult {
+        try Program.run([Program.products + "/tokenctl"] + arguments, environment: environment)
+    }
+
+    /// The host that listens, where it has no service manager.
+    private func host() throws -> Int32? {
+        struct Status: Decodable {
+            let process: Int32?
+        }
+        return try JSONDecoder().decode(Status.self, from: Data(tokenctl("host", "--json").text.utf8)).process
+    }
+
+    private func startHost() throws {
+        let result = try tokenctl("host", "start")
+        try #require(result.status == 0, "\(result)")
+    }
+
+    private func stopHost() {
+        _ = try? tokenctl("host", "stop")
+    }
+
+    private func run(
+        _ task: String, _ variables: [String: String] = [:],
+        granting grant: @escaping @Sendable (String) throws -> Void = { _ in }
+    ) throws -> ProgramResult {
+        try ModuleProgram.run(
+            program, [task], in: folder, service: folder.path("none"), variables, granting: grant)
+    }
+
+    /// The hosts that programs of this test have started for themselves.
+    private var privateHosts: Int {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return processes.count { process in
+            guard process.allSatisfy(\.isNumber), let words = text("/proc/\(process)/cmdline") else { return false }
+            return words.contains("tokenkitd\0--private")
+                && text("/proc/\(process)/environ")?.contains("HOME=\(folder.path)\0") == true
+        }
+    }
+
+    private func text(_ path: String) -> String? {
+        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func programsShareTheHostAndNotTheirLogins() throws {
+        try startHost()
+        defer { stopHost() }
+        let count = Mutex(1)
+        let result = try run("use") { [self] _ in
+            let other = try Program.run([program, ModuleProgram.module, "log-in"], environment: environment)
+            #expect(other.status == 0, "\(other)")
+            count.withLock { $0 = privateHosts }
+        }
+        #expect(result.status == 0, "\(result)")
+        #expect(count.withLock { $0 } == 0)
+    }
+
+    @Test func aProgramWithOtherKeychainsHasAHostOfItsOwn() throws {
+        try startHost()
+        defer { stopHost() }
+        let count = Mutex(0)
+        let result = try run("use", ["TOKENKIT_MODULES": "none"]) { [self] _ in count.withLock { $0 = privateHosts } }
+        #expect(result.status == 0, "\(result)")
+        #expect(count.withLock { $0 } == 1)
+    }
+
+    @Test func aHostThatIsReplacedServesTheProgramsThatItHas() throws {
+        try startHost()
+        defer { stopHost() }
+        let former = try #require(try host())
+        let result = try run("replace") { [self] _ in
+            stopHost()
+            #expect(try eventually { try host() == nil })
+            try startHost()
+            #expect(kill(former, 0) == 0)
+        }
+        #expect(result.status == 0, "\(result)")
+        #expect(try host() != former)
+        #expect(eventually { kill(former, 0) != 0 })
+    }
+
+    @Test func aHostThatIsKilledTakesItsHandlesWithItAndNothingElse() throws {
+        try startHost()
+        let former = try #require(try host())
+        let result = try run("kill") { _ in
+            kill(former, SIGKILL)
+            #expect(eventually { kill(former, 0) != 0 })
+        }
+        #expect(result.status == 0, "\(result)")
+        // What it left is no obstacle for the next.
+        try startHost()
+        defer { stopHost() }
+        #expect(try host() != nil)
+    }
+
+    /// A folder that others can enter is nobody's to trust.
+    @Test func aSocketInAFolderOfOthersIsNotUsed() throws {
+        try startHost()
+        defer { stopHost() }
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755], ofItemAtPath: folder.path("tokenkit"))
+        let count = Mutex(0)
+        let result = try run("use") { [self] _ in count.withLock { $0 = privateHosts } }
+        #expect(result.status == 0, "\(result)")
+        #expect(count.withLock { $0 } == 1)
+    }
+
+    /// As a service manager starts it: sd_listen_fds(3).
+    @Test func aHostServesTheSocketThatIsHandedIn() throws {
+        let socket = folder.path("tokenkit/host")
+        let script = """
+            import os, socket, sys
+            os.makedirs(os.path.dirname(sys.argv[1]), 0o700, exist_ok=True)
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(sys.argv[1])
+            listener.listen()
+            os.dup2(listener.fileno(), 3)
+            os.set_inheritable(3, True)
+            os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+            os.execv(sys.argv[2], sys.argv[2:])
+            """
+        let nothing = try FileHandle(forUpdating: URL(filePath: "/dev/null"))
+        let process = try ChildProcess(
+            ["python3", "-c", script, socket, Program.products + "/tokenkitd"], environment: environment,
+            streams: Array(repeating: nothing.fileDescriptor, count: 3))
+        defer {
+            kill(process.identifier, SIGTERM)
+            process.wait()
+            try? nothing.close()
+        }
+        #expect(eventually { FileManager.default.fileExists(atPath: socket) })
+        let count = Mutex(1)
+        let result = try run("use") { [self] _ in count.withLock { $0 = privateHosts } }
+        #expect(result.status == 0, "\(result)")
+        #expect(count.withLock { $0 } == 0)
+    }
+}
