@@ -9,10 +9,20 @@ package struct Behaviour: Sendable {
     /// Who is asked where a program logs in without a PIN, or the module asks itself.
     package let prompter: any Prompter
 
-    package init(asksItself: Bool = false, prompter: any Prompter = NoPrompter()) {
+    /// Whether one token alone says that it wants a login: the first of the list. For programs that have a password for one, and give
+    /// up at the second.
+    let logsInOnce: Bool
+
+    package init(
+        asksItself: Bool = false, logsInOnce: Bool = false, prompter: any Prompter = NoPrompter()
+    ) {
         self.asksItself = asksItself
+        self.logsInOnce = logsInOnce
         self.prompter = prompter
     }
+
+    /// poppler's program ends with "Password was not accepted" when NSS asks it for a second token's.
+    private static let programsThatLogInOnce: Set = ["pdfsig"]
 
     /// - Parameters:
     ///   - variable: the value of `TOKENKIT_PKCS11_PROMPT`: `never`, or the names of programs for which the module asks itself,
@@ -23,7 +33,9 @@ package struct Behaviour: Sendable {
         let words = Set((variable ?? "").split(separator: ",").map(String.init))
         let asks = words.contains(program)
         let isConfigured = !words.isEmpty && !words.contains("never")
-        self.init(asksItself: asks, prompter: isConfigured ? prompter : NoPrompter())
+        self.init(
+            asksItself: asks, logsInOnce: Behaviour.programsThatLogInOnce.contains(program),
+            prompter: isConfigured ? prompter : NoPrompter())
     }
 
     /// Whether a program may log in without a PIN.

@@ -14,7 +14,11 @@ extension Cryptoki {
 
     package func slotInfo(_ slot: CK_SLOT_ID) throws(CryptokiError) -> SlotInfo { try slots.slot(slot).info }
 
-    package func tokenInfo(_ slot: CK_SLOT_ID) throws(CryptokiError) -> TokenInfo { try slots.slot(slot).tokenInfo() }
+    package func tokenInfo(_ slot: CK_SLOT_ID) throws(CryptokiError) -> TokenInfo {
+        let slot = try slots.slot(slot)
+        let information = try slot.tokenInfo()
+        return slots.mayWantLogin(slot) ? information : information.without(CKF_LOGIN_REQUIRED)
+    }
 
     package func mechanisms(_ slot: CK_SLOT_ID) throws(CryptokiError) -> [Mechanism] {
         let slot = try slots.slot(slot)

@@ -21,6 +21,10 @@ package struct TokenInfo: Sendable {
     package let pinLengths: ClosedRange<Int>
     /// The token's own version, major and minor.
     package let firmware: (major: UInt8, minor: UInt8)
+
+    func without(_ flag: CK_FLAGS) -> TokenInfo {
+        TokenInfo(name: name, flags: flags & ~flag, pinLengths: pinLengths, firmware: firmware)
+    }
 }
 
 /// A place for a token: a reader, or a keychain in a file, which is always in.

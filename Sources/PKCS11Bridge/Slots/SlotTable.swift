@@ -44,6 +44,11 @@ final class SlotTable: Sendable {
         return list
     }
 
+    /// Whether a slot's token may say that it wants a login.
+    func mayWantLogin(_ slot: any Slot) -> Bool {
+        !behaviour.logsInOnce || all(refreshing: false).first { $0.hasToken }.map { $0.id == slot.id } ?? true
+    }
+
     private var list: [any Slot] { state.withLock { state in state.present.compactMap { state.slots[$0] } } }
 
     /// - Throws: `CKR_SLOT_ID_INVALID`.

@@ -99,15 +99,19 @@ import Testing
         #expect(read.contains("what is said"))
     }
 
-    /// poppler signs twice, the first time to learn how long a signature is.
-    @Test func signsADocument() throws {
+    /// poppler signs twice, the first time to learn how long a signature is. It has a password for one token, and there is none to be
+    /// set for the keychain beside the card.
+    @Test(arguments: [false, true]) func signsADocument(besideAKeychain: Bool) throws {
         let home = try ConsumerHome([.authentication: "rsa:2048"], revocations: CertificateFiles.revocations)
+        let variables = besideAKeychain ? ["TOKENKIT_PKCS11_TOKENS": ""] : [:]
+        if besideAKeychain { try home.succeed([Program.products + "/tokenctl", "create-keychain", "-p", "other"]) }
         let nss = try NSSDatabase(home)
         let (document, signed) = (try home.folder.write("in.pdf", ConsumerFiles.pdf), home.folder.path("out.pdf"))
-        try home.succeed([
-            "pdfsig", "-nssdir", nss.path, "-nss-pwd", ConsumerHome.pin, "-add-signature", "-nick",
-            nss.nickname(.authentication), document, signed,
-        ])
+        try home.succeed(
+            [
+                "pdfsig", "-nssdir", nss.path, "-nss-pwd", ConsumerHome.pin, "-add-signature", "-nick",
+                nss.nickname(.authentication), document, signed,
+            ], variables)
         let report = try nss.report(on: signed)
         #expect(report.contains("Signature is Valid"), "\(report)")
         #expect(report.contains("Certificate is Trusted"), "\(report)")
