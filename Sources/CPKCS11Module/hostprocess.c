@@ -222,6 +222,12 @@ void tokenkit_log(const char *path, const char *text, size_t count) {
     if (descriptor != STDERR_FILENO) close(descriptor);
 }
 
+int64_t tokenkit_monotonic_time(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 void tokenkit_time(int64_t *seconds, int64_t *milliseconds) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);

@@ -75,14 +75,14 @@ enum Connections {
 struct Connection {
     let index: Int32
 
-    private var fields: UnsafeMutablePointer<tokenkit_connection> {
+    var fields: UnsafeMutablePointer<tokenkit_connection> {
         unsafe tokenkit_connection(index).unsafelyUnwrapped
     }
 
     /// Whether it is this round's, to the host of now, and still a socket of ours whose other side is there.
     func isUsable(_ initialisation: UInt64) -> Bool {
         let connection = unsafe fields.pointee
-        return connection.initialisation == initialisation && connection.host == Host.number
+        return unsafe connection.initialisation == initialisation && connection.host == Host.number
             && connection.isOpen && tokenkit_is_stale(connection.descriptor) == 0
     }
 
@@ -102,7 +102,7 @@ struct Connection {
         tokenkit_set_patience(ends.0, Host.patience)
         unsafe fields.pointee = tokenkit_connection(
             descriptor: ends.0, request: 0, inode: tokenkit_socket_inode(ends.0), initialisation: initialisation,
-            host: host)
+            host: host, attributes: tokenkit_attributes())
     }
 
     func close() {
@@ -174,10 +174,11 @@ struct Connection {
 extension tokenkit_connection {
     /// Whether the descriptor is still the socket that it was: programs close descriptors that are not theirs, and get their
     /// numbers for other files.
-    var isOpen: Bool { inode != 0 && tokenkit_socket_inode(descriptor) == inode }
+    var isOpen: Bool { unsafe inode != 0 && tokenkit_socket_inode(descriptor) == inode }
 
     mutating func close() {
-        if isOpen { _ = CPKCS11Module.close(descriptor) }
-        inode = 0
+        if unsafe isOpen { _ = unsafe CPKCS11Module.close(descriptor) }
+        unsafe inode = 0
+        unsafe attributes.forget()
     }
 }

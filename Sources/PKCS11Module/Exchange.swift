@@ -45,11 +45,13 @@ struct Reply: ~Copyable {
     static func ask(
         _ call: PKCS11Call, _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
     ) throws(Failure) -> Reply {
+        if !call.function.isReading { AttributeMemory.noteChange() }
         let connection = try Connections.take(context.initialisation)
         do throws(Failure) {
             let number = try connection.send(call.encoded(), secrets)
             let (answer, secretCount) = try connection.receive(number)
             context.log.note(answer.notes)
+            if call.function == .getAttributeValue { unsafe connection.fields.pointee.attributes.keep(answer, call) }
             return Reply(
                 answer: answer, secretCount: secretCount, connection: connection,
                 initialisation: context.initialisation)

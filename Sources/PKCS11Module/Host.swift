@@ -56,7 +56,7 @@ enum Host {
             let descriptor = try HostSearch.connect(firstHandle: host << 32)
             unsafe client.pointee = tokenkit_connection(
                 descriptor: descriptor, request: 0, inode: tokenkit_socket_inode(descriptor),
-                initialisation: initialisation, host: host)
+                initialisation: initialisation, host: host, attributes: tokenkit_attributes())
             tokenkit_store(Int32(tokenkit_word_hosts), host)
             store(connected)
             // The end of the module may have passed by it meanwhile.

@@ -58,6 +58,11 @@ public func C_GetAttributeValue(
         var call = PKCS11Call(.getAttributeValue, [UInt64(session), UInt64(object)])
         // The session and the object are judged first, without attributes.
         let isGiven = unsafe attributes != nil && 1...CK_ULONG(PKCS11Call.maximumAttributes) ~= count
+        if isGiven, let attributes = unsafe attributes,
+            try unsafe AttributeMemory.answer(session, object, attributes, Int(count), context)
+        {
+            return
+        }
         for index in 0..<(isGiven ? Int(count) : 0) {
             guard let attribute = unsafe attributes?[index] else { continue }
             unsafe call.numbers.append(UInt64(attribute.type))

@@ -6,7 +6,8 @@ package struct PKCS11Answer: Equatable {
     package var notes: [[UInt8]]
     /// Handles, flags and sizes.
     package var numbers: [UInt64]
-    /// Text fields of a structure, one after the other, each filled with blanks.
+    /// Text fields of a structure, one after the other, each filled with blanks; of `C_GetAttributeValue` the object's attributes
+    /// that are no secrets, each with its type before it.
     package var text: [UInt8]
 
     package init(_ returnValue: UInt64, numbers: [UInt64] = [], text: [UInt8] = [], notes: [[UInt8]] = []) {

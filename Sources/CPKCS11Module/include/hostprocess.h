@@ -47,6 +47,8 @@ int32_t tokenkit_start(const char *path, char *const environment[], int32_t sock
 
 /* Appends a line to the log: to a file that only this user can read, or to standard error where the path has no slash. */
 void tokenkit_log(const char *path, const char *text, size_t count);
+/* Nanoseconds of CLOCK_MONOTONIC. */
+int64_t tokenkit_monotonic_time(void);
 /* Seconds and milliseconds since 1970. */
 void tokenkit_time(int64_t *seconds, int64_t *milliseconds);
 

@@ -7,6 +7,15 @@
 
 #include <stdint.h>
 
+/* The attributes of the object that was last asked about, as the host has told them with an answer. */
+struct tokenkit_attributes {
+    uint64_t session, object;
+    uint64_t changes;     /* the value of the word when they were told */
+    int64_t nanoseconds;  /* when that was */
+    uint8_t *bytes;       /* NULL for none */
+    uint32_t count;
+};
+
 /* A socket to the host, as long as its descriptor is still that socket. */
 struct tokenkit_connection {
     int32_t descriptor;
@@ -14,6 +23,7 @@ struct tokenkit_connection {
     uint64_t inode;       /* of the socket, by which it is known again */
     uint64_t initialisation; /* the value of the word when it was made */
     uint64_t host;        /* which of the hosts that this process has had */
+    struct tokenkit_attributes attributes;
 };
 
 enum {
@@ -21,6 +31,7 @@ enum {
     tokenkit_word_host,           /* state of the connection by which this process is the host's client */
     tokenkit_word_hosts,          /* how many hosts there have been */
     tokenkit_word_rounds,         /* how often C_Initialize was called */
+    tokenkit_word_changes,        /* how many calls may have changed what objects say of themselves */
     tokenkit_word_connections,    /* the first of those that say who has a connection */
     tokenkit_connection_count = 64,
 };

@@ -7,7 +7,7 @@ package struct CallResult: ~Copyable {
     package var answer: PKCS11Answer
     package var secrets: Secret
     /// Why the return value is a failure.
-    fileprivate(set) var failure: CryptokiError?
+    var failure: CryptokiError?
 
     init(_ answer: PKCS11Answer, _ secrets: consuming Secret = Secret(capacity: 0) { _ in }) {
         self.answer = answer
@@ -18,12 +18,8 @@ package struct CallResult: ~Copyable {
         self.init(PKCS11Answer(UInt64(CKR_OK), numbers: numbers.map(UInt64.init), text: text))
     }
 
-    /// - Parameter numbers: what is told all the same.
-    init(
-        failing failure: CryptokiError, _ numbers: [UInt64] = [],
-        _ secrets: consuming Secret = Secret(capacity: 0) { _ in }
-    ) {
-        self.init(PKCS11Answer(UInt64(failure.code), numbers: numbers), secrets)
+    init(failing failure: CryptokiError) {
+        self.init(PKCS11Answer(UInt64(failure.code)))
         self.failure = failure
     }
 

@@ -53,9 +53,14 @@ extension Cryptoki {
                 failure = failure ?? error
             }
         }
-        if let failure { return CallResult(failing: failure, lengths, values) }
-        return CallResult(PKCS11Answer(UInt64(CKR_OK), numbers: lengths), values)
+        var result = CallResult(PKCS11Answer(UInt64(failure?.code ?? CKR_OK), numbers: lengths), values)
+        result.failure = failure
+        result.answer.text = reader.attributeList(atMost: Cryptoki.attributesInAdvance)
+        return result
     }
+
+    /// Bytes of an object's attributes that are told with the first that is asked for.
+    private static let attributesInAdvance = 16 << 10
 
     // MARK: Operations
 
@@ -184,6 +189,18 @@ extension CallResult {
 }
 
 extension Cryptoki.ObjectReader {
+    /// The object's attributes that are no secrets, each behind its type and its length; empty where they are too long.
+    fileprivate func attributeList(atMost limit: Int) -> [UInt8] {
+        let attributes = entry.object.attributes
+        guard attributes.values.reduce(0, { $0 + $1.count + 12 }) <= limit else { return [] }
+        var list = FieldWriter()
+        for (type, value) in attributes {
+            list.append(UInt64(type))
+            list.append(value)
+        }
+        return list.bytes
+    }
+
     /// The value of an attribute, in memory that is wiped.
     ///
     /// - Throws: what the object refuses it with.

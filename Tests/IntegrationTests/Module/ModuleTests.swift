@@ -60,6 +60,15 @@ import VirtualCard
         #expect(result.status == 0, "\(result)")
     }
 
+    @Test func aListingAsksTheHostOnceForEachObject() throws {
+        var environment = environment
+        environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
+        try ModuleProgram.createKeychain(in: folder, environment)
+        let program = try ModuleProgram.compile("reads", ["-rdynamic"], in: folder)
+        let result = try Program.run([program, module], environment: environment)
+        #expect(result.status == 0, "\(result)")
+    }
+
     @Test func hostileArgumentsHaveTheirReturnValues() throws { try run("hostile", with: holder()) }
 
     @Test func aWaitIsEndedByACardThatGoesAndByTheEndOfTheModule() throws {

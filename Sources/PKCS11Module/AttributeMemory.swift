@@ -1,0 +1,109 @@
+internal import CCryptoki
+internal import CPKCS11Module
+
+/// What an object's other attributes are, which the host tells with the first that a program asks for: programs ask for one after
+/// the other, and for each twice, first for its length.
+///
+/// A connection keeps them for the next calls about the same object, until a call of this process may have changed something or a
+/// moment has passed, in which another process may have.
+enum AttributeMemory {
+    /// In nanoseconds.
+    fileprivate static let moment: Int64 = 10_000_000
+
+    fileprivate static var changes: UInt64 { tokenkit_load(word) }
+
+    private static var word: Int32 { Int32(tokenkit_word_changes) }
+
+    static func noteChange() {
+        var changes = changes
+        while tokenkit_replace(word, changes, changes &+ 1) == 0 { changes = self.changes }
+    }
+
+    /// Answers a call from what a connection has.
+    ///
+    /// - Returns: false where not every attribute is there, and nothing was done.
+    static func answer(
+        _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>,
+        _ count: Int, _ context: borrowing CallContext
+    ) throws(Failure) -> Bool {
+        guard Host.isConnected(context.initialisation) else { return false }
+        let connection = try Connections.take(context.initialisation)
+        defer { Connections.giveBack(connection, context.initialisation) }
+        let memory = unsafe connection.fields.pointee.attributes
+        guard unsafe memory.isOf(session, object) else { return false }
+        for index in 0..<count where unsafe memory.value(attributes[index].type) == nil { return false }
+        var isShort = false
+        for index in 0..<count {
+            guard let value = unsafe memory.value(attributes[index].type) else { continue }
+            let room = unsafe attributes[index].ulValueLen
+            unsafe attributes[index].ulValueLen = CK_ULONG(value.count)
+            guard let start = unsafe attributes[index].pValue else { continue }
+            if room < CK_ULONG(value.count) {
+                unsafe attributes[index].ulValueLen = .max
+                isShort = true
+            } else if let source = value.baseAddress {
+                unsafe start.copyMemory(from: source, byteCount: value.count)
+            }
+        }
+        if isShort { throw Failure(CKR_BUFFER_TOO_SMALL) }
+        return true
+    }
+}
+
+extension PKCS11Function {
+    /// Whether it changes nothing that an object says of itself.
+    var isReading: Bool {
+        switch self {
+        case .getSlotList, .getSlotInfo, .getTokenInfo, .getMechanismList, .getMechanismInfo, .getSessionInfo,
+            .getObjectSize, .getAttributeValue, .findObjectsInit, .findObjects, .findObjectsFinal, .generateRandom:
+            true
+        default: false
+        }
+    }
+}
+
+extension tokenkit_attributes {
+    /// Whether they are still those of an object.
+    fileprivate func isOf(_ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE) -> Bool {
+        unsafe bytes != nil && self.session == UInt64(session) && self.object == UInt64(object)
+            && changes == AttributeMemory.changes
+            && tokenkit_monotonic_time() - nanoseconds < AttributeMemory.moment
+    }
+
+    /// Keeps what came with an answer.
+    mutating func keep(_ answer: PKCS11Answer, _ call: PKCS11Call) {
+        unsafe forget()
+        guard !answer.text.isEmpty, call.numbers.count > 2, let memory = unsafe malloc(answer.text.count) else {
+            return
+        }
+        unsafe answer.text.withUnsafeBytes { text in
+            guard let start = text.baseAddress else { return }
+            unsafe memory.copyMemory(from: start, byteCount: text.count)
+        }
+        unsafe self = tokenkit_attributes(
+            session: call.numbers[0], object: call.numbers[1], changes: AttributeMemory.changes,
+            nanoseconds: tokenkit_monotonic_time(), bytes: memory.assumingMemoryBound(to: UInt8.self),
+            count: UInt32(answer.text.count))
+    }
+
+    mutating func forget() {
+        unsafe free(bytes)
+        unsafe bytes = nil
+    }
+
+    /// The value of an attribute: the list has the type (8 bytes) and the length (4) of each before its value.
+    fileprivate func value(_ type: CK_ATTRIBUTE_TYPE) -> UnsafeRawBufferPointer? {
+        guard let bytes = unsafe bytes else { return nil }
+        let list = unsafe UnsafeRawBufferPointer(start: bytes, count: Int(count))
+        var offset = 0
+        while offset + 12 <= list.count {
+            let length = Int(unsafe list.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self).littleEndian)
+            guard length <= list.count - offset - 12 else { return nil }
+            if unsafe list.loadUnaligned(fromByteOffset: offset, as: UInt64.self).littleEndian == UInt64(type) {
+                return unsafe UnsafeRawBufferPointer(rebasing: list[offset + 12..<offset + 12 + length])
+            }
+            offset += 12 + length
+        }
+        return nil
+    }
+}
