@@ -11,7 +11,7 @@ public struct Directories: Sendable, Hashable {
     public let configuration: String
     /// Where what can be found out again is: `$XDG_CACHE_HOME/tokenkit`.
     public let cache: String
-    /// Where sockets are: `$XDG_RUNTIME_DIR`, or the folder for data where the session has none.
+    /// Where sockets are: `$XDG_RUNTIME_DIR`, unless it is another user's, as after `sudo -E`; or the folder for data where the session has none.
     public let runtime: String
     /// Where the settings of the whole system are.
     public let system: String
@@ -38,7 +38,7 @@ public struct Directories: Sendable, Hashable {
         data = base("XDG_DATA_HOME", ".local/share")
         configuration = base("XDG_CONFIG_HOME", ".config")
         cache = base("XDG_CACHE_HOME", ".cache")
-        let session = path("XDG_RUNTIME_DIR")
+        let session = path("XDG_RUNTIME_DIR").flatMap { Folder.isAnothers($0) ? nil : $0 }
         runtime = session ?? data
         volatile = session ?? shared
         self.system = system

@@ -52,6 +52,12 @@ struct Folder {
         return names
     }
 
+    /// Whether something is there that belongs to another user.
+    static func isAnothers(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_uid != geteuid()
+    }
+
     /// Whether a folder is there that is this user's alone, and no link to one.
     static func isOwn(_ path: String) -> Bool {
         var status = stat()

@@ -46,6 +46,17 @@ import Testing
         #expect(directories(["HOME": "/h"]).volatile == nil)
     }
 
+    /// After `sudo -E` it is the other user's, who would see and change what is kept there.
+    @Test func aSessionsFolderThatIsAnotherUsersIsNotUsed() throws {
+        let folder = try TemporaryFolder()
+        // Whoever is not root has the system's root folder for that.
+        let anothers = geteuid() == 0 ? folder.path("another") : "/"
+        if geteuid() == 0 { #expect(mkdir(anothers, 0o700) == 0 && chown(anothers, 65534, 65534) == 0) }
+        let directories = Directories(shared: "/shared") { ["HOME": "/h", "XDG_RUNTIME_DIR": anothers][$0] }
+        #expect(directories.volatile == "/shared")
+        #expect(directories.runtime == directories.data)
+    }
+
     @Test func aFolderThatOthersMayWriteToOrThatIsALinkIsNotTheUsersOwn() throws {
         let folder = try TemporaryFolder()
         #expect(mkdir(folder.path("own"), 0o700) == 0)
