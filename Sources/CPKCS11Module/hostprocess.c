@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "hostprocess.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -89,12 +88,34 @@ void tokenkit_set_patience(int32_t descriptor, int32_t seconds) {
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
 
-int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count) {
-    while (count > 0) {
+int64_t tokenkit_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits for what the socket's own time-out does not bound: that begins anew with each call, and signals end calls. */
+static int32_t await(int descriptor, short events, int64_t deadline) {
+    struct pollfd awaited = {.fd = descriptor, .events = events};
+    for (;;) {
+        int64_t remaining = deadline - tokenkit_now();
+        if (remaining <= 0) return tokenkit_timed_out;
+        int ready = poll(&awaited, 1, remaining);
+        if (ready > 0) return 0;
+        if (ready < 0 && errno != EINTR) return -errno;
+    }
+}
+
+int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, int64_t deadline) {
+    for (int flags = MSG_NOSIGNAL; count > 0; flags |= MSG_DONTWAIT) {
+        if (flags & MSG_DONTWAIT) {
+            int32_t error = await(descriptor, POLLOUT, deadline);
+            if (error != 0) return error;
+        }
         struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
-        ssize_t sent = sendmsg(descriptor, &message, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) continue;
-        if (sent < 0) return -errno;
+        ssize_t sent = sendmsg(descriptor, &message, flags);
+        if (sent < 0 && errno != EINTR && errno != EAGAIN) return -errno;
+        if (sent < 0) continue;
         for (; count > 0 && (size_t)sent >= parts->iov_len; parts++, count--) sent -= parts->iov_len;
         if (count > 0) {
             parts->iov_base = (char *)parts->iov_base + sent;
@@ -104,12 +125,16 @@ int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count) {
     return 0;
 }
 
-int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count) {
-    while (count > 0) {
-        ssize_t got = recv(descriptor, bytes, count, MSG_WAITALL);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return -errno;
+int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline) {
+    for (int flags = MSG_WAITALL; count > 0; flags = MSG_DONTWAIT) {
+        if (flags & MSG_DONTWAIT) {
+            int32_t error = await(descriptor, POLLIN, deadline);
+            if (error != 0) return error;
+        }
+        ssize_t got = recv(descriptor, bytes, count, flags);
         if (got == 0) return -EPIPE;
+        if (got < 0 && errno != EINTR && errno != EAGAIN) return -errno;
+        if (got < 0) continue;
         bytes = (char *)bytes + got;
         count -= got;
     }
@@ -131,7 +156,7 @@ int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t c
     ssize_t result;
     do result = sendmsg(descriptor, &message, MSG_NOSIGNAL);
     while (result < 0 && errno == EINTR);
-    return result == (ssize_t)count ? 0 : result < 0 ? -errno : -EPIPE;
+    return result == (ssize_t)count ? 0 : result < 0 && errno != EAGAIN ? -errno : -EPIPE;
 }
 
 #ifndef TOKENKIT_HOST
@@ -220,12 +245,6 @@ void tokenkit_log(const char *path, const char *text, size_t count) {
     ssize_t written = write(descriptor, text, count);
     (void)written;
     if (descriptor != STDERR_FILENO) close(descriptor);
-}
-
-int64_t tokenkit_monotonic_time(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 void tokenkit_time(int64_t *seconds, int64_t *milliseconds) {

@@ -7,8 +7,8 @@ internal import CPKCS11Module
 /// A connection keeps them for the next calls about the same object, until a call of this process may have changed something or a
 /// moment has passed, in which another process may have.
 enum AttributeMemory {
-    /// In nanoseconds.
-    fileprivate static let moment: Int64 = 10_000_000
+    /// In milliseconds.
+    fileprivate static let moment: Int64 = 10
 
     fileprivate static var changes: UInt64 { tokenkit_load(word) }
 
@@ -27,7 +27,7 @@ enum AttributeMemory {
         _ count: Int, _ context: borrowing CallContext
     ) throws(Failure) -> Bool {
         guard Host.isConnected(context.initialisation) else { return false }
-        let connection = try Connections.take(context.initialisation)
+        let connection = try Connections.take(context.initialisation, waits: context.waits)
         defer { Connections.giveBack(connection, context.initialisation) }
         let memory = unsafe connection.fields.pointee.attributes
         guard unsafe memory.isOf(session, object) else { return false }
@@ -67,7 +67,7 @@ extension tokenkit_attributes {
     fileprivate func isOf(_ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE) -> Bool {
         unsafe bytes != nil && self.session == UInt64(session) && self.object == UInt64(object)
             && changes == AttributeMemory.changes
-            && tokenkit_monotonic_time() - nanoseconds < AttributeMemory.moment
+            && tokenkit_now() - time < AttributeMemory.moment
     }
 
     /// Keeps what came with an answer.
@@ -82,7 +82,7 @@ extension tokenkit_attributes {
         }
         unsafe self = tokenkit_attributes(
             session: call.numbers[0], object: call.numbers[1], changes: AttributeMemory.changes,
-            nanoseconds: tokenkit_monotonic_time(), bytes: memory.assumingMemoryBound(to: UInt8.self),
+            time: tokenkit_now(), bytes: memory.assumingMemoryBound(to: UInt8.self),
             count: UInt32(answer.text.count))
     }
 

@@ -9,10 +9,25 @@ enum Connections {
     private static let idle: UInt64 = 1
     private static let busy: UInt64 = 2
 
-    /// A connection that no other thread has; it is made where there is none.
+    /// A connection that no other thread has; it is made where there is none. Where other threads have as many as there can be, one of
+    /// those is waited for.
     ///
-    /// - Throws: `CKR_DEVICE_ERROR` where it cannot be made; ``Host/isMissing``.
-    static func take(_ initialisation: UInt64) throws(Failure) -> Connection {
+    /// - Throws: `CKR_DEVICE_ERROR` where it cannot be made, or none becomes free in time; ``Host/isMissing``.
+    static func take(_ initialisation: UInt64, waits: Bool) throws(Failure) -> Connection {
+        let deadline = Deadline()
+        while true {
+            if let connection = try takeFree(initialisation) { return connection }
+            guard waits, deadline.remaining > 0 else { throw tooManyCalls }
+            usleep(interval)
+            guard Initialisation.current == initialisation else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+        }
+    }
+
+    private static let interval: UInt32 = 1_000
+
+    private static let tooManyCalls = Failure(CKR_DEVICE_ERROR, "too many threads are amid calls")
+
+    private static func takeFree(_ initialisation: UInt64) throws(Failure) -> Connection? {
         for index in 0..<count where replace(index, idle, busy) {
             let pooled = Connection(index: index)
             if pooled.isUsable(initialisation) { return pooled }
@@ -28,7 +43,7 @@ enum Connections {
                 throw error
             }
         }
-        throw Failure(CKR_DEVICE_ERROR, "too many threads are amid calls")
+        return nil
     }
 
     static func giveBack(_ connection: Connection, _ initialisation: UInt64) {
@@ -79,27 +94,27 @@ struct Connection {
         unsafe tokenkit_connection(index).unsafelyUnwrapped
     }
 
-    /// Whether it is this round's, to the host of now, and still a socket of ours whose other side is there.
+    /// Whether it is this round's, to the host of now, and still a socket of ours whose other side is there, and will be.
     func isUsable(_ initialisation: UInt64) -> Bool {
         let connection = unsafe fields.pointee
-        return unsafe connection.initialisation == initialisation && connection.host == Host.number
-            && connection.isOpen && tokenkit_is_stale(connection.descriptor) == 0
+        return unsafe connection.initialisation == initialisation && Host.isServing(connection.host) && connection.isOpen
+            && tokenkit_is_stale(connection.descriptor) == 0
     }
 
     /// Makes one end of a pair of sockets, whose other end the host serves from now on.
     func open(_ initialisation: UInt64) throws(Failure) {
-        let host = try Host.require(initialisation)
         var ends: (Int32, Int32) = (-1, -1)
         let made = unsafe withUnsafeMutablePointer(to: &ends) { pair in
             unsafe pair.withMemoryRebound(to: Int32.self, capacity: 2) { unsafe tokenkit_socket_pair($0) }
         }
         guard made == 0 else { throw Failure(CKR_DEVICE_ERROR, "no descriptor is left for a connection to the host") }
         defer { _ = CPKCS11Module.close(ends.1) }
-        guard Host.attach(ends.1) else {
+        let host: UInt64
+        do throws(Failure) { host = try Host.attach(ends.1, initialisation) } catch {
             _ = CPKCS11Module.close(ends.0)
-            throw hostFailed
+            throw error
         }
-        tokenkit_set_patience(ends.0, Host.patience)
+        tokenkit_set_patience(ends.0, Deadline.patience)
         unsafe fields.pointee = tokenkit_connection(
             descriptor: ends.0, request: 0, inode: tokenkit_socket_inode(ends.0), initialisation: initialisation,
             host: host, attributes: tokenkit_attributes())
@@ -112,7 +127,7 @@ struct Connection {
     /// Sends a message with the secrets that the program's own memory holds.
     ///
     /// - Returns: the number of the request.
-    func send(_ call: [UInt8], _ secrets: borrowing Secrets) throws(Failure) -> UInt32 {
+    func send(_ call: [UInt8], _ secrets: borrowing Secrets, _ deadline: Deadline) throws(Failure) -> UInt32 {
         let number = unsafe fields.pointee.request &+ 1
         unsafe fields.pointee.request = number
         guard call.count <= FrameHeader.maximumFields, secrets.count <= FrameHeader.maximumSecrets else {
@@ -125,22 +140,30 @@ struct Connection {
             unsafe call.withUnsafeBytes { call in
                 var parts = unsafe secrets.parts(behind: header, call)
                 return unsafe parts.withUnsafeMutableBufferPointer { parts in
-                    unsafe tokenkit_send(descriptor, parts.baseAddress, Int32(parts.count))
+                    unsafe tokenkit_send(descriptor, parts.baseAddress, Int32(parts.count), deadline.time)
                 }
             }
         }
-        guard result == 0 else { throw hostFailed }
+        try check(result)
         return number
     }
 
     /// Waits for the answer to a request, for as long as the host says that it is at work on it.
-    func receive(_ number: UInt32) throws(Failure) -> (answer: PKCS11Answer, secretCount: Int) {
+    ///
+    /// - Parameter deadline: until when the host has to say something; afterwards, until when the secrets have to follow.
+    func receive(
+        _ number: UInt32, _ deadline: inout Deadline
+    ) throws(Failure) -> (answer: PKCS11Answer, secretCount: Int) {
         while true {
-            let header = try header()
+            let header = try header(deadline)
             guard header.number == number else { throw Failure(CKR_DEVICE_ERROR, "the host answered something else") }
-            if header.kind == .working, header.fieldCount == 0, header.secretCount == 0 { continue }
+            if header.kind == .working, header.fieldCount == 0, header.secretCount == 0 {
+                deadline.renew()
+                continue
+            }
             guard header.kind == .answer else { throw Failure(CKR_DEVICE_ERROR, "the host sent something else") }
-            let fields = try bytes(header.fieldCount)
+            deadline.extendForRest()
+            let fields = try bytes(header.fieldCount, deadline)
             do throws(WireError) {
                 return (try PKCS11Answer(parsing: fields), header.secretCount)
             } catch {
@@ -149,25 +172,33 @@ struct Connection {
         }
     }
 
-    private func header() throws(Failure) -> FrameHeader {
-        let bytes = try bytes(FrameHeader.byteCount)
+    private func header(_ deadline: Deadline) throws(Failure) -> FrameHeader {
+        let bytes = try bytes(FrameHeader.byteCount, deadline)
         do throws(WireError) { return try FrameHeader(parsing: bytes) } catch {
             throw Failure(CKR_DEVICE_ERROR, "the host sent what is no message")
         }
     }
 
-    private func bytes(_ count: Int) throws(Failure) -> [UInt8] {
+    private func bytes(_ count: Int, _ deadline: Deadline) throws(Failure) -> [UInt8] {
         guard count > 0 else { return [] }
         var bytes = [UInt8](repeating: 0, count: count)
         let descriptor = unsafe fields.pointee.descriptor
-        let result = unsafe bytes.withUnsafeMutableBytes { unsafe tokenkit_receive(descriptor, $0.baseAddress, count) }
-        guard result == 0 else { throw hostFailed }
+        let result = unsafe bytes.withUnsafeMutableBytes {
+            unsafe tokenkit_receive(descriptor, $0.baseAddress, count, deadline.time)
+        }
+        try check(result)
         return bytes
     }
 
     /// Reads secrets to where the program wants them.
-    func receive(_ count: Int, to destination: UnsafeMutableRawPointer) throws(Failure) {
-        guard unsafe tokenkit_receive(fields.pointee.descriptor, destination, count) == 0 else { throw hostFailed }
+    func receive(_ count: Int, to destination: UnsafeMutableRawPointer, _ deadline: Deadline) throws(Failure) {
+        try check(unsafe tokenkit_receive(fields.pointee.descriptor, destination, count, deadline.time))
+    }
+
+    private func check(_ result: Int32) throws(Failure) {
+        // A host that is at work would have said so.
+        if Int(result) == tokenkit_timed_out { unsafe Host.drop(fields.pointee.host) }
+        guard result == 0 else { throw hostFailed }
     }
 }
 
@@ -176,8 +207,12 @@ extension tokenkit_connection {
     /// numbers for other files.
     var isOpen: Bool { unsafe inode != 0 && tokenkit_socket_inode(descriptor) == inode }
 
+    /// Children by `fork` may have the socket open as well: the host is told all the same. A parent's goes on.
     mutating func close() {
-        if unsafe isOpen { _ = unsafe CPKCS11Module.close(descriptor) }
+        if unsafe isOpen {
+            if unsafe Initialisation.isOwn(initialisation) { _ = unsafe shutdown(descriptor, Int32(SHUT_RDWR)) }
+            _ = unsafe CPKCS11Module.close(descriptor)
+        }
         unsafe inode = 0
         unsafe attributes.forget()
     }

@@ -38,6 +38,7 @@ struct Reply: ~Copyable {
     private(set) var secretCount: Int
     private let connection: Connection
     private let initialisation: UInt64
+    private let deadline: Deadline
 
     /// Asks the host and waits for its answer, whatever the return value in it.
     ///
@@ -46,26 +47,30 @@ struct Reply: ~Copyable {
         _ call: PKCS11Call, _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
     ) throws(Failure) -> Reply {
         if !call.function.isReading { AttributeMemory.noteChange() }
-        let connection = try Connections.take(context.initialisation)
+        let connection = try Connections.take(context.initialisation, waits: context.waits)
+        var deadline = Deadline()
         do throws(Failure) {
-            let number = try connection.send(call.encoded(), secrets)
-            let (answer, secretCount) = try connection.receive(number)
+            let number = try connection.send(call.encoded(), secrets, deadline)
+            let (answer, secretCount) = try connection.receive(number, &deadline)
             context.log.note(answer.notes)
             if call.function == .getAttributeValue { unsafe connection.fields.pointee.attributes.keep(answer, call) }
             return Reply(
                 answer: answer, secretCount: secretCount, connection: connection,
-                initialisation: context.initialisation)
+                initialisation: context.initialisation, deadline: deadline)
         } catch {
             Connections.discard(connection)
             throw error
         }
     }
 
-    private init(answer: PKCS11Answer, secretCount: Int, connection: Connection, initialisation: UInt64) {
+    private init(
+        answer: PKCS11Answer, secretCount: Int, connection: Connection, initialisation: UInt64, deadline: Deadline
+    ) {
         self.answer = answer
         self.secretCount = secretCount
         self.connection = connection
         self.initialisation = initialisation
+        self.deadline = deadline
     }
 
     deinit {
@@ -93,7 +98,7 @@ struct Reply: ~Copyable {
     /// - Throws: `CKR_DEVICE_ERROR`.
     mutating func receive(_ count: Int, to destination: UnsafeMutableRawPointer) throws(Failure) {
         guard count <= secretCount else { throw Reply.malformed }
-        try unsafe connection.receive(count, to: destination)
+        try unsafe connection.receive(count, to: destination, deadline)
         secretCount -= count
     }
 

@@ -32,9 +32,10 @@ public func C_Finalize(_ reserved: UnsafeMutableRawPointer?) -> CK_RV {
     perform { context throws(Failure) in
         guard unsafe reserved == nil else { throw argumentsBad }
         // The host ends what other threads wait for, and is asked before anything is closed.
+        context.waits = false
         if Host.isConnected(context.initialisation) { try? PKCS11Call(.finalize).perform(&context) }
         try Initialisation.end(context.initialisation)
-        Host.end(context.initialisation)
+        Host.end()
         Connections.closeIdle()
     }
 }

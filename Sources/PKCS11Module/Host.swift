@@ -6,11 +6,8 @@ internal import CPKCS11Module
 /// The process is the client of its host by one connection, over which it hands in the others. When that one ends, so does all
 /// that the host has of this process.
 enum Host {
-    /// Seconds in which a host that is alive says something.
-    static let patience: Int32 = 25
-
     private static let none: UInt64 = 0
-    private static let connecting: UInt64 = 1
+    private static let busy: UInt64 = 1
     private static let connected: UInt64 = 2
 
     /// Tells the hosts that this process has had one after the other apart.
@@ -20,71 +17,94 @@ enum Host {
     static let isMissing = Failure(
         CKR_SLOT_ID_INVALID, isHost: false, "there is neither a card service nor a keychain, and no host was started")
 
-    /// - Returns: ``number``.
+    /// Has the host serve a connection, whose other end stays here. There is one afterwards, if one can be had.
+    ///
+    /// - Returns: the host's number.
     /// - Throws: ``isMissing``; `CKR_DEVICE_ERROR` where no host can be had.
-    static func require(_ initialisation: UInt64) throws(Failure) -> UInt64 {
-        for _ in 0..<attempts {
-            if state == connected {
-                let host = number
-                if unsafe client.pointee.initialisation == initialisation, unsafe client.pointee.isOpen,
-                    unsafe tokenkit_is_stale(client.pointee.descriptor) == 0
-                {
-                    return host
-                }
-                // The thread that sees it first makes way for another.
-                if replace(connected, connecting) {
-                    unsafe client.pointee.close()
-                    return try connect(initialisation)
-                }
-            } else if replace(none, connecting) {
-                return try connect(initialisation)
+    static func attach(_ descriptor: Int32, _ initialisation: UInt64) throws(Failure) -> UInt64 {
+        let deadline = Deadline()
+        try acquire(initialisation, deadline)
+        let isSent: Bool
+        do throws(Failure) {
+            if !isUsable(initialisation) { try connect(initialisation, deadline) }
+            let message = FrameHeader(.connection, number: 0, fieldCount: 0, secretCount: 0).encoded()
+            let result = unsafe message.withUnsafeBytes {
+                unsafe tokenkit_send_descriptor(client.pointee.descriptor, $0.baseAddress, $0.count, descriptor)
             }
-            // Another thread is connecting.
+            if Int(result) == tokenkit_gone { unsafe client.pointee.close() }
+            isSent = result == 0
+        } catch {
+            unsafe client.pointee.close()
+            store(none)
+            throw error
+        }
+        let host = unsafe client.pointee.host
+        release()
+        guard isSent else { throw hostFailed }
+        guard Initialisation.current == initialisation else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+        return host
+    }
+
+    private static func isUsable(_ initialisation: UInt64) -> Bool {
+        unsafe client.pointee.initialisation == initialisation && client.pointee.host == number && client.pointee.isOpen
+            && tokenkit_is_stale(client.pointee.descriptor) == 0
+    }
+
+    private static func connect(_ initialisation: UInt64, _ deadline: Deadline) throws(Failure) {
+        unsafe client.pointee.close()
+        let host = number + 1
+        let descriptor = try HostSearch.connect(firstHandle: host << 32, deadline)
+        unsafe client.pointee = tokenkit_connection(
+            descriptor: descriptor, request: 0, inode: tokenkit_socket_inode(descriptor),
+            initialisation: initialisation, host: host, attributes: tokenkit_attributes())
+        tokenkit_store(Int32(tokenkit_word_hosts), host)
+    }
+
+    /// Makes the connection this thread's alone, so that no other one closes it meanwhile.
+    private static func acquire(_ initialisation: UInt64, _ deadline: Deadline) throws(Failure) {
+        while !replace(connected, busy), !replace(none, busy) {
+            guard deadline.remaining > 0 else { throw hostFailed }
             usleep(interval)
             guard Initialisation.current == initialisation else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         }
-        throw hostFailed
     }
 
-    /// Together as long as ``patience``.
-    private static let attempts = 25_000
     private static let interval: UInt32 = 1_000
 
-    private static func connect(_ initialisation: UInt64) throws(Failure) -> UInt64 {
-        do throws(Failure) {
-            let host = number + 1
-            let descriptor = try HostSearch.connect(firstHandle: host << 32)
-            unsafe client.pointee = tokenkit_connection(
-                descriptor: descriptor, request: 0, inode: tokenkit_socket_inode(descriptor),
-                initialisation: initialisation, host: host, attributes: tokenkit_attributes())
-            tokenkit_store(Int32(tokenkit_word_hosts), host)
+    /// Gives up what ``acquire(_:_:)`` took. The end of the module may have passed by it meanwhile.
+    private static func release() {
+        while true {
+            let round = unsafe client.pointee.initialisation
             store(connected)
-            // The end of the module may have passed by it meanwhile.
-            if Initialisation.current != initialisation {
-                end(initialisation)
-                throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED)
+            guard Initialisation.current != round, replace(connected, busy) else { return }
+            if unsafe client.pointee.initialisation == round {
+                unsafe client.pointee.close()
+                return store(none)
             }
-            return host
-        } catch {
-            _ = replace(connecting, none)
-            throw error
         }
-    }
-
-    /// Has the host serve a connection, whose other end stays here.
-    static func attach(_ descriptor: Int32) -> Bool {
-        let message = FrameHeader(.connection, number: 0, fieldCount: 0, secretCount: 0).encoded()
-        let result = unsafe message.withUnsafeBytes {
-            unsafe tokenkit_send_descriptor(client.pointee.descriptor, $0.baseAddress, $0.count, descriptor)
-        }
-        return result == 0
     }
 
     /// Ends being a client of the host.
-    static func end(_ initialisation: UInt64) {
-        guard unsafe client.pointee.initialisation == initialisation, replace(connected, connecting) else { return }
+    static func end() {
+        if replace(connected, busy) { release() }
+    }
+
+    /// Gives up a host that does not answer, so that the next call has a new one.
+    static func drop(_ host: UInt64) {
+        // Its connections are used no more.
+        guard tokenkit_replace(Int32(tokenkit_word_hosts), host, host + 1) != 0, replace(connected, busy) else {
+            return
+        }
+        guard unsafe client.pointee.host == host else { return release() }
         unsafe client.pointee.close()
         store(none)
+    }
+
+    /// Whether a host is the one of now, and goes on: it ends once the program has closed the connection by which it is known.
+    ///
+    /// Another thread may be changing what is read here. A connection that is not used because of it is made anew.
+    static func isServing(_ host: UInt64) -> Bool {
+        unsafe number == host && client.pointee.host == host && client.pointee.isOpen
     }
 
     /// Whether there is a host for the round.
@@ -108,4 +128,23 @@ enum Host {
     private static func replace(_ expected: UInt64, _ value: UInt64) -> Bool {
         tokenkit_replace(word, expected, value) != 0
     }
+}
+
+/// Until when a call waits for a sign of life. Waits that a signal ends are begun again, and would begin anew.
+struct Deadline {
+    /// Seconds in which a host that is alive says something.
+    static let patience: Int32 = 25
+    /// Seconds in which the rest of a message follows its beginning, at least.
+    private static let rest: Int64 = 5
+
+    /// Milliseconds of the clock that nobody sets.
+    private(set) var time = tokenkit_now() + Int64(patience) * 1000
+
+    var remaining: Int64 { time - tokenkit_now() }
+
+    /// The host has said something.
+    mutating func renew() { self = Deadline() }
+
+    /// A message has begun, and may be followed by its rest.
+    mutating func extendForRest() { time = max(time, tokenkit_now() + Deadline.rest * 1000) }
 }

@@ -8,51 +8,55 @@ enum HostSearch {
     /// - Parameter firstHandle: the number that handles begin with.
     /// - Returns: the connection, whose ``Hello`` the host has accepted.
     /// - Throws: ``Host/isMissing``; `CKR_DEVICE_ERROR`.
-    static func connect(firstHandle: UInt64) throws(Failure) -> Int32 {
+    static func connect(firstHandle: UInt64, _ deadline: Deadline) throws(Failure) -> Int32 {
         var environment = ClientEnvironment()
         let hello = Hello(
             firstHandle: firstHandle, wantsNotes: unsafe Log.path != nil, libraryPath: libraryPath,
             environment: environment.variables)
-        if let folder = sessionFolder, let descriptor = open({ connect(to: folder) }, hello) { return descriptor }
+        if let folder = sessionFolder, let descriptor = open({ connect(to: folder) }, hello, deadline) {
+            return descriptor
+        }
         guard isNeeded else { throw Host.isMissing }
-        guard let descriptor = open({ start(&environment) }, hello) else {
+        guard let descriptor = open({ start(&environment) }, hello, deadline) else {
             throw Failure(
                 CKR_DEVICE_ERROR, isHost: false, "no host could be started (is tokenkitd installed beside the module?)")
         }
         return descriptor
     }
 
-    private static func open(_ way: () -> Int32, _ hello: Hello) -> Int32? {
+    private static func open(_ way: () -> Int32, _ hello: Hello, _ deadline: Deadline) -> Int32? {
         let descriptor = way()
         guard descriptor >= 0 else { return nil }
-        tokenkit_set_patience(descriptor, Host.patience)
-        guard greet(descriptor, hello) else {
+        tokenkit_set_patience(descriptor, Deadline.patience)
+        guard greet(descriptor, hello, deadline) else {
             _ = close(descriptor)
             return nil
         }
         return descriptor
     }
 
-    private static func greet(_ descriptor: Int32, _ hello: Hello) -> Bool {
+    private static func greet(_ descriptor: Int32, _ hello: Hello, _ deadline: Deadline) -> Bool {
         let fields = hello.encoded()
         let message = FrameHeader(.hello, number: 0, fieldCount: fields.count, secretCount: 0).encoded() + fields
         let sent = unsafe message.withUnsafeBytes { message in
             var part = unsafe iovec(
                 iov_base: UnsafeMutableRawPointer(mutating: message.baseAddress), iov_len: message.count)
-            return unsafe tokenkit_send(descriptor, &part, 1)
+            return unsafe tokenkit_send(descriptor, &part, 1, deadline.time)
         }
-        guard sent == 0, let header = receive(FrameHeader.byteCount, from: descriptor) else { return false }
+        guard sent == 0, let header = receive(FrameHeader.byteCount, from: descriptor, deadline) else { return false }
         guard let header = try? FrameHeader(parsing: header), header.kind == .hello, header.number == 0,
-            header.secretCount == 0, let fields = receive(header.fieldCount, from: descriptor),
+            header.secretCount == 0, let fields = receive(header.fieldCount, from: descriptor, deadline),
             let answer = try? HelloAnswer(parsing: fields)
         else { return false }
         return answer == .served(version: Hello.version)
     }
 
-    private static func receive(_ count: Int, from descriptor: Int32) -> [UInt8]? {
+    private static func receive(_ count: Int, from descriptor: Int32, _ deadline: Deadline) -> [UInt8]? {
         guard 1...4096 ~= count else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)
-        let result = unsafe bytes.withUnsafeMutableBytes { unsafe tokenkit_receive(descriptor, $0.baseAddress, count) }
+        let result = unsafe bytes.withUnsafeMutableBytes {
+            unsafe tokenkit_receive(descriptor, $0.baseAddress, count, deadline.time)
+        }
         return result == 0 ? bytes : nil
     }
 

@@ -39,8 +39,11 @@ enum Initialisation {
             throw Failure(CKR_CRYPTOKI_ALREADY_INITIALIZED)
         }
         tokenkit_store(rounds, round)
-        // What a parent had is a copy of it, and no other thread of this process uses it yet.
-        if before != 0 { Connections.forget() }
+        // What a parent had is a copy of it, and no other thread of this process uses it yet. The parent may have been amid
+        // anything, and its module initialised or not.
+        let process = UInt64(UInt32(bitPattern: getpid()))
+        if tokenkit_load(owner) != process { Connections.forget() }
+        tokenkit_store(owner, process)
         tokenkit_store(word, value)
     }
 
@@ -50,10 +53,12 @@ enum Initialisation {
     }
 
     private static var word: Int32 { Int32(tokenkit_word_initialisation) }
+    private static var owner: Int32 { Int32(tokenkit_word_process) }
     private static var rounds: Int32 { Int32(tokenkit_word_rounds) }
     private static var unfinished: UInt64 { 1 }
 
-    private static func isOwn(_ value: UInt64) -> Bool {
+    /// Whether the value is of this process.
+    static func isOwn(_ value: UInt64) -> Bool {
         value != 0 && UInt32(truncatingIfNeeded: value >> 32) == UInt32(bitPattern: getpid())
     }
 }
@@ -68,6 +73,10 @@ func perform(
         try body(&context)
         return context.log.end(CKR_OK)
     } catch {
+        // C_Finalize ends connections under calls that it does not wait for.
+        if error.code == CKR_DEVICE_ERROR, Initialisation.current != initialisation {
+            return context.log.end(CKR_CRYPTOKI_NOT_INITIALIZED)
+        }
         return context.log.end(error.code, error.reason)
     }
 }
@@ -75,5 +84,7 @@ func perform(
 /// What a call has all the way down.
 struct CallContext {
     let initialisation: UInt64
+    /// Whether other threads' connections are waited for.
+    var waits = true
     var log: Log
 }

@@ -3,6 +3,7 @@
 #ifndef TOKENKIT_HOSTPROCESS_H
 #define TOKENKIT_HOSTPROCESS_H
 
+#include <errno.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -32,10 +33,16 @@ int32_t tokenkit_is_stale(int32_t descriptor);
 /* How long a call on a socket waits for the other side, in seconds. */
 void tokenkit_set_patience(int32_t descriptor, int32_t seconds);
 
-/* sendmsg(2) of all of it, without SIGPIPE, and recv(2) of all of it. 0, or -errno; -EPIPE where the other side is gone. */
-int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count);
-int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count);
-/* Sends bytes with a descriptor. */
+/* Milliseconds of a clock that nobody sets. */
+int64_t tokenkit_now(void);
+
+enum { tokenkit_gone = -EPIPE, tokenkit_timed_out = -EAGAIN };
+
+/* sendmsg(2) of all of it, without SIGPIPE, and recv(2) of all of it, until a time of tokenkit_now. 0, or -errno; tokenkit_gone
+ * where the other side is gone, tokenkit_timed_out where the time has come. */
+int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, int64_t deadline);
+int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline);
+/* Sends bytes with a descriptor. 0, or -errno; tokenkit_gone where the other side is gone, or does not read. */
 int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent);
 
 /* Where the host is installed, unless it is beside the module. */
@@ -47,8 +54,6 @@ int32_t tokenkit_start(const char *path, char *const environment[], int32_t sock
 
 /* Appends a line to the log: to a file that only this user can read, or to standard error where the path has no slash. */
 void tokenkit_log(const char *path, const char *text, size_t count);
-/* Nanoseconds of CLOCK_MONOTONIC. */
-int64_t tokenkit_monotonic_time(void);
 /* Seconds and milliseconds since 1970. */
 void tokenkit_time(int64_t *seconds, int64_t *milliseconds);
 

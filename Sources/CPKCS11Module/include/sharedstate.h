@@ -11,7 +11,7 @@
 struct tokenkit_attributes {
     uint64_t session, object;
     uint64_t changes;     /* the value of the word when they were told */
-    int64_t nanoseconds;  /* when that was */
+    int64_t time;         /* when that was */
     uint8_t *bytes;       /* NULL for none */
     uint32_t count;
 };
@@ -28,6 +28,7 @@ struct tokenkit_connection {
 
 enum {
     tokenkit_word_initialisation, /* process and round of C_Initialize; 0 for none */
+    tokenkit_word_process, /* whose the connections are: the process that called C_Initialize last */
     tokenkit_word_host,           /* state of the connection by which this process is the host's client */
     tokenkit_word_hosts,          /* how many hosts there have been */
     tokenkit_word_rounds,         /* how often C_Initialize was called */

@@ -1,0 +1,150 @@
+/* A program of several threads that forks a thousand times amid their calls. Children have two threads, and each lives by one of
+ * the ways that there are: it initialises the module, uses it without, or ends at once. */
+#define _GNU_SOURCE
+#include "module.h"
+#include "host.h"
+
+enum { children = 1000, together = 25, threads = 4 };
+
+static _Atomic int is_over, calls;
+
+/* The parent's threads, which must not notice any of it. */
+static void *go_on(void *nothing) {
+    CK_SESSION_HANDLE session = open_session();
+    CK_OBJECT_HANDLE key = find(session, CKO_PRIVATE_KEY, 1);
+    while (!is_over) {
+        find(session, CKO_CERTIFICATE, 1);
+        if (calls++ % 8 == 0) MUST(CKR_OK, sign(session, key));
+        CK_SESSION_HANDLE other = open_session();
+        MUST(CKR_OK, p11->C_CloseSession(other));
+    }
+    return nothing;
+}
+
+static CK_SESSION_HANDLE parents_session;
+static CK_OBJECT_HANDLE parents_key;
+
+static void *do_without(void *nothing) {
+    CK_ULONG slots = 0;
+    CK_INFO info;
+    for (int round = 0; round < 20; round++) {
+        MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_GetSlotList(CK_TRUE, NULL, &slots));
+        MUST(CKR_CRYPTOKI_NOT_INITIALIZED, sign(parents_session, parents_key));
+        MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_GetInfo(&info));
+        MUST(CKR_CRYPTOKI_NOT_INITIALIZED, p11->C_Finalize(NULL));
+    }
+    return nothing;
+}
+
+/* Both initialise the module, of which one is too late, and go on together. */
+static void *initialise(void *signs) {
+    CK_RV result = p11->C_Initialize(NULL);
+    HOLDS(result == CKR_OK || result == CKR_CRYPTOKI_ALREADY_INITIALIZED);
+    /* The other thread may not be through yet. */
+    CK_INFO info;
+    while ((result = p11->C_GetInfo(&info)) == CKR_CRYPTOKI_NOT_INITIALIZED) usleep(100);
+    MUST(CKR_OK, result);
+    MUST(CKR_SESSION_HANDLE_INVALID, sign(parents_session, parents_key));
+    CK_SESSION_HANDLE session = open_session();
+    find(session, CKO_CERTIFICATE, 1);
+    if (signs != NULL) {
+        result = p11->C_Login(session, CKU_USER, pin, 6);
+        HOLDS(result == CKR_OK || result == CKR_USER_ALREADY_LOGGED_IN);
+        MUST(CKR_OK, sign(session, find(session, CKO_PRIVATE_KEY, 1)));
+    }
+    return NULL;
+}
+
+static void be_child(int number) {
+    alarm(60);
+    pthread_t thread[2];
+    int kind = number % 10;
+    if (kind > 5) kind % 2 == 0 ? exit(0) : _exit(0);
+    /* A round of a tenth of the children logs in and signs; another one searches. */
+    void *signs = number % 20 == 0 ? &thread : NULL;
+    for (int index = 0; index < 2; index++) {
+        HOLDS(pthread_create(&thread[index], NULL, kind == 0 ? initialise : do_without, signs) == 0);
+    }
+    for (int index = 0; index < 2; index++) pthread_join(thread[index], NULL);
+    if (number % 40 == 0) MUST(CKR_OK, p11->C_Finalize(NULL));
+    number % 3 == 0 ? exit(0) : _exit(0);
+}
+
+static void await(pid_t child) {
+    int status = 0;
+    HOLDS(waitpid(child, &status, 0) == child);
+    if (status != 0) fprintf(stderr, "a child ended with %s %d\n", WIFEXITED(status) ? "exit" : "signal",
+                             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    HOLDS(status == 0);
+}
+
+static void *begin_and_end(void *nothing) {
+    while (!is_over) {
+        CK_ULONG slots = 0;
+        p11->C_Initialize(NULL);
+        p11->C_GetSlotList(CK_FALSE, NULL, &slots);
+        p11->C_Finalize(NULL);
+        usleep(rand() % 5000);
+    }
+    return nothing;
+}
+
+/* A child of a parent in which the module is about to find its host, or to lose it, finds one of its own. */
+static void fork_amid_begin_and_end(void) {
+    pthread_t thread[2];
+    is_over = 0;
+    for (int index = 0; index < 2; index++) pthread_create(&thread[index], NULL, begin_and_end, NULL);
+    for (int round = 0; round < 100; round++) {
+        usleep(rand() % 5000);
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(15);
+            CK_ULONG slots = 0;
+            MUST(CKR_OK, p11->C_Initialize(NULL));
+            MUST(CKR_OK, p11->C_GetSlotList(CK_TRUE, NULL, &slots));
+            HOLDS(slots == 1);
+            _exit(0);
+        }
+        await(child);
+    }
+    is_over = 1;
+    for (int index = 0; index < 2; index++) pthread_join(thread[index], NULL);
+}
+
+int main(int count, char **arguments) {
+    HOLDS(count == 2);
+    mark_host();
+    load(arguments[1]);
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    parents_session = open_session();
+    MUST(CKR_OK, p11->C_Login(parents_session, CKU_USER, pin, 6));
+    parents_key = find(parents_session, CKO_PRIVATE_KEY, 1);
+
+    pthread_t thread[threads];
+    for (int index = 0; index < threads; index++) pthread_create(&thread[index], NULL, go_on, NULL);
+    for (int number = 0; number < children;) {
+        pid_t batch[together];
+        for (int index = 0; index < together; index++, number++) {
+            batch[index] = fork();
+            HOLDS(batch[index] >= 0);
+            if (batch[index] == 0) be_child(number);
+        }
+        for (int index = 0; index < together; index++) await(batch[index]);
+    }
+    int made = calls;
+    while (calls < made + 100) usleep(1000);
+    is_over = 1;
+    for (int index = 0; index < threads; index++) pthread_join(thread[index], NULL);
+    /* The login, the session and the key are those of before. */
+    MUST(CKR_OK, sign(parents_session, parents_key));
+    must_have_no_child();
+    await_hosts(1);
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+    await_hosts(0);
+
+    fork_amid_begin_and_end();
+    await_hosts(0);
+    must_have_no_child();
+    printf("%d calls of the parent\n", (int)calls);
+    return 0;
+}
