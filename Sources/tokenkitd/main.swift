@@ -64,7 +64,9 @@ var none = rlimit(rlim_cur: 0, rlim_max: 0)
 unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 
 switch CommandLine.arguments.dropFirst() {
-case ["--private"]: PrivateHost.serve(handedIn, makeCryptoki)
+case ["--private"]:
+    TerminalSignals.leaveToClient()
+    PrivateHost.serve(handedIn, makeCryptoki)
 case []:
     var files = rlimit()
     var descriptors: rlim_t = 1024

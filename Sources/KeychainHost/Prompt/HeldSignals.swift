@@ -41,7 +41,7 @@ struct HeldSignals {
         var current = sigaction()
         guard unsafe sigaction(number, nil, &current) == 0,
             // SIG_DFL is the null pointer.
-            unsafe current.__sigaction_handler.sa_handler == nil
+            unsafe current.__sigaction_handler.sa_handler == nil || TerminalSignals.areLeft(number)
         else { return false }
         var handler = sigaction()
         unsafe handler.__sigaction_handler.sa_handler = note
@@ -49,11 +49,34 @@ struct HeldSignals {
     }
 
     private static func letGo(_ number: Int32) {
-        var standard = sigaction()
-        unsafe standard.__sigaction_handler.sa_handler = nil
-        _ = unsafe sigaction(number, &standard, nil)
+        var former = sigaction()
+        unsafe former.__sigaction_handler.sa_handler = TerminalSignals.areLeft(number) ? passOver : nil
+        _ = unsafe sigaction(number, &former, nil)
     }
 }
+
+/// Signals that a terminal sends to all processes of a group: for its keys, and at its end.
+package enum TerminalSignals {
+    private static let numbers = [SIGINT, SIGQUIT, SIGTSTP, SIGHUP]
+    private static let areLeft = Atomic(false)
+
+    /// Leaves them to the client, in whose process group a host of its own is: a client that lives on needs its host, which ends
+    /// with it. Programs that this process starts have them by default all the same.
+    package static func leaveToClient() {
+        areLeft.store(true, ordering: .relaxed)
+        for number in numbers {
+            var action = sigaction()
+            unsafe action.__sigaction_handler.sa_handler = passOver
+            _ = unsafe sigaction(number, &action, nil)
+        }
+    }
+
+    fileprivate static func areLeft(_ number: Int32) -> Bool {
+        areLeft.load(ordering: .relaxed) && numbers.contains(number)
+    }
+}
+
+private func passOver(_ number: Int32) {}
 
 /// A bit for each signal that came.
 private let caught = Atomic<UInt64>(0)
