@@ -1,0 +1,101 @@
+import Foundation
+import TestSupport
+import Testing
+import VirtualCard
+
+/// What the module brings into the process of a program that loads it, read off its file, and off the stack of its callers.
+@Suite struct ModuleFileTests {
+    private let module = ModuleProgram.module
+
+    private func lines(_ command: String...) throws -> [[String]] {
+        let result = try Program.run(command + [module])
+        try #require(result.status == 0, "\(result)")
+        return result.text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+    }
+
+    /// The functions of libc that the module calls. A further one belongs here with its reason, and is none that changes what
+    /// belongs to the program: its handlers, threads, locale, environment or current folder.
+    private static let calls: [(reason: String, names: Set<String>)] = [
+        ("Memory for messages", ["free", "memcpy", "memmove", "memset", "posix_memalign"]),
+        ("Seeds of Swift's hashes", ["arc4random_buf"]),
+        ("Text", ["strchr", "strcmp", "strcpy", "strlen"]),
+        ("The compiler's check of the stack, errno", ["__errno_location", "__stack_chk_fail"]),
+        ("The environment, and whether it is to be believed", ["environ", "getauxval", "secure_getenv"]),
+        ("Where the host is, and whether it is needed", ["access", "dladdr", "lstat", "realpath"]),
+        ("Who this is", ["geteuid", "getpid"]),
+        (
+            "Connections",
+            ["close", "connect", "fcntl", "fstat", "getsockopt", "recv", "sendmsg", "setsockopt", "socket"]
+        ),
+        ("Connections", ["poll", "shutdown", "socketpair"]),
+        ("Threads that wait for another one's connection, and times of the log", ["clock_gettime", "usleep"]),
+        ("The log", ["open", "write"]),
+        ("The start of the host", ["clone", "mmap", "munmap", "pthread_sigmask", "sigfillset", "waitpid"]),
+        ("Between clone and exec", Set(betweenCloneAndExec)),
+    ]
+
+    /// What would be visible to the program is called in a process of the module's own alone, which has its own table of
+    /// handlers and of descriptors.
+    private static let betweenCloneAndExec = [
+        "_exit", "dup2", "execve", "sigemptyset", "signal", "sigprocmask", "syscall",
+    ]
+
+    @Test func itNeedsTheCLibraryAlone() throws {
+        let needed = try lines("readelf", "--wide", "--dynamic").filter { $0.contains("(NEEDED)") }
+        #expect(needed.map { $0.last } == ["[libc.so.6]"])
+    }
+
+    @Test func itCallsWhatIsKnownAndNothingThatChangesTheProgram() throws {
+        // Weak ones are the C runtime's, for what is there or not.
+        let called = try lines("nm", "--dynamic", "--undefined-only").compactMap { line in
+            line.first == "U" ? line.last?.split(separator: "@").first.map(String.init) : nil
+        }
+        let known = ModuleFileTests.calls.reduce(into: Set()) { $0.formUnion($1.names) }
+        #expect(called.filter { !known.contains($0) } == [])
+        #expect(called.contains("clone"))
+    }
+
+    @Test func handlersAndDescriptorsAreChangedBetweenCloneAndExecAlone() throws {
+        var function = ""
+        var callers: [String: Set<String>] = [:]
+        for line in try lines("objdump", "--disassemble", "--no-show-raw-insn") {
+            if line.count == 2, line[1].hasPrefix("<"), line[1].hasSuffix(">:") { function = line[1] }
+            guard let target = line.last, target.hasSuffix("@plt>") else { continue }
+            callers[String(target.dropFirst().dropLast(5)), default: []].insert(function)
+        }
+        for name in ModuleFileTests.betweenCloneAndExec {
+            let found = try #require(callers[name], "nothing calls \(name)")
+            #expect(found.isSubset(of: ["<run_host>:", "<run_between>:", "<close_from>:"]), "\(name): \(found)")
+        }
+        #expect(callers["clone"] == ["<tokenkit_start>:", "<run_between>:"])
+    }
+
+    /// The one that is there is the C runtime's own.
+    @Test func nothingRunsWhenItIsLoaded() throws {
+        let dynamic = try lines("readelf", "--wide", "--dynamic")
+        let size = dynamic.first { $0.contains("(INIT_ARRAYSZ)") }
+        #expect(size?.suffix(2) == ["8", "(bytes)"])
+        let content = try lines("readelf", "--wide", "--hex-dump=.init_array").first {
+            $0.first?.hasPrefix("0x") == true
+        }
+        let words = try #require(content).dropFirst().prefix(2)
+        let bytes = words.joined().split(by: 2).reversed().joined()
+        let entry = try lines("nm").first { $0.last == "frame_dummy" }
+        #expect(UInt64(bytes, radix: 16) == UInt64(try #require(entry?.first), radix: 16))
+    }
+
+    @Test(arguments: [false, true]) func noFunctionUsesMoreThanEightKilobytesOfTheStack(logs: Bool) throws {
+        let folder = try TemporaryFolder()
+        let holder = try DaemonWithCard(VirtualCardBuilder(profile: .generic, fourKeys: .p256).build())
+        let program = try ModuleProgram.compile("stack", in: folder)
+        let result = try ModuleProgram.run(
+            program, in: folder, service: holder.daemon.socketPath, logs ? ["TOKENKIT_DEBUG": folder.path("log")] : [:])
+        #expect(result.status == 0, "\(result)")
+    }
+}
+
+extension String {
+    fileprivate func split(by count: Int) -> [String] {
+        stride(from: 0, to: self.count, by: count).map { String(dropFirst($0).prefix(count)) }
+    }
+}

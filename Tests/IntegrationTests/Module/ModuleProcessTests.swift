@@ -1,0 +1,27 @@
+import Foundation
+import TestSupport
+import Testing
+import VirtualCard
+
+/// The module in programs that do with their process what programs may: fork, close descriptors, take signals, give up rights.
+@Suite struct ModuleProcessTests {
+    /// Runs a program with a card in its reader.
+    private func run(_ name: String, _ arguments: String...) throws {
+        let folder = try TemporaryFolder()
+        // For users without rights.
+        try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: folder.path)
+        let holder = try DaemonWithCard(VirtualCardBuilder(profile: .generic, fourKeys: .p256).build())
+        let program = try ModuleProgram.compile(name, in: folder)
+        let result = try ModuleProgram.run(program, arguments, in: folder, service: holder.daemon.socketPath)
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test func aThousandChildrenOfTwoThreadsLiveByAnyWayAndTheParentGoesOn() throws { try run("forks") }
+
+    @Test func descriptorsThatAreClosedOrReusedAreNeitherWrittenToNorClosed() throws { try run("descriptors") }
+
+    @Test(arguments: [
+        "children", "interrupted", "hanging", "blocked", "broken", "terminal", "files", "calls", "threads", "staying",
+    ])
+    func signalsChildrenAndRightsStayTheProgramsOwn(way: String) throws { try run("signals", way) }
+}
