@@ -165,11 +165,13 @@ int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t c
 
 const char *tokenkit_installed_host(void) { return TOKENKIT_HOST; }
 
-/* What the two processes between the module and the host are told. */
+/* The arguments of the two processes between the module and the host, and their result. It lies in a shared mapping, since valgrind
+ * makes a fork of CLONE_VM, which copies all other memory. */
 struct start {
     const char *path;
     char *const *environment;
     int socket;
+    int error; /* of what failed before exec; 0 */
     char *second_stack;
 };
 
@@ -183,14 +185,20 @@ static void close_from(unsigned int first) {
     for (int descriptor = (int)first; descriptor < 65536; descriptor++) close(descriptor);
 }
 
+/* The exit status is the error as well, but is not read: valgrind (--error-exitcode) replaces it. */
+static void fail(struct start *start) {
+    start->error = errno;
+    _exit(start->error);
+}
+
 static int run_host(void *argument) {
-    const struct start *start = argument;
+    struct start *start = argument;
     int nothing = open("/dev/null", O_RDWR);
-    if (nothing < 0) _exit(errno);
+    if (nothing < 0) fail(start);
     for (int stream = 0; stream < 3; stream++) {
-        if (dup2(nothing, stream) < 0) _exit(errno);
+        if (dup2(nothing, stream) < 0) fail(start);
     }
-    if (dup2(start->socket, 3) < 0) _exit(errno);
+    if (dup2(start->socket, 3) < 0) fail(start);
     close_from(4);
     for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
     sigset_t none;
@@ -198,40 +206,41 @@ static int run_host(void *argument) {
     sigprocmask(SIG_SETMASK, &none, NULL);
     char *const arguments[] = {(char *)start->path, "--private", NULL};
     execve(start->path, arguments, start->environment);
-    _exit(errno);
+    fail(start);
+    return 0;
 }
 
 /* Its child is nobody's who waits for children: it ends before that does. */
 static int run_between(void *argument) {
     struct start *start = argument;
     int child = clone(run_host, start->second_stack + stack_size, CLONE_VM | CLONE_VFORK, start);
-    if (child < 0) _exit(errno);
-    int status = 0;
-    /* One that did not get as far as exec has told why by now. */
-    if (waitpid(child, &status, __WCLONE | WNOHANG) == child && WIFEXITED(status)) _exit(WEXITSTATUS(status));
-    _exit(0);
+    if (child < 0) fail(start);
+    /* By now the child has either run exec or set the error. */
+    _exit(start->error);
 }
 
 int32_t tokenkit_start(const char *path, char *const environment[], int32_t socket) {
-    char *stacks = mmap(NULL, 2 * stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    size_t size = 2 * stack_size + sizeof(struct start);
+    char *stacks = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stacks == MAP_FAILED) return -errno;
-    struct start start = {path, environment, socket, stacks + stack_size};
+    struct start *start = (struct start *)(stacks + 2 * stack_size);
+    *start = (struct start){path, environment, socket, 0, stacks + stack_size};
     /* No handler of the program may run in the child, which shares its memory. */
     sigset_t all, former;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &former);
     /* Without a signal at its end no handler runs, and no wait of the program's sees it. */
-    int child = clone(run_between, stacks + stack_size, CLONE_VM | CLONE_VFORK, &start);
+    int child = clone(run_between, stacks + stack_size, CLONE_VM | CLONE_VFORK, start);
     int error = child < 0 ? errno : 0;
     if (child >= 0) {
         int status = 0;
         pid_t ended;
         do ended = waitpid(child, &status, __WCLONE);
         while (ended < 0 && errno == EINTR);
-        if (ended == child) error = WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
+        error = ended == child && !WIFEXITED(status) ? ECHILD : start->error;
     }
     pthread_sigmask(SIG_SETMASK, &former, NULL);
-    munmap(stacks, 2 * stack_size);
+    munmap(stacks, size);
     return -error;
 }
 

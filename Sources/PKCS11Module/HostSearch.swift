@@ -208,14 +208,17 @@ struct ClientEnvironment {
             text += variable
             text.append(0)
         }
+        // An array has a header before its elements: valgrind, which sees pointers to the elements alone, reports it as lost.
+        let pointers = UnsafeMutableBufferPointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: offsets.count + 1)
+        defer { unsafe pointers.deallocate() }
         return unsafe text.withUnsafeMutableBytes { text in
-            var pointers: [UnsafeMutablePointer<CChar>?] = unsafe []
-            for offset in offsets {
-                unsafe pointers.append(
-                    text.baseAddress.map { unsafe ($0 + offset).assumingMemoryBound(to: CChar.self) })
+            for (index, offset) in offsets.enumerated() {
+                unsafe pointers[index] = text.baseAddress.map {
+                    unsafe ($0 + offset).assumingMemoryBound(to: CChar.self)
+                }
             }
-            unsafe pointers.append(nil)
-            return unsafe pointers.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress) }
+            unsafe pointers[offsets.count] = nil
+            return unsafe body(pointers.baseAddress)
         }
     }
 }
