@@ -98,42 +98,6 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
         #expect(result.status == 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
         return result.text
     }
-
-    /// Starts a program that serves until the service is released.
-    ///
-    /// - Parameter isReady: Whether it can be used; it is asked until it says so.
-    func serve(
-        _ command: [String], _ variables: [String: String] = [:], named name: String,
-        isReady: () throws -> Bool
-    ) throws -> ConsumerService {
-        let service = try ConsumerService(
-            command, environment: environment.merging(variables) { $1 }, output: path(name + ".log"))
-        try eventually { try isReady() || !service.isRunning }
-        guard try isReady(), service.isRunning else {
-            throw ConsumerService.NotServing(name: name, log: (try? text(name + ".log")) ?? "")
-        }
-        return service
-    }
-
-    /// Starts a program that serves on a port of 127.0.0.1. Should another program take the port before it does, it gets
-    /// another one.
-    func serve(
-        named name: String, _ variables: [String: String] = [:], _ command: (Int) throws -> [String]
-    ) throws -> (service: ConsumerService, port: Int) {
-        var attempts = 3
-        while true {
-            let port = try Loopback.unusedPort()
-            do {
-                let service = try serve(try command(port), variables, named: name) { Loopback.accepts(port) }
-                return (service, port)
-            } catch let failure as ConsumerService.NotServing {
-                attempts -= 1
-                guard attempts > 0, failure.log.localizedCaseInsensitiveContains("address already in use") else {
-                    throw failure
-                }
-            }
-        }
-    }
 }
 
 /// The authority behind a card's certificates.

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -5,6 +6,9 @@ import Testing
 protocol ProgramsOfAConsumer {
     /// What every program finds in its environment.
     var environment: [String: String] { get }
+
+    /// Their files.
+    var folder: TemporaryFolder { get }
 }
 
 extension ProgramsOfAConsumer {
@@ -33,5 +37,48 @@ extension ProgramsOfAConsumer {
         let result = try run(command, variables, input: input)
         #expect(result.status > 0, "\(command.joined(separator: " ")): \(result)", sourceLocation: location)
         return result.description
+    }
+
+    // MARK: - Services
+
+    /// Starts a program that serves until the service is released.
+    ///
+    /// - Parameter isReady: Whether it can be used; it is asked until it says so.
+    func serve(
+        _ command: [String], _ variables: [String: String] = [:], named name: String,
+        isReady: () throws -> Bool
+    ) throws -> ConsumerService {
+        let service = try ConsumerService(
+            command, environment: environment.merging(variables) { $1 }, output: folder.path(name + ".log"))
+        try eventually { try isReady() || !service.isRunning }
+        guard try isReady(), service.isRunning else {
+            throw ConsumerService.NotServing(name: name, log: log(of: name))
+        }
+        return service
+    }
+
+    /// Starts a program that serves on a port of 127.0.0.1. Should another program take the port before it does, it gets
+    /// another one.
+    func serve(
+        named name: String, _ variables: [String: String] = [:], _ command: (Int) throws -> [String]
+    ) throws -> (service: ConsumerService, port: Int) {
+        var attempts = 3
+        while true {
+            let port = try Loopback.unusedPort()
+            do {
+                let service = try serve(try command(port), variables, named: name) { Loopback.accepts(port) }
+                return (service, port)
+            } catch let failure as ConsumerService.NotServing {
+                attempts -= 1
+                guard attempts > 0, failure.log.localizedCaseInsensitiveContains("address already in use") else {
+                    throw failure
+                }
+            }
+        }
+    }
+
+    /// The output of a service so far.
+    func log(of service: String) -> String {
+        String(decoding: (try? folder.read(service + ".log")) ?? [], as: UTF8.self)
     }
 }

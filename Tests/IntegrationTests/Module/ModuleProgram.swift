@@ -78,11 +78,13 @@ enum ModuleProgram {
         return variables
     }
 
-    /// Makes a keychain with the password "open".
-    static func createKeychain(in folder: TemporaryFolder, _ environment: [String: String]) throws {
-        let create = "umask 077; cd '\(folder.path)' && echo open >password && exec '\(Program.products)/tokenctl' "
-        let made = try Program.run(
-            ["sh", "-c", create + "create-keychain --pin-source file:password"], environment: environment)
+    /// Makes a keychain.
+    static func createKeychain(
+        in folder: TemporaryFolder, _ environment: [String: String], password: String = "open"
+    ) throws {
+        let file = "umask 077; cd '\(folder.path)' && echo \(password) >password"
+        let create = "exec '\(Program.products)/tokenctl' create-keychain --pin-source file:password"
+        let made = try Program.run(["sh", "-c", "\(file) && \(create)"], environment: environment)
         try #require(made.status == 0, "\(made)")
     }
 }
