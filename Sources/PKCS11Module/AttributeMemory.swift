@@ -73,21 +73,17 @@ extension tokenkit_attributes {
     /// Keeps what came with an answer.
     mutating func keep(_ answer: PKCS11Answer, _ call: PKCS11Call) {
         unsafe forget()
-        guard !answer.text.isEmpty, call.numbers.count > 2, let memory = unsafe malloc(answer.text.count) else {
-            return
-        }
-        unsafe answer.text.withUnsafeBytes { text in
-            guard let start = text.baseAddress else { return }
-            unsafe memory.copyMemory(from: start, byteCount: text.count)
-        }
+        guard !answer.text.isEmpty, call.numbers.count > 2 else { return }
+        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: answer.text.count)
+        for index in answer.text.indices { unsafe memory[index] = answer.text[index] }
         unsafe self = tokenkit_attributes(
             session: call.numbers[0], object: call.numbers[1], changes: AttributeMemory.changes,
-            time: tokenkit_now(), bytes: memory.assumingMemoryBound(to: UInt8.self),
+            time: tokenkit_now(), bytes: memory,
             count: UInt32(answer.text.count))
     }
 
     mutating func forget() {
-        unsafe free(bytes)
+        unsafe bytes?.deallocate()
         unsafe bytes = nil
     }
 

@@ -97,7 +97,8 @@ struct Connection {
     /// Whether it is this round's, to the host of now, and still a socket of ours whose other side is there, and will be.
     func isUsable(_ initialisation: UInt64) -> Bool {
         let connection = unsafe fields.pointee
-        return unsafe connection.initialisation == initialisation && Host.isServing(connection.host) && connection.isOpen
+        return unsafe connection.initialisation == initialisation && Host.isServing(connection.host)
+            && connection.isOpen
             && tokenkit_is_stale(connection.descriptor) == 0
     }
 
