@@ -82,8 +82,8 @@ int32_t tokenkit_is_stale(int32_t descriptor) {
     return !(count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
 }
 
-void tokenkit_set_patience(int32_t descriptor, int32_t seconds) {
-    struct timeval time = {.tv_sec = seconds};
+void tokenkit_set_patience(int32_t descriptor) {
+    struct timeval time = {.tv_sec = tokenkit_patience};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
@@ -94,7 +94,10 @@ int64_t tokenkit_now(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits for what the socket's own time-out does not bound: that begins anew with each call, and signals end calls. */
+/* Whether the socket's own time-out bounds a wait closely enough, which saves a system call. */
+static int is_far(int64_t deadline) { return deadline - tokenkit_now() > (tokenkit_patience - 1) * 1000; }
+
+/* Waits where the socket's own time-out does not bound: that begins anew with each call, and signals end calls. */
 static int32_t await(int descriptor, short events, int64_t deadline) {
     struct pollfd awaited = {.fd = descriptor, .events = events};
     for (;;) {
@@ -107,7 +110,7 @@ static int32_t await(int descriptor, short events, int64_t deadline) {
 }
 
 int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, int64_t deadline) {
-    for (int flags = MSG_NOSIGNAL; count > 0; flags |= MSG_DONTWAIT) {
+    for (int flags = MSG_NOSIGNAL | (is_far(deadline) ? 0 : MSG_DONTWAIT); count > 0; flags |= MSG_DONTWAIT) {
         if (flags & MSG_DONTWAIT) {
             int32_t error = await(descriptor, POLLOUT, deadline);
             if (error != 0) return error;
@@ -126,7 +129,7 @@ int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, in
 }
 
 int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline) {
-    for (int flags = MSG_WAITALL; count > 0; flags = MSG_DONTWAIT) {
+    for (int flags = is_far(deadline) ? MSG_WAITALL : MSG_DONTWAIT; count > 0; flags = MSG_DONTWAIT) {
         if (flags & MSG_DONTWAIT) {
             int32_t error = await(descriptor, POLLIN, deadline);
             if (error != 0) return error;

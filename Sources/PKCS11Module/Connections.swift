@@ -115,7 +115,7 @@ struct Connection {
             _ = CPKCS11Module.close(ends.0)
             throw error
         }
-        tokenkit_set_patience(ends.0, Deadline.patience)
+        tokenkit_set_patience(ends.0)
         unsafe fields.pointee = tokenkit_connection(
             descriptor: ends.0, request: 0, inode: tokenkit_socket_inode(ends.0), initialisation: initialisation,
             host: host, attributes: tokenkit_attributes())

@@ -132,13 +132,11 @@ enum Host {
 
 /// Until when a call waits for a sign of life. Waits that a signal ends are begun again, and would begin anew.
 struct Deadline {
-    /// Seconds in which a host that is alive says something.
-    static let patience: Int32 = 25
     /// Seconds in which the rest of a message follows its beginning, at least.
     private static let rest: Int64 = 5
 
     /// Milliseconds of the clock that nobody sets.
-    private(set) var time = tokenkit_now() + Int64(patience) * 1000
+    private(set) var time = tokenkit_now() + Int64(tokenkit_patience) * 1000
 
     var remaining: Int64 { time - tokenkit_now() }
 

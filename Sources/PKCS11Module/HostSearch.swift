@@ -27,7 +27,7 @@ enum HostSearch {
     private static func open(_ way: () -> Int32, _ hello: Hello, _ deadline: Deadline) -> Int32? {
         let descriptor = way()
         guard descriptor >= 0 else { return nil }
-        tokenkit_set_patience(descriptor, Deadline.patience)
+        tokenkit_set_patience(descriptor)
         guard greet(descriptor, hello, deadline) else {
             _ = close(descriptor)
             return nil

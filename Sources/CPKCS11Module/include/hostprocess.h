@@ -30,8 +30,10 @@ int32_t tokenkit_connect(const char *folder, const char *name);
 uint64_t tokenkit_socket_inode(int32_t descriptor);
 /* Whether the other side has closed a socket, or sent something nobody asked for. */
 int32_t tokenkit_is_stale(int32_t descriptor);
-/* How long a call on a socket waits for the other side, in seconds. */
-void tokenkit_set_patience(int32_t descriptor, int32_t seconds);
+/* Seconds in which a host that is alive says something. */
+enum { tokenkit_patience = 25 };
+/* Has calls on a socket wait no longer than that for the other side. */
+void tokenkit_set_patience(int32_t descriptor);
 
 /* Milliseconds of a clock that nobody sets. */
 int64_t tokenkit_now(void);
