@@ -1,0 +1,22 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The module with a host that lies: nothing is written but to the buffers that it was given, and no call hangs.
+@Suite struct FalseHostTests {
+    /// One letter for each way, which `falsehost.c` explains. The last ones take the time until a host is given up.
+    @Test(arguments: ["hgiklvbacm", "snw"]) func liesAreDeviceErrorsAndNoMore(ways: String) throws {
+        let folder = try TemporaryFolder()
+        let module = folder.path("module.so")
+        try FileManager.default.copyItem(atPath: ModuleProgram.module, toPath: module)
+        let host = try ModuleProgram.compile("falsehost", in: folder)
+        try FileManager.default.moveItem(atPath: host, toPath: folder.path("tokenkitd"))
+        let program = try ModuleProgram.compile("deceived", ["-fsanitize=address", "-g"], in: folder)
+        var environment = ModuleProgram.environment(in: folder)
+        // Anything that is there will do, for a host to be started.
+        environment["PCSCLITE_CSOCK_NAME"] = folder.path
+        let rounds = ways.contains("s") ? "1" : "20"
+        let result = try Program.run([program, module, ways, rounds], environment: environment)
+        #expect(result.status == 0, "\(result)")
+    }
+}

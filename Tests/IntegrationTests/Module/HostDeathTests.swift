@@ -1,0 +1,22 @@
+import TestSupport
+import Testing
+import VirtualCard
+
+/// The module while its host is killed, or hangs.
+@Suite struct HostDeathTests {
+    /// Each stop is a process's own, and takes it the time until a host is given up.
+    @Test(arguments: [("kill", 500), ("stop", 6)])
+    func callsOfSixteenThreadsEndWithTheRightCodesAndNoTryIsLost(way: String, times: Int) throws {
+        let folder = try TemporaryFolder()
+        let card = try VirtualCardBuilder(profile: .generic, fourKeys: .p256).build()
+        let holder = try DaemonWithCard(card)
+        let program = try ModuleProgram.compile(
+            "hostdeath", ["-Wno-deprecated-declarations", "-lcrypto"], in: folder)
+        let result = try ModuleProgram.run(program, [way, "\(times)"], in: folder, service: holder.daemon.socketPath)
+        #expect(result.status == 0, "\(result)")
+        // VERIFY without a PIN tells how often it may be tried.
+        card.reset()
+        _ = card.process([0x00, 0xA4, 0x04, 0x00, 0x05, 0xA0, 0x00, 0x00, 0x03, 0x08])
+        #expect(card.process([0x00, 0x20, 0x00, 0x80]) == [0x63, 0xC3])
+    }
+}

@@ -1,0 +1,176 @@
+/* A host that lies, installed as tokenkitd beside a copy of the module. TOKENKIT_TEST_WAY says how, by a letter, and by a number
+ * where its random numbers begin. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { control = 3, hello = 1, connection = 2, request = 3, answer = 4, working = 5 };
+
+struct header {
+    uint8_t kind, zero[3];
+    uint32_t number, fields, secrets;
+};
+
+static int take(int from, void *bytes, size_t count) { return recv(from, bytes, count, MSG_WAITALL) == (ssize_t)count; }
+
+static int give(int to, const void *bytes, size_t count) {
+    while (count > 0) {
+        ssize_t sent = send(to, bytes, count, MSG_NOSIGNAL);
+        if (sent <= 0) return 0;
+        bytes = (const char *)bytes + sent;
+        count -= sent;
+    }
+    return 1;
+}
+
+/* The fields of a message, and none of its secrets. */
+static int take_message(int from, struct header *header, uint8_t *fields, size_t room) {
+    if (!take(from, header, sizeof *header) || header->fields > room || !take(from, fields, header->fields)) return 0;
+    for (uint32_t left = header->secrets; left > 0;) {
+        static uint8_t thrown_away[65536];
+        size_t part = left < sizeof thrown_away ? left : sizeof thrown_away;
+        if (!take(from, thrown_away, part)) return 0;
+        left -= part;
+    }
+    return 1;
+}
+
+static int give_message(int to, uint8_t kind, uint32_t number, const void *fields, uint32_t count, uint32_t secrets) {
+    struct header header = {kind, {0}, number, count, secrets};
+    return give(to, &header, sizeof header) && give(to, fields, count);
+}
+
+static int take_connection(void) {
+    struct header header;
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } ancillary;
+    struct iovec part = {&header, sizeof header};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &ancillary, .msg_controllen = sizeof ancillary};
+    if (recvmsg(control, &message, MSG_WAITALL) != sizeof header || message.msg_controllen == 0) return -1;
+    int descriptor;
+    memcpy(&descriptor, CMSG_DATA(&ancillary.header), sizeof descriptor);
+    return descriptor;
+}
+
+static uint8_t fields[1 << 20], lie[1 << 16];
+
+static size_t put(size_t position, uint64_t number, int count) {
+    memcpy(lie + position, &number, count);
+    return position + count;
+}
+
+static uint64_t any(void) {
+    static const uint64_t edges[] = {0, 1, 2, 31, 32, 63, 64, 65, 255, 4096, 0x7FFFFFFF, 0xFFFFFFFF, ~0ULL >> 1, ~0ULL, 0x150, 0x30};
+    return rand() % 3 == 0 ? (uint64_t)rand() << 31 | rand() : edges[rand() % 16];
+}
+
+/* An answer whose parts are where they belong, and say anything. */
+static size_t make_answer(uint64_t code) {
+    size_t end = put(0, code, 8);
+    uint32_t notes = rand() % 3, numbers = rand() % 12, text = rand() % 200;
+    end = put(end, notes, 4);
+    for (uint32_t note = 0; note < notes; note++) {
+        uint32_t length = rand() % 100;
+        end = put(end, length, 4);
+        for (uint32_t index = 0; index < length; index++) lie[end++] = rand();
+    }
+    end = put(end, numbers, 4);
+    for (uint32_t number = 0; number < numbers; number++) end = put(end, any(), 8);
+    end = put(end, text, 4);
+    for (uint32_t index = 0; index < text; index++) lie[end++] = rand();
+    return end;
+}
+
+static void give_secrets(int to, uint32_t count) {
+    for (uint32_t index = 0; index < count; index += 4096) {
+        uint8_t part[4096];
+        memset(part, rand(), sizeof part);
+        if (!give(to, part, count - index < sizeof part ? count - index : sizeof part)) return;
+    }
+}
+
+/* 0 where the connection is not to be served on. */
+static int lie_about(int way, int to, const struct header *asked) {
+    uint32_t number = asked->number;
+    size_t count = make_answer(rand() % 4 == 0 ? any() : 0);
+    uint32_t secrets = rand() % 3 == 0 ? rand() % 6000 : 0;
+    switch (way) {
+        case 'g': /* garbage */
+            for (size_t index = 0; index < 216; index++) lie[index] = rand();
+            return give(to, lie, sizeof(struct header) + rand() % 200), rand() % 2;
+        case 'i': /* another request's number */
+            return give_message(to, answer, number + 1 + rand() % 3, lie, count, 0);
+        case 'k': /* another kind */
+            return give_message(to, rand() % 8, number, lie, count, 0);
+        case 'l': /* lengths that are more, and less, than what follows */
+            give_message(to, answer, number, lie, count - 1, 0);
+            return 0;
+        case 'v': { /* lengths that are more than there can be */
+            struct header header = {answer, {0}, number, rand() % 2 ? ~0U : 1 << 20, rand() % 2 ? ~0U : 17 << 20};
+            give(to, &header, sizeof header);
+            return 0;
+        }
+        case 'b': /* bytes that were changed */
+            for (int changes = 1 + rand() % 4; changes > 0; changes--) lie[rand() % count] = any();
+            /* fall through */
+        case 'a': /* answers that are well made, and not those of the function */
+            if (!give_message(to, answer, number, lie, count, secrets)) return 0;
+            return give_secrets(to, secrets), 1;
+        case 'c': /* closed midway, wherever that is */
+            if (rand() % 4 == 0) return 0;
+            memmove(lie + sizeof(struct header), lie, count);
+            *(struct header *)lie = (struct header){answer, {0}, number, count, secrets};
+            give(to, lie, rand() % (sizeof(struct header) + count));
+            return 0;
+        case 'm': /* more than was asked for: a second answer, and secrets that are told of and nothing else */
+            give_message(to, answer, number, lie, count, 0);
+            return give_message(to, answer, number, lie, count, 0);
+        case 's': /* slow: a byte a second, for ever */
+            memmove(lie + sizeof(struct header), lie, count);
+            *(struct header *)lie = (struct header){answer, {0}, number, count, 0};
+            for (size_t index = 0; give(to, lie + index % count, 1); index++) sleep(1);
+            return 0;
+        case 'n': /* nothing */
+            for (;;) pause();
+        case 'w': /* signs of life, and then nothing */
+            for (int times = 0; times < 3; times++) give_message(to, working, number, NULL, 0, 0);
+            for (;;) pause();
+        default: return 0;
+    }
+}
+
+int main(void) {
+    const char *way = getenv("TOKENKIT_TEST_WAY");
+    if (way == NULL) return 1;
+    srand(atoi(way + 1) + getpid());
+    struct header header;
+    if (!take_message(control, &header, fields, sizeof fields)) return 1;
+    /* The greeting is a lie as well, in some. */
+    if (way[0] == 'h') {
+        switch (rand() % 5) {
+            case 0: return 0;
+            case 1: return give(control, "\1\0\0\0\0\0\0\0\377\377\377\377\0\0\0\0", 16), 0;
+            case 2: return give_message(control, answer, 0, lie, 16, 0), 0;
+            case 3: return give_message(control, hello, 0, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, 0), 0;
+            default: return give_message(control, hello, 0, "\0\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0", 16, 0), 0;
+        }
+    }
+    if (!give_message(control, hello, 0, "\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 16, 0)) return 1;
+    signal(SIGCHLD, SIG_IGN);
+    for (int served; (served = take_connection()) >= 0;) {
+        if (fork() == 0) {
+            close(control);
+            while (take_message(served, &header, fields, sizeof fields) && lie_about(way[0], served, &header));
+            _exit(0);
+        }
+        close(served);
+    }
+    return 0;
+}

@@ -1,0 +1,172 @@
+/* Sixteen threads at work while their host is killed or stopped at random moments. Each call returns in time, with a code that says what
+ * happened, and no signature is wrong. The second argument is "kill" or "stop", the third the number of times. */
+#define _GNU_SOURCE
+#include "module.h"
+#include "host.h"
+#include <openssl/ec.h>
+#include <openssl/ecdsa.h>
+#include <openssl/obj_mac.h>
+#include <stdatomic.h>
+
+/* A host is given up after 25 s; the next one is at work for as long as the machine lets it. */
+enum { threads = 16, longest_allowed = 30000 };
+
+static _Atomic int is_over, signatures, failures;
+static _Atomic double struck_at;
+static _Atomic long longest; /* call, in milliseconds */
+static const CK_BYTE id = 1;
+
+static int is_known(CK_RV code) {
+    switch (code) {
+        case CKR_OK:
+        case CKR_DEVICE_ERROR:
+        case CKR_SESSION_HANDLE_INVALID:
+        case CKR_OBJECT_HANDLE_INVALID:
+        case CKR_KEY_HANDLE_INVALID:
+        case CKR_USER_NOT_LOGGED_IN:
+        case CKR_USER_ALREADY_LOGGED_IN:
+        case CKR_OPERATION_NOT_INITIALIZED: return 1;
+        default: return 0;
+    }
+}
+
+/* The call's code, after looking at it and at the time that it took. */
+#define CALL(call) \
+    ({ \
+        double start_ = seconds(); \
+        CK_RV code_ = (call); \
+        /* A host that was at work before is given up that long after it has stopped. */ \
+        if (start_ < struck_at) start_ = struck_at; \
+        long took_ = (long)((seconds() - start_) * 1000), most_ = longest; \
+        while (took_ > most_ && !atomic_compare_exchange_weak(&longest, &most_, took_)); \
+        if (!is_known(code_)) fprintf(stderr, "%s:%d: %s: 0x%lx\n", __FILE__, __LINE__, #call, code_); \
+        if (took_ > longest_allowed) fprintf(stderr, "%s took %ld ms\n", #call, took_); \
+        HOLDS(is_known(code_) && took_ <= longest_allowed); \
+        if (code_ != CKR_OK) failures++; \
+        code_; \
+    })
+
+
+static EC_KEY *public_key;
+
+static int is_signature(const CK_BYTE *digest, const CK_BYTE *signature, CK_ULONG length) {
+    if (length != 64) return 0;
+    ECDSA_SIG *pair = ECDSA_SIG_new();
+    ECDSA_SIG_set0(pair, BN_bin2bn(signature, 32, NULL), BN_bin2bn(signature + 32, 32, NULL));
+    int result = ECDSA_do_verify(digest, 32, pair, public_key);
+    ECDSA_SIG_free(pair);
+    return result == 1;
+}
+
+/* The key of the card, once and for all. */
+static void read_public_key(void) {
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    CK_SESSION_HANDLE session = open_session();
+    CK_BYTE point[67];
+    CK_ATTRIBUTE attribute = {CKA_EC_POINT, point, sizeof point};
+    MUST(CKR_OK, p11->C_GetAttributeValue(session, find(session, CKO_PUBLIC_KEY, id), &attribute, 1));
+    HOLDS(attribute.ulValueLen == 67);
+    const CK_BYTE *bytes = point + 2;
+    public_key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1);
+    HOLDS(o2i_ECPublicKey(&public_key, &bytes, 65) != NULL);
+}
+
+/* A session, a login, a key and signatures, until a call fails. */
+static void work(unsigned int *seed) {
+    CK_SLOT_ID slots[16];
+    CK_ULONG count = 16;
+    if (CALL(p11->C_GetSlotList(CK_TRUE, slots, &count)) != CKR_OK || count == 0) return;
+    CK_SESSION_HANDLE session;
+    if (CALL(p11->C_OpenSession(slots[0], CKF_SERIAL_SESSION, NULL, NULL, &session)) != CKR_OK) return;
+    CK_RV login = CALL(p11->C_Login(session, CKU_USER, pin, 6));
+    if (login != CKR_OK && login != CKR_USER_ALREADY_LOGGED_IN) return;
+    for (int round = 0; round < 20; round++) {
+        CK_OBJECT_CLASS class = CKO_PRIVATE_KEY;
+        CK_ATTRIBUTE template[] = {{CKA_CLASS, &class, sizeof class}, {CKA_ID, (void *)&id, 1}};
+        CK_OBJECT_HANDLE key;
+        if (CALL(p11->C_FindObjectsInit(session, template, 2)) != CKR_OK) return;
+        if (CALL(p11->C_FindObjects(session, &key, 1, &count)) != CKR_OK) return;
+        if (CALL(p11->C_FindObjectsFinal(session)) != CKR_OK) return;
+        if (count != 1) return;
+        CK_MECHANISM mechanism = {CKM_ECDSA, NULL, 0};
+        CK_BYTE digest[32], signature[64];
+        for (int index = 0; index < 32; index++) digest[index] = rand_r(seed);
+        CK_ULONG length = sizeof signature;
+        if (CALL(p11->C_SignInit(session, &mechanism, key)) != CKR_OK) return;
+        if (CALL(p11->C_Sign(session, digest, sizeof digest, signature, &length)) != CKR_OK) return;
+        HOLDS(is_signature(digest, signature, length));
+        signatures++;
+        if (is_over) break;
+    }
+    CALL(p11->C_CloseSession(session));
+}
+
+static void *work_on(void *number) {
+    unsigned int seed = (unsigned int)(uintptr_t)number;
+    while (!is_over) work(&seed);
+    return NULL;
+}
+
+/* The signal at a random moment of a host's life: while it begins, logs in, or is at work. */
+static void strike(int number, pid_t *struck) {
+    pid_t host;
+    for (int tries = 0; (host = find_host()) == 0 || host == *struck; tries++) {
+        HOLDS(tries < 20000);
+        usleep(3000);
+    }
+    usleep(rand() % (rand() % 4 == 0 ? 200000 : 30000));
+    struck_at = seconds();
+    kill(host, number);
+    *struck = host;
+}
+
+static void be_struck(int stops, int times) {
+    srand(getpid());
+    mark_host();
+    read_public_key();
+    pthread_t thread[threads];
+    for (int index = 0; index < threads; index++) {
+        HOLDS(pthread_create(&thread[index], NULL, work_on, (void *)(uintptr_t)(index + 1)) == 0);
+    }
+    pid_t struck = 0;
+    double start = seconds();
+    for (int time = 0; time < times; time++) {
+        strike(stops ? SIGSTOP : SIGKILL, &struck);
+        if (stops) {
+            /* The threads have another one after their time, and work on. */
+            int before = signatures;
+            while (signatures < before + threads) usleep(10000);
+            /* One that is let go on has nobody to serve. */
+            kill(struck, SIGCONT);
+        }
+        /* No wait of a program's sees the process that starts one, and there is none afterwards. */
+        int status;
+        HOLDS(waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD);
+    }
+    int before = signatures;
+    while (signatures < before + threads) usleep(1000);
+    is_over = 1;
+    for (int index = 0; index < threads; index++) pthread_join(thread[index], NULL);
+    must_have_no_child();
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+    await_hosts(0);
+    printf("%d times in %.1f s: %d signatures, %d failures, the longest call took %.1f s\n", times, seconds() - start,
+           (int)signatures, (int)failures, longest / 1000.0);
+}
+
+/* A process for each stop, since each takes its time. */
+int main(int count, char **arguments) {
+    HOLDS(count == 4);
+    int stops = strcmp(arguments[2], "stop") == 0, times = atoi(arguments[3]), processes = stops ? times : 1;
+    load(arguments[1]);
+    for (int index = 0; index < processes; index++) {
+        if (fork() != 0) continue;
+        be_struck(stops, stops ? 1 : times);
+        exit(0);
+    }
+    for (int index = 0; index < processes; index++) {
+        int status;
+        HOLDS(wait(&status) > 0 && status == 0);
+    }
+    return 0;
+}
