@@ -4,9 +4,9 @@ import VirtualCard
 
 /// The module while its host is killed, or hangs.
 @Suite struct HostDeathTests {
-    /// Each stop is a process's own, and takes it the time until a host is given up.
-    @Test(arguments: [("kill", 500), ("stop", 6)])
-    func callsOfSixteenThreadsEndWithTheRightCodesAndNoTryIsLost(way: String, times: Int) throws {
+    /// Each stop takes the time until a host is given up, and has a card of its own: a host that is stopped may hold it.
+    @Test(arguments: [("kill", 500, 1), ("stop", 1, 1), ("stop", 1, 2), ("stop", 1, 3), ("stop", 1, 4)])
+    func callsOfSixteenThreadsEndWithTheRightCodesAndNoTryIsLost(way: String, times: Int, number: Int) throws {
         let folder = try TemporaryFolder()
         let card = try VirtualCardBuilder(profile: .generic, fourKeys: .p256).build()
         let holder = try DaemonWithCard(card)
