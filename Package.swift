@@ -123,6 +123,7 @@ let package = Package(
             path: "Tests/TestSupport", swiftSettings: test),
         .testTarget(name: "TokenKitTests", dependencies: ["TokenKit", "TestSupport"], swiftSettings: test),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: test),
+        .testTarget(name: "HostServerTests", dependencies: ["HostServer", "TokenKit", "Wire"], swiftSettings: test),
         .testTarget(name: "SystemCryptoTests", dependencies: ["SystemCrypto", "TestSupport"], swiftSettings: test),
         .testTarget(
             name: "VirtualCardTests", dependencies: ["VirtualCard", "SystemCrypto", "TestSupport"], swiftSettings: test),
@@ -169,7 +170,7 @@ let package = Package(
             ],
             exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(
-            name: "FuzzTargets", dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver"],
+            name: "FuzzTargets", dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "Wire"],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict),
         .testTarget(

@@ -8,6 +8,7 @@ internal import Wire
 final class Client: Sendable {
     private let cryptoki: Cryptoki
     private let heartbeat: Heartbeat
+    private let room = MessageRoom()
     private let state = Mutex(State())
 
     private struct State {
@@ -57,8 +58,9 @@ final class Client: Sendable {
 
     /// Answers one request after the other.
     private func answer(_ connection: FrameSocket) {
-        while let frame = connection.receive() {
+        while let frame = connection.receive(room) {
             let header = frame.header
+            defer { room.giveBack(for: header) }
             guard header.kind == .request, let call = try? PKCS11Call(parsing: frame.fields) else { return }
             heartbeat.begin(connection, header.number)
             let result = cryptoki.result(of: call, secrets: frame.takeSecrets())

@@ -5,7 +5,7 @@ internal import Wire
 enum Descriptors {
     /// The descriptor that comes with a message for a further connection.
     ///
-    /// - Returns: nil where the other side is gone, or sent something else.
+    /// - Returns: nil where the other side is gone, or sent something else. The rest of a message is not waited for: it comes at once.
     static func receive(from socket: Int32) -> Int32? {
         var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
         // The header and one descriptor: CMSG_SPACE(sizeof(int)).
@@ -20,7 +20,7 @@ enum Descriptors {
                     unsafe message.msg_iovlen = 1
                     unsafe message.msg_control = control.baseAddress
                     unsafe message.msg_controllen = control.count
-                    let flags = Int32(MSG_CMSG_CLOEXEC) | Int32(MSG_WAITALL)
+                    let flags = Int32(MSG_CMSG_CLOEXEC) | Int32(MSG_DONTWAIT)
                     let count = unsafe recvmsg(socket, &message, flags)
                     if count > 0 { descriptors = unsafe Descriptors.all(in: control, message.msg_controllen) }
                     return count

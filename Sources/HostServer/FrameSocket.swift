@@ -6,19 +6,17 @@ internal import Wire
 /// The host's end of a connection. It is closed with its last reference.
 final class FrameSocket: Sendable {
     let descriptor: Int32
-    /// One message is sent at a time: what tells a client that the host is at work comes from another thread than answers.
-    private let sending = Mutex(())
+    /// One message is sent at a time: what tells a client that the host is at work comes from another thread than answers, and
+    /// never behind the one to the same request, whose number is here as long as it is answered.
+    private let sending = Mutex<UInt32?>(nil)
 
     /// Seconds that a client may take over the rest of a message that it has begun, or to read what it is sent.
     private static let patience = 30
 
-    /// Takes the descriptor over.
+    /// Takes the descriptor over. A client that keeps a copy of it can set it to wait for no time or for ever, so that no call here
+    /// waits but for `poll`.
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
-        var time = timeval(tv_sec: FrameSocket.patience, tv_usec: 0)
-        let size = socklen_t(MemoryLayout<timeval>.size)
-        unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, size)
-        unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, size)
     }
 
     deinit { close(descriptor) }
@@ -37,35 +35,67 @@ final class FrameSocket: Sendable {
 
     /// The next message, for however long it takes until that begins.
     ///
+    /// - Parameter room: is taken by the message until it is given back.
     /// - Returns: nil where the client is gone, sent what is no message, or did not end one.
-    func receive() -> Frame? {
+    func receive(_ room: MessageRoom? = nil) -> Frame? {
+        guard wait(Int16(POLLIN), until: nil) else { return nil }
+        let deadline = FrameSocket.deadline
         var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
-        let isWhole = unsafe bytes.withUnsafeMutableBytes { unsafe receive($0, isBegun: false) }
-        guard isWhole, let header = try? FrameHeader(parsing: bytes) else { return nil }
+        let isWhole = unsafe bytes.withUnsafeMutableBytes { unsafe receive($0, deadline) }
+        guard isWhole, let header = try? FrameHeader(parsing: bytes), room?.take(for: header, deadline) ?? true else {
+            return nil
+        }
+        guard let frame = receiveRest(of: header, deadline) else {
+            room?.giveBack(for: header)
+            return nil
+        }
+        return frame
+    }
+
+    private func receiveRest(of header: FrameHeader, _ deadline: ContinuousClock.Instant) -> Frame? {
         var fields = [UInt8](repeating: 0, count: header.fieldCount)
-        guard unsafe fields.withUnsafeMutableBytes({ unsafe receive($0, isBegun: true) }) else { return nil }
+        guard unsafe fields.withUnsafeMutableBytes({ unsafe receive($0, deadline) }) else { return nil }
         var hasSecrets = true
         let secrets = Secret(capacity: header.secretCount) { output in
             unsafe output.withUnsafeMutableBufferPointer { buffer, count in
                 let part = UnsafeMutableRawBufferPointer(buffer)
-                hasSecrets = unsafe receive(part, isBegun: true)
+                hasSecrets = unsafe receive(part, deadline)
                 count = hasSecrets ? part.count : 0
             }
         }
         return hasSecrets ? Frame(header: header, fields: fields, secrets: secrets) : nil
     }
 
-    /// Fills a buffer.
-    ///
-    /// - Parameter isBegun: whether the message to which it belongs has begun, so that the rest has to follow in time.
-    private func receive(_ buffer: UnsafeMutableRawBufferPointer, isBegun: Bool) -> Bool {
+    private static var deadline: ContinuousClock.Instant { .now + .seconds(patience) }
+
+    /// Waits until there is something to read, or room to send; for ever without a deadline.
+    private func wait(_ events: Int16, until deadline: ContinuousClock.Instant?) -> Bool {
+        while true {
+            var timeout: Int32 = -1
+            if let deadline {
+                let remaining = deadline - .now
+                guard remaining > .zero else { return false }
+                timeout = Int32(clamping: remaining.components.seconds * 1000 + 1000)
+            }
+            var awaited = pollfd(fd: descriptor, events: events, revents: 0)
+            let count = unsafe poll(&awaited, 1, timeout)
+            if count > 0 { return awaited.revents & Int16(POLLNVAL) == 0 }
+            guard count == 0 || errno == EINTR else { return false }
+        }
+    }
+
+    /// Fills a buffer with the rest of a message.
+    private func receive(_ buffer: UnsafeMutableRawBufferPointer, _ deadline: ContinuousClock.Instant) -> Bool {
         var received = 0
         while received < buffer.count {
             let count = unsafe recv(
                 descriptor, buffer.baseAddress.map { unsafe $0 + received }, buffer.count - received,
-                Int32(MSG_WAITALL))
+                Int32(MSG_DONTWAIT))
             if count < 0, errno == EINTR { continue }
-            if count < 0, errno == EAGAIN, !isBegun, received == 0 { continue }
+            if count < 0, errno == EAGAIN {
+                guard wait(Int16(POLLIN), until: deadline) else { return false }
+                continue
+            }
             guard count > 0 else { return false }
             received += count
         }
@@ -82,8 +112,9 @@ final class FrameSocket: Sendable {
         let head =
             FrameHeader(kind, number: number, fieldCount: fields.count, secretCount: secrets.count).encoded() + fields
         let secrets = secrets.bytes
-        return sending.withLock { _ in
-            unsafe head.withUnsafeBytes { head in
+        return sending.withLock { answered in
+            answered = nil
+            return unsafe head.withUnsafeBytes { head in
                 unsafe secrets.withUnsafeBytes { secrets in
                     var parts = unsafe [iovec(head), iovec(secrets)]
                     return unsafe parts.withUnsafeMutableBufferPointer { unsafe send($0) }
@@ -93,13 +124,15 @@ final class FrameSocket: Sendable {
     }
 
     private func send(_ parts: UnsafeMutableBufferPointer<iovec>) -> Bool {
+        let deadline = FrameSocket.deadline
         var next = 0
         while next < parts.count {
             var message = unsafe msghdr()
             unsafe message.msg_iov = parts.baseAddress.map { unsafe $0 + next }
             unsafe message.msg_iovlen = parts.count - next
-            var sent = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+            var sent = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
             if sent < 0, errno == EINTR { continue }
+            if sent < 0, errno == EAGAIN, wait(Int16(POLLOUT), until: deadline) { continue }
             guard sent >= 0 else { return false }
             while next < parts.count, unsafe sent >= parts[next].iov_len {
                 unsafe sent -= parts[next].iov_len
@@ -112,10 +145,15 @@ final class FrameSocket: Sendable {
         return true
     }
 
-    /// Tells the client that the host is at work, if that can be told at once: a client that does not read is told nothing.
-    func sendWorking(number: UInt32) {
-        _ = sending.withLockIfAvailable { _ in
-            let head = FrameHeader(.working, number: number, fieldCount: 0, secretCount: 0).encoded()
+    /// Begins to answer a request.
+    func begin(number: UInt32) { sending.withLock { $0 = number } }
+
+    /// Tells a client whose request is being answered that the host is at work, if that can be told at once: a client that does not
+    /// read is told nothing.
+    func sendWorking() {
+        _ = sending.withLockIfAvailable { answered in
+            guard let answered else { return }
+            let head = FrameHeader(.working, number: answered, fieldCount: 0, secretCount: 0).encoded()
             _ = unsafe head.withUnsafeBytes {
                 unsafe Glibc.send(
                     descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))

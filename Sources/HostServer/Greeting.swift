@@ -16,7 +16,8 @@ enum Greeting {
         unless refusal: (Hello, Peer) -> HelloAnswer?
     ) {
         guard let peer = Peer(of: socket.descriptor), let frame = socket.receive(), frame.header.kind == .hello,
-            frame.header.number == 0, frame.secrets.isEmpty, let hello = try? Hello(parsing: frame.fields)
+            frame.header.number == 0, frame.secrets.isEmpty, let hello = try? Hello(parsing: frame.fields),
+            hello.firstHandle <= Hello.maximumFirstHandle
         else { return }
         let isSpoken = hello.oldestVersion <= Hello.version && Hello.version <= hello.newestVersion
         let answer = isSpoken ? refusal(hello, peer) ?? .served(version: Hello.version) : .otherVersion

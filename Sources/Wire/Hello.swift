@@ -14,6 +14,9 @@ package struct Hello: Equatable {
 
     package static let version: UInt64 = 1
 
+    /// Leaves more handles than a host ever gives out.
+    package static let maximumFirstHandle: UInt64 = 1 << 63
+
     package init(
         oldestVersion: UInt64 = version, newestVersion: UInt64 = version, firstHandle: UInt64, wantsNotes: Bool,
         libraryPath: [UInt8], environment: [[UInt8]]

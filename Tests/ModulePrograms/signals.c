@@ -32,14 +32,7 @@ static void go_on(void) {
 static void kill_host(void) {
     pid_t host = find_host();
     HOLDS(host > 0 && kill(host, SIGKILL) == 0);
-    /* Its descriptors are closed, whoever is to wait for it. */
-    char process[16], content[512];
-    snprintf(process, sizeof process, "%d", host);
-    for (int tries = 0; read_process(process, "stat", content, sizeof content) > 0; tries++) {
-        if (strstr(content, ") Z ") != NULL || strstr(content, ") X ") != NULL) break;
-        HOLDS(tries < 1000);
-        usleep(10000);
-    }
+    await_hosts(0);
 }
 
 /* Its threads stop one after the other. */
@@ -157,6 +150,9 @@ static void blocked(void) {
     HOLDS(ignored != NULL && (strtoull(ignored + 8, NULL, 16) & ~(3ULL << 31)) == 1ULL << (SIGPIPE - 1));
     kill_host();
     CK_SESSION_INFO info;
+    /* It may be about to close its descriptors. */
+    CK_RV result = p11->C_GetSessionInfo(session, &info);
+    HOLDS(result == CKR_DEVICE_ERROR || result == CKR_SESSION_HANDLE_INVALID);
     MUST(CKR_SESSION_HANDLE_INVALID, p11->C_GetSessionInfo(session, &info));
     HOLDS(sigprocmask(SIG_SETMASK, NULL, &mask) == 0);
     for (int number = 1; number < 32; number++) {

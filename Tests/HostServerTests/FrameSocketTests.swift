@@ -1,0 +1,58 @@
+import Glibc
+import Testing
+import TokenKit
+import Wire
+
+@testable import HostServer
+
+/// The host's end of a connection.
+@Suite struct FrameSocketTests {
+    private let theirs: Int32
+    private let socket: FrameSocket
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        (theirs, socket) = (ends[0], FrameSocket(ends[1]))
+    }
+
+    /// What has been sent, without waiting for more.
+    private var sent: [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = recv(theirs, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        return Array(bytes.prefix(max(count, 0)))
+    }
+
+    private func head(_ kind: FrameHeader.Kind) -> [UInt8] {
+        FrameHeader(kind, number: 5, fieldCount: 0, secretCount: 0).encoded()
+    }
+
+    /// It would be taken for the answer to the next request.
+    @Test func aSignOfLifeNeverFollowsTheAnswer() {
+        socket.sendWorking()
+        #expect(sent == [])
+        socket.begin(number: 5)
+        socket.sendWorking()
+        #expect(sent == head(.working))
+        let isSent = socket.send(.answer, number: 5, [], Secret(capacity: 0) { _ in })
+        #expect(isSent)
+        #expect(sent == head(.answer))
+        socket.sendWorking()
+        #expect(sent == [])
+        close(theirs)
+    }
+
+    @Test func aLongMessageTakesRoomUntilItIsAnswered() {
+        let room = MessageRoom()
+        let long = FrameHeader(.request, number: 1, fieldCount: 0, secretCount: 2 << 20)
+        let short = FrameHeader(.request, number: 1, fieldCount: 100, secretCount: 1 << 20)
+        for _ in 0..<4 { #expect(room.take(for: long, .now)) }
+        #expect(!room.take(for: long, .now))
+        #expect(room.take(for: short, .now))
+        room.giveBack(for: short)
+        #expect(!room.take(for: long, .now))
+        room.giveBack(for: long)
+        #expect(room.take(for: long, .now))
+        close(theirs)
+    }
+}
