@@ -2,6 +2,7 @@ internal import PIVDriver
 internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
+internal import Wire
 
 /// Code that reads bytes which an attacker chooses, and what must hold whatever they are.
 ///
@@ -13,6 +14,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case certificateObject, gzip, certificate
     case authenticationResponse, keyMetadata, pinMetadata, attestation
     case uri
+    case frame, hello, helloAnswer, call, answer
 
     /// What an input did that it should not.
     public struct Finding: Error, CustomStringConvertible {
@@ -44,6 +46,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .pinMetadata: _ = try? PINMetadata(parsing: input)
         case .attestation: _ = try? Attestation(parsing: input)
         case .uri: try rewrite(input)
+        case .frame: try expect((try? FrameHeader(parsing: input))?.encoded(), ifAny: input)
+        case .hello: try expect((try? Hello(parsing: input))?.encoded(), ifAny: input)
+        case .helloAnswer: try expect((try? HelloAnswer(parsing: input))?.encoded(), ifAny: input)
+        case .call: try expect((try? PKCS11Call(parsing: input))?.encoded(), ifAny: input)
+        case .answer: try expect((try? PKCS11Answer(parsing: input))?.encoded(), ifAny: input)
         }
     }
 
