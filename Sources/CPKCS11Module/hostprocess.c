@@ -2,6 +2,7 @@
 #include "hostprocess.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -160,6 +161,12 @@ int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t c
     do result = sendmsg(descriptor, &message, MSG_NOSIGNAL);
     while (result < 0 && errno == EINTR);
     return result == (ssize_t)count ? 0 : result < 0 && errno != EAGAIN ? -errno : -EPIPE;
+}
+
+int32_t tokenkit_set_cancelable(int32_t is_cancelable) {
+    int former = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(is_cancelable ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE, &former);
+    return former == PTHREAD_CANCEL_ENABLE;
 }
 
 #ifndef TOKENKIT_HOST

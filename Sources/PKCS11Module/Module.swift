@@ -64,10 +64,14 @@ enum Initialisation {
 }
 
 /// Runs a function's body, logs what came of it, and gives C its return value.
+///
+/// The thread is not cancelled meanwhile: it would take its connection, or the finding of a host, with it.
 func perform(
     _ name: StaticString = #function, _ body: (inout CallContext) throws(Failure) -> Void
 ) -> CK_RV {
     guard let initialisation = Initialisation.current else { return CKR_CRYPTOKI_NOT_INITIALIZED }
+    let wasCancelable = tokenkit_set_cancelable(0)
+    defer { _ = tokenkit_set_cancelable(wasCancelable) }
     var context = CallContext(initialisation: initialisation, log: Log(name))
     do throws(Failure) {
         try body(&context)

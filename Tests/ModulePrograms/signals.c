@@ -49,8 +49,10 @@ static void stop_host(pid_t host) {
 
 static void *go_on_once(void *nothing) {
     CK_SESSION_HANDLE own = open_session();
-    MUST(CKR_OK, sign(own, key));
-    find(own, CKO_CERTIFICATE, 1);
+    for (int round = 0; round < 10; round++) {
+        find(own, CKO_CERTIFICATE, 1);
+        MUST(CKR_OK, sign(own, key));
+    }
     MUST(CKR_OK, p11->C_CloseSession(own));
     return nothing;
 }
@@ -270,6 +272,52 @@ static void many_threads(void) {
     await_hosts(0);
 }
 
+static void *work_until_cancelled(void *nothing) {
+    CK_SESSION_HANDLE own = open_session();
+    for (;;) {
+        MUST(CKR_OK, sign(own, key));
+        pthread_testcancel();
+    }
+    return nothing;
+}
+
+static void *begin_and_be_cancelled(void *nothing) {
+    CK_ULONG slots;
+    MUST(CKR_OK, p11->C_GetSlotList(CK_FALSE, NULL, &slots));
+    return nothing;
+}
+
+/* Threads that are cancelled amid calls end behind them, and leave nothing taken. */
+static void cancelled_threads(void) {
+    begin();
+    for (int round = 0; round < 40; round++) {
+        pthread_t thread[4];
+        for (int index = 0; index < 4; index++) pthread_create(&thread[index], NULL, work_until_cancelled, NULL);
+        usleep(rand() % 20000);
+        for (int index = 0; index < 4; index++) pthread_cancel(thread[index]);
+        for (int index = 0; index < 4; index++) pthread_join(thread[index], NULL);
+    }
+    int open = open_descriptors();
+    go_on();
+    HOLDS(open_descriptors() == open && open < 30);
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+    /* Amid the start of a host. */
+    for (int round = 0; round < 40; round++) {
+        pthread_t thread;
+        MUST(CKR_OK, p11->C_Initialize(NULL));
+        pthread_create(&thread, NULL, begin_and_be_cancelled, NULL);
+        usleep(rand() % 5000);
+        pthread_cancel(thread);
+        pthread_join(thread, NULL);
+        CK_ULONG slots;
+        double start = seconds();
+        MUST(CKR_OK, p11->C_GetSlotList(CK_FALSE, NULL, &slots));
+        HOLDS(seconds() - start < 10);
+        MUST(CKR_OK, p11->C_Finalize(NULL));
+    }
+    await_hosts(0);
+}
+
 /* A child that is there for long has copies of what its parent had open, and keeps no host alive. */
 static void children_that_stay(void) {
     begin();
@@ -309,6 +357,7 @@ int main(int count, char **arguments) {
         {"files", without_files},
         {"calls", without_system_calls},
         {"threads", many_threads},
+        {"cancelled", cancelled_threads},
         {"staying", children_that_stay},
     };
     for (size_t index = 0; index < sizeof ways / sizeof *ways; index++) {

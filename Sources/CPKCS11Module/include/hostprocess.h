@@ -47,6 +47,9 @@ int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t 
 /* Sends bytes with a descriptor. 0, or -errno; tokenkit_gone where the other side is gone, or does not read. */
 int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent);
 
+/* pthread_setcancelstate(3): whether the thread can be cancelled, and whether it could before. */
+int32_t tokenkit_set_cancelable(int32_t is_cancelable);
+
 /* Where the host is installed, unless it is beside the module. */
 const char *tokenkit_installed_host(void);
 

@@ -29,6 +29,7 @@ import VirtualCard
         ),
         ("Connections", ["poll", "shutdown", "socketpair"]),
         ("Threads that wait for another one's connection, and times of the log", ["clock_gettime", "usleep"]),
+        ("Calls that are not cancelled midway", ["pthread_setcancelstate"]),
         ("The log", ["open", "write"]),
         ("The start of the host", ["clone", "mmap", "munmap", "pthread_sigmask", "sigfillset", "waitpid"]),
         ("Between clone and exec", Set(betweenCloneAndExec)),

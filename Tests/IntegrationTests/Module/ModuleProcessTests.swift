@@ -21,7 +21,8 @@ import VirtualCard
     @Test func descriptorsThatAreClosedOrReusedAreNeitherWrittenToNorClosed() throws { try run("descriptors") }
 
     @Test(arguments: [
-        "children", "interrupted", "hanging", "blocked", "broken", "terminal", "files", "calls", "threads", "staying",
+        "children", "interrupted", "hanging", "blocked", "broken", "terminal", "files", "calls", "threads", "cancelled",
+        "staying",
     ])
     func signalsChildrenAndRightsStayTheProgramsOwn(way: String) throws { try run("signals", way) }
 }
