@@ -37,23 +37,29 @@ final class Client: Sendable {
             if count < 0, errno == EINTR { continue }
             guard count > 0, watched[1].revents == 0, let descriptor = Descriptors.receive(from: first.descriptor)
             else { break }
-            guard begin(FrameSocket(descriptor)) else { break }
+            begin(FrameSocket(descriptor))
         }
         end()
     }
 
-    private func begin(_ connection: FrameSocket) -> Bool {
+    /// Serves a connection on a thread of its own; one too many, or for which there is no thread, is closed.
+    private func begin(_ connection: FrameSocket) {
         let isTaken = state.withLock { state in
             guard !state.hasEnded, state.connections.count < Client.maximumConnections else { return false }
             state.connections[ObjectIdentifier(connection)] = connection
             return true
         }
-        guard isTaken else { return false }
-        return BlockingThread.start { [self] in
+        guard isTaken else { return }
+        let isStarted = BlockingThread.start { [self] in
             answer(connection)
             connection.shutDown()
-            _ = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
+            forget(connection)
         }
+        if !isStarted { forget(connection) }
+    }
+
+    private func forget(_ connection: FrameSocket) {
+        _ = state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
     }
 
     /// Answers one request after the other.
