@@ -24,7 +24,7 @@ final class FrameSocket: Sendable {
     /// Ends the connection for both sides, whatever waits for it.
     func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// What came over the connection.
+    /// A message that came over the connection.
     struct Frame: ~Copyable {
         let header: FrameHeader
         let fields: [UInt8]

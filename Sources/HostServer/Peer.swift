@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Who is at the other end of a client's connection: looked up by the host, and not told by the client.
+/// The process at the other end of a client's connection, as the kernel tells it. Nothing of it comes from the client.
 package struct Peer: Sendable {
     package let process: Int32
     package let user: UInt32

@@ -75,7 +75,8 @@ package final class SharedHost: Sendable {
     }
 }
 
-/// What a client's and the host's environments must have in common: where the user's files are, and the card service.
+/// The part of an environment in which a client must agree with the host: the user's folders, the card service and the settings of this
+/// package. A client that differs has a host of its own.
 package struct HostEnvironment: Sendable, Equatable {
     private let directories: Directories
     private let service: String?

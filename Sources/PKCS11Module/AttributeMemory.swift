@@ -1,8 +1,8 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-/// What an object's other attributes are, which the host tells with the first that a program asks for: programs ask for one after
-/// the other, and for each twice, first for its length.
+/// Keeps the attributes of the object that was asked about last. The host tells all of them with the first, since programs ask for one
+/// after the other, and for each twice: first for its length, then for its value.
 ///
 /// A connection keeps them for the next calls about the same object, until a call of this process may have changed something or a
 /// moment has passed, in which another process may have.
@@ -10,7 +10,7 @@ enum AttributeMemory {
     /// In milliseconds.
     fileprivate static let moment: Int64 = 10
 
-    fileprivate static var changes: UInt64 { tokenkit_load(word) }
+    static var changes: UInt64 { tokenkit_load(word) }
 
     private static var word: Int32 { Int32(tokenkit_word_changes) }
 
@@ -62,6 +62,18 @@ extension PKCS11Function {
     }
 }
 
+extension PKCS11Function {
+    /// Whether its first argument is a slot, or it has none, and not a session.
+    var takesSlot: Bool {
+        switch self {
+        case .getSlotList, .getSlotInfo, .getTokenInfo, .getMechanismList, .getMechanismInfo, .openSession,
+            .closeAllSessions, .waitForSlotEvent, .finalize:
+            true
+        default: false
+        }
+    }
+}
+
 extension tokenkit_attributes {
     /// Whether they are still those of an object.
     fileprivate func isOf(_ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE) -> Bool {
@@ -71,13 +83,15 @@ extension tokenkit_attributes {
     }
 
     /// Keeps what came with an answer.
-    mutating func keep(_ answer: PKCS11Answer, _ call: PKCS11Call) {
+    ///
+    /// - Parameter changes: how many calls may have changed something before the host was asked.
+    mutating func keep(_ answer: PKCS11Answer, _ call: PKCS11Call, _ changes: UInt64) {
         unsafe forget()
         guard !answer.text.isEmpty, call.numbers.count > 2 else { return }
         let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: answer.text.count)
         for index in answer.text.indices { unsafe memory[index] = answer.text[index] }
         unsafe self = tokenkit_attributes(
-            session: call.numbers[0], object: call.numbers[1], changes: AttributeMemory.changes,
+            session: call.numbers[0], object: call.numbers[1], changes: changes,
             time: tokenkit_now(), bytes: memory,
             count: UInt32(answer.text.count))
     }

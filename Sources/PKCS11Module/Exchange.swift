@@ -46,14 +46,25 @@ struct Reply: ~Copyable {
     static func ask(
         _ call: PKCS11Call, _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
     ) throws(Failure) -> Reply {
+        // Another thread may ask while the host is at it: what it is told then is no longer so afterwards.
         if !call.function.isReading { AttributeMemory.noteChange() }
-        let connection = try Connections.take(context.initialisation, waits: context.waits)
+        defer { if !call.function.isReading { AttributeMemory.noteChange() } }
+        let changes = AttributeMemory.changes
+        let connection: Connection
+        do throws(Failure) {
+            connection = try Connections.take(context.initialisation, waits: context.waits)
+        } catch {
+            guard error.isMissingHost, !call.function.takesSlot else { throw error }
+            throw Failure(CKR_SESSION_HANDLE_INVALID, isHost: false, error.reason)
+        }
         var deadline = Deadline()
         do throws(Failure) {
             let number = try connection.send(call.encoded(), secrets, deadline)
             let (answer, secretCount) = try connection.receive(number, &deadline)
             context.log.note(answer.notes)
-            if call.function == .getAttributeValue { unsafe connection.fields.pointee.attributes.keep(answer, call) }
+            if call.function == .getAttributeValue {
+                unsafe connection.fields.pointee.attributes.keep(answer, call, changes)
+            }
             return Reply(
                 answer: answer, secretCount: secretCount, connection: connection,
                 initialisation: context.initialisation, deadline: deadline)
@@ -74,7 +85,7 @@ struct Reply: ~Copyable {
     }
 
     deinit {
-        // What is left of the answer is nobody's, and would be taken for the next one.
+        // Bytes that were not read would be taken for the next answer.
         if secretCount == 0 {
             Connections.giveBack(connection, initialisation)
         } else {

@@ -146,7 +146,19 @@ public func C_WaitForSlotEvent(
     perform { context throws(Failure) in
         guard unsafe reserved == nil else { throw argumentsBad }
         let slot = try unsafe required(slot)
-        unsafe slot.pointee = try PKCS11Call(.waitForSlotEvent, [UInt64(flags)]).number(&context)
+        let call = PKCS11Call(.waitForSlotEvent, [UInt64(flags)])
+        // Nothing can happen before there is a host, which is for as long as there is neither a card service nor a keychain.
+        while true {
+            do throws(Failure) {
+                unsafe slot.pointee = try call.number(&context)
+                return
+            } catch {
+                guard error.isMissingHost else { throw error }
+            }
+            guard flags & CKF_DONT_BLOCK == 0 else { throw Failure(CKR_NO_EVENT, isHost: false) }
+            usleep(Host.timeBetweenLooks)
+            guard Initialisation.current == context.initialisation else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+        }
     }
 }
 

@@ -17,6 +17,9 @@ enum Host {
     static let isMissing = Failure(
         CKR_SLOT_ID_INVALID, isHost: false, "there is neither a card service nor a keychain, and no host was started")
 
+    /// Microseconds between two looks at whether a host is wanted by now.
+    static let timeBetweenLooks: UInt32 = 500_000
+
     /// Has the host serve a connection, whose other end stays here. There is one afterwards, if one can be had.
     ///
     /// - Returns: the host's number.

@@ -159,7 +159,7 @@ enum HostSearch {
     }
 }
 
-/// What of its environment a program's host is told, and one of its own has as its environment: where the user's files and the card
+/// The part of the program's environment that its host is told, and that a host of its own has: where the user's files and the card
 /// service are, and where and how a person can be asked. Nothing where the program has more rights than its user.
 struct ClientEnvironment {
     /// Each as `NAME=value`.

@@ -1,7 +1,7 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-/// What a call did and why it was refused, for somebody who looks for a fault.
+/// Writes what a call returned, and why, to the log that `TOKENKIT_DEBUG` asks for.
 ///
 /// `TOKENKIT_DEBUG` names a file to append to, with a slash in it; any other word stands for standard error. What the host adds
 /// is never a PIN, a key or decrypted data.
@@ -84,6 +84,7 @@ struct Log {
         case CKR_SLOT_ID_INVALID: "CKR_SLOT_ID_INVALID"
         case CKR_SESSION_HANDLE_INVALID: "CKR_SESSION_HANDLE_INVALID"
         case CKR_HOST_MEMORY: "CKR_HOST_MEMORY"
+        case CKR_NO_EVENT: "CKR_NO_EVENT: no card has come or gone"
         default: "CKR_GENERAL_ERROR"
         }
     }

@@ -18,6 +18,11 @@ struct Failure: Error {
     }
 }
 
+extension Failure {
+    /// Whether it is ``Host/isMissing``.
+    var isMissingHost: Bool { !isHost && code == Host.isMissing.code }
+}
+
 let argumentsBad = Failure(CKR_ARGUMENTS_BAD)
 let hostFailed = Failure(CKR_DEVICE_ERROR, "the host of the keychains has ended, or does not answer")
 

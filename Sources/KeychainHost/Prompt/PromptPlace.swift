@@ -35,7 +35,7 @@ public struct PromptPlace: Sendable {
         return PromptPlace(terminal: nil, variables: nil)
     }
 
-    /// What stands for the terminal where it is asked without another program.
+    /// The terminal's path for a prompt of this process's own, without pinentry.
     var terminalToOpen: String? { variables == nil ? "/dev/tty" : terminal }
 
     /// The value of a variable; nil for one that is empty.
@@ -44,7 +44,7 @@ public struct PromptPlace: Sendable {
         return value.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What a program that asks there has as its environment; nil for this process's.
+    /// The environment of a program that asks there, such as pinentry; nil for this process's.
     var environment: [String]? { variables.map { $0.map { "\($0.key)=\($0.value)" }.sorted() } }
 
     /// The controlling terminal of a process, by the device in proc(5)'s `stat`, field 7.

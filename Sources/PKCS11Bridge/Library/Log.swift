@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// What happened while a client's calls were answered, for somebody who looks for a fault: the client writes it to its log
-/// (`TOKENKIT_DEBUG`), where it is wanted. A PIN, a key or decrypted data is never part of it.
+/// Collects what happens while a client's calls are answered. The client writes it to its log (`TOKENKIT_DEBUG`), where one is wanted.
+/// PINs, keys and decrypted data are never part of it.
 package final class Log: Sendable {
     private let isWanted: Bool
     private let lines = Mutex<[String]>([])

@@ -2,7 +2,7 @@ internal import CCryptoki
 package import TokenKit
 package import Wire
 
-/// What a call returns, and the secrets of its message.
+/// The answer to a call, and the secrets of its message.
 package struct CallResult: ~Copyable {
     package var answer: PKCS11Answer
     package var secrets: Secret

@@ -172,7 +172,7 @@ extension Cryptoki {
 }
 
 extension CallResult {
-    /// What a function gives, by the rules for a program's buffer: PKCS #11 §5.2.
+    /// Answers with output, or with the length that it needs: the rules for a program's buffer, PKCS #11 §5.2.
     init(_ output: consuming Output, _ room: Room) {
         switch consume output {
         case .bytes(var bytes):

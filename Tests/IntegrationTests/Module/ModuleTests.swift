@@ -60,6 +60,8 @@ import VirtualCard
         #expect(result.status == 0, "\(result)")
     }
 
+    @Test func withoutACardServiceAndAKeychainThereIsNoHost() throws { try run("nohost") }
+
     @Test func aListingAsksTheHostOnceForEachObject() throws {
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
