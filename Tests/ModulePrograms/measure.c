@@ -2,6 +2,7 @@
  *
  *     measure load MODULE          milliseconds of dlopen and C_Initialize, and KiB that the process then has more
  *     measure sign MODULE COUNT    milliseconds of COUNT signatures with the key 01, after a first one
+ *     measure trip MODULE          milliseconds to the first answer, and microseconds of a call that asks no card
  */
 #include <time.h>
 
@@ -32,6 +33,11 @@ static void sign_once(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE key) {
     MUST(CKR_OK, p11->C_Sign(session, digest, sizeof digest, signature, &length));
 }
 
+static int by_size(const void *left, const void *right) {
+    double difference = *(const double *)left - *(const double *)right;
+    return (difference > 0) - (difference < 0);
+}
+
 int main(int count, char **arguments) {
     HOLDS(count >= 3);
     long before = resident();
@@ -41,6 +47,22 @@ int main(int count, char **arguments) {
     double loaded = now() - start;
     if (strcmp(arguments[1], "load") == 0) {
         printf("%.1f %ld\n", loaded, resident() - before);
+        return 0;
+    }
+    if (strcmp(arguments[1], "trip") == 0) {
+        /* The first answer, for which a host may be started, and the median of a thousand calls that ask no card. */
+        CK_ULONG slots = 0;
+        MUST(CKR_OK, p11->C_GetSlotList(CK_TRUE, NULL, &slots));
+        double first = now() - start, times[1000];
+        CK_SESSION_HANDLE session = open_session();
+        CK_SESSION_INFO info;
+        for (int round = 0; round < 1000; round++) {
+            double begin = now();
+            MUST(CKR_OK, p11->C_GetSessionInfo(session, &info));
+            times[round] = now() - begin;
+        }
+        qsort(times, 1000, sizeof *times, by_size);
+        printf("%.1f %.1f\n", first, times[500] * 1000);
         return 0;
     }
     CK_SESSION_HANDLE session = open_session();
