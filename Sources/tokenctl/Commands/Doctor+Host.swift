@@ -41,7 +41,7 @@ extension DoctorSystem {
             }
             guard !isDisabled else { return nil }
             return Finding(
-                state: "note", subject: "p11-kit",
+                state: "note", subject: "other modules",
                 finding: "\(maker)'s module shows the same cards once more (\(file))",
                 remedy: "echo enable-in: | sudo tee -a /etc/pkcs11/modules/\(ShellText.quoted(name))")
         }
