@@ -1,12 +1,12 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-// What the module keeps is that `C_Initialize` was called, and the connections to its host. All else is the host's.
+// The module keeps two things: that `C_Initialize` was called, and the connections to its host. The host has all else.
 
 /// Why a function could not do what it was asked.
 struct Failure: Error {
     let code: CK_RV
-    /// What happened, for the log, where the code does not say it.
+    /// The reason for the log, where the code does not tell it.
     let reason: StaticString
     /// Whether there is a host, or should be.
     let isHost: Bool
@@ -90,7 +90,7 @@ func perform(
     }
 }
 
-/// What a call has all the way down.
+/// The state of one call, which is passed down to the host's connection.
 struct CallContext {
     let initialisation: UInt64
     /// Whether other threads' connections are waited for.

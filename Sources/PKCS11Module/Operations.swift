@@ -33,7 +33,7 @@ struct Operation {
     ) throws(Failure) {
         guard unsafe Operation.takes(data, dataLength), unsafe outputLength != nil else { throw argumentsBad }
         let call = PKCS11Call(whole, [UInt64(session)])
-        // Who asks for a length has it without the data.
+        // A length is told without the data.
         guard unsafe output != nil else {
             return try unsafe call.output(output, outputLength, &context)
         }

@@ -1,6 +1,6 @@
 internal import CCryptoki
 
-/// What the parameter of a mechanism is made of. PKCS #11 2.40 and 3.0, the "mechanism parameters" of each mechanism.
+/// The fields of a mechanism's parameter. PKCS #11 2.40 and 3.0, the "mechanism parameters" of each mechanism.
 enum ParameterLayout {
     /// Bytes that the mechanism's own section explains, such as an initialisation vector.
     case bytes

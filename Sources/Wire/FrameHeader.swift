@@ -1,4 +1,4 @@
-/// What comes before each message on a connection between a client and the host.
+/// The header of each message on a connection between a client and the host.
 ///
 ///     kind (1) · 0 (3) · number of the request (4) · length of the fields (4) · length of the secrets (4) · fields · secrets
 ///

@@ -1,4 +1,4 @@
-/// What a client says of itself before it asks anything. Who it is the host looks up by itself.
+/// The first message of a client, about itself. The host looks up by itself which process that is.
 package struct Hello: Equatable {
     /// The versions of the wire that the client speaks.
     package var oldestVersion: UInt64
@@ -54,7 +54,7 @@ package struct Hello: Equatable {
     }
 }
 
-/// What the host says to a ``Hello``.
+/// The host's answer to a ``Hello``.
 package enum HelloAnswer: Equatable {
     /// The client is served, in this version of the wire.
     case served(version: UInt64)

@@ -1,4 +1,4 @@
-/// What a PKCS #11 function returns. Output data and the values of attributes are the secrets of its message.
+/// The return value and the results of a PKCS #11 function. Output data and the values of attributes are the secrets of its message.
 package struct PKCS11Answer: Equatable {
     /// A `CK_RV`.
     package var returnValue: UInt64

@@ -1,6 +1,6 @@
 /// A call of a PKCS #11 function: what its arguments say, without the pointers.
 ///
-/// What may be a secret is not in it but in the secrets of its message, in the order of the arguments: PINs, input data, and
+/// Values that may be secret are not in it but in the secrets of its message, in the order of the arguments: PINs, input data, and
 /// the values of attributes that ``PKCS11Attribute/isSecret(_:)`` names.
 package struct PKCS11Call: Equatable {
     package var function: PKCS11Function

@@ -12,7 +12,7 @@ struct Host: ParsableCommand {
             """,
         subcommands: [Start.self, Stop.self, Status.self], defaultSubcommand: Status.self)
 
-    /// What came of a command, for programs.
+    /// The state after a command, as JSON.
     struct State: Encodable {
         let socket: String
         let isServed: Bool
@@ -110,7 +110,7 @@ struct HostSession {
 
     var path: String { HostSocket.path(in: runtime) }
 
-    /// Who listens there.
+    /// The process that listens there.
     var process: Int32? { HostSocket.listeningProcess(in: runtime) }
 
     /// Whether that is the host itself, and no service manager.
