@@ -51,11 +51,12 @@ enum AttributeMemory {
 }
 
 extension PKCS11Function {
-    /// Whether it changes nothing that an object says of itself.
-    var isReading: Bool {
+    /// Whether it may change what an object says of itself, or which objects there are. To use a key changes neither.
+    var mayChangeObjects: Bool {
         switch self {
-        case .getSlotList, .getSlotInfo, .getTokenInfo, .getMechanismList, .getMechanismInfo, .getSessionInfo,
-            .getObjectSize, .getAttributeValue, .findObjectsInit, .findObjects, .findObjectsFinal, .generateRandom:
+        case .finalize, .setPIN, .closeSession, .closeAllSessions, .login, .logout, .createObject, .copyObject,
+            .destroyObject,
+            .setAttributeValue, .generateKeyPair, .unwrapKey, .deriveKey, .waitForSlotEvent:
             true
         default: false
         }

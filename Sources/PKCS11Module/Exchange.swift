@@ -47,8 +47,8 @@ struct Reply: ~Copyable {
         _ call: PKCS11Call, _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
     ) throws(Failure) -> Reply {
         // Another thread may ask while the host is at it: what it is told then is no longer so afterwards.
-        if !call.function.isReading { AttributeMemory.noteChange() }
-        defer { if !call.function.isReading { AttributeMemory.noteChange() } }
+        if call.function.mayChangeObjects { AttributeMemory.noteChange() }
+        defer { if call.function.mayChangeObjects { AttributeMemory.noteChange() } }
         let changes = AttributeMemory.changes
         let connection: Connection
         do throws(Failure) {

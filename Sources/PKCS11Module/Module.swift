@@ -44,8 +44,8 @@ enum Initialisation {
             throw Failure(CKR_CRYPTOKI_ALREADY_INITIALIZED)
         }
         tokenkit_store(rounds, round)
-        // What a parent had is a copy of it, and no other thread of this process uses it yet. The parent may have been amid
-        // anything, and its module initialised or not.
+        // In a child by fork the connections are copies of its parent's, which no thread of the child has taken yet: they are
+        // dropped, whatever the parent was doing, and whether or not its module was initialised.
         let process = UInt64(UInt32(bitPattern: getpid()))
         if tokenkit_load(owner) != process { Connections.forget() }
         tokenkit_store(owner, process)

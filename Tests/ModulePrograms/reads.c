@@ -63,6 +63,18 @@ int main(int count, char **arguments) {
     list(session, objects, found);
     HOLDS(messages - before < 2 * (int)found);
 
+    /* Who asks about the key before each signature, as many do, asks the host nothing more for it. */
+    CK_MECHANISM mechanism = {CKM_ECDSA, NULL, 0};
+    before = messages;
+    for (int round = 0; round < 20; round++) {
+        CK_BYTE signature[64];
+        CK_ULONG length = sizeof signature;
+        read_one(session, private_key, CKA_KEY_TYPE);
+        MUST(CKR_OK, p11->C_SignInit(session, &mechanism, private_key));
+        MUST(CKR_OK, p11->C_Sign(session, value, 32, signature, &length));
+    }
+    HOLDS(messages - before < 20 * 3);
+
     /* Several at once, some with too little room, from what is there and from the host alike. */
     for (int pause = 0; pause < 2; pause++) {
         CK_BYTE label[16], id[1];
