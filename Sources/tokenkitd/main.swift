@@ -21,7 +21,8 @@ func fail(_ message: String) -> Never {
     exit(1)
 }
 
-@Sendable func makeCryptoki(_ hello: Hello, _ peer: Peer) -> Cryptoki {
+/// - Parameter knownCards: what the host's programs have read of cards; nil for a host of one program.
+@Sendable func makeCryptoki(_ hello: Hello, _ peer: Peer, _ knownCards: KnownCards?) -> Cryptoki {
     let variables = ClientVariables(hello.environment).values
     let process = ProcessKeychains {
         [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)]
@@ -33,7 +34,7 @@ func fail(_ message: String) -> Never {
         variable: variables["TOKENKIT_PKCS11_PROMPT"], program: peer.program,
         prompter: FirstAvailablePrompter.standard(at: place))
     return Cryptoki(
-        process, filter: filter, behaviour: behaviour, firstHandle: CK_ULONG(hello.firstHandle),
+        process, filter: filter, behaviour: behaviour, knownCards: knownCards, firstHandle: CK_ULONG(hello.firstHandle),
         log: Log(isWanted: hello.wantsNotes))
 }
 
@@ -66,7 +67,7 @@ unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 switch CommandLine.arguments.dropFirst() {
 case ["--private"]:
     TerminalSignals.leaveToClient()
-    PrivateHost.serve(handedIn, makeCryptoki)
+    PrivateHost.serve(handedIn) { makeCryptoki($0, $1, nil) }
 case []:
     var files = rlimit()
     var descriptors: rlim_t = 1024
@@ -75,15 +76,18 @@ case []:
         files.rlim_cur = files.rlim_max
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
     }
+    let watch = InsertionWatch()
+    let knownCards = KnownCards(watch.insertion)
+    let make: ClientMaker = { makeCryptoki($0, $1, knownCards) }
     if let socket = socketOfServiceManager() {
-        SharedHost(listener: socket, makeCryptoki).serve(end: EndSignal.catch())
+        SharedHost(listener: socket, make).serve(end: EndSignal.catch())
     } else {
         guard let runtime = Directories.environmentVariable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
             fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
         }
         // What the shell that started it had open is not to stay so.
         for descriptor in handedIn..<Int32(clamping: min(descriptors, 4096)) { close(descriptor) }
-        SharedHost(listener: socketOfSession(runtime), makeCryptoki).serve(end: EndSignal.catch()) {
+        SharedHost(listener: socketOfSession(runtime), make).serve(end: EndSignal.catch()) {
             HostSocket.remove(in: runtime)
         }
     }

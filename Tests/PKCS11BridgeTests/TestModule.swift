@@ -19,7 +19,7 @@ struct TestModule {
     /// - Parameter other: a module whose home this one has, as another program of the same user.
     init(
         _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), behaviour: Behaviour = Behaviour(),
-        sharing other: TestModule? = nil
+        sharing other: TestModule? = nil, knownCards: KnownCards? = nil
     ) throws {
         let folder = try other?.folder ?? TemporaryFolder()
         let home = folder.path
@@ -33,7 +33,7 @@ struct TestModule {
             preferences,
             drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
             readers: { readers })
-        cryptoki = Cryptoki(process, filter: filter, behaviour: behaviour)
+        cryptoki = Cryptoki(process, filter: filter, behaviour: behaviour, knownCards: knownCards)
     }
 
     /// Makes a keychain of the search list, with the password "open".

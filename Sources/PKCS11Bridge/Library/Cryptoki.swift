@@ -24,14 +24,16 @@ package final class Cryptoki: Sendable {
 
     /// Nothing is asked of a card, and no file is read.
     ///
-    /// - Parameter firstHandle: the number above which all handles are: those of a host that ended are none of this one's.
+    /// - Parameters:
+    ///   - knownCards: what all programs of a host have read of cards; nil where there is but one.
+    ///   - firstHandle: the number above which all handles are: those of a host that ended are none of this one's.
     package init(
         _ process: ProcessKeychains, filter: TokenFilter = TokenFilter(), behaviour: Behaviour = Behaviour(),
-        firstHandle: CK_ULONG = 0, log: Log = Log()
+        knownCards: KnownCards? = nil, firstHandle: CK_ULONG = 0, log: Log = Log()
     ) {
         handles = HandleTable(after: firstHandle)
         sessions = Mutex(Sessions(last: firstHandle))
-        slots = SlotTable(process, filter, behaviour, log)
+        slots = SlotTable(process, filter, behaviour, knownCards, log)
         events = SlotEvents(slots)
         self.log = log
     }

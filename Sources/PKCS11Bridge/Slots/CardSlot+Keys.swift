@@ -17,7 +17,7 @@ extension CardSlot {
             case .none: nil
             }
         if behaviour.asksItself {
-            try inSession { state throws(CryptokiError) in _ = try card(of: generation, &state) }
+            try inSession { state throws(CryptokiError) in _ = try connection(of: generation, &state) }
             return try performAsking(operation)
         }
         return try inSession { state throws(CryptokiError) in
@@ -27,6 +27,7 @@ extension CardSlot {
                 // Another key is there by now, and maybe another certificate.
                 if error.code == CKR_KEY_HANDLE_INVALID {
                     state.card?.objects = nil
+                    knownCards?.forget(name)
                     noteReading(state)
                 }
                 throw error
@@ -38,14 +39,14 @@ extension CardSlot {
         _ operation: TokenOperation, of generation: Int, pin: consuming Secret?, _ state: inout State
     ) throws(CryptokiError) -> Secret {
         if let pin {
-            let insertion = try card(of: generation, &state).insertion
+            let insertion = try connection(of: generation, &state)
             // Whether it is the card that the PIN was given for nobody knows once its service was started anew.
             guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN, "the login is over") }
             return try perform(operation, with: PIN(pin), at: insertion, &state)
         }
         if let result = try performAtOnce(operation, of: generation, &state) { return result }
         noticeOverduePIN(&state)
-        let insertion = try card(of: generation, &state).insertion
+        let insertion = try connection(of: generation, &state)
         let pin = try remembered(for: operation, insertion, &state)
         do throws(CryptokiError) {
             return try perform(operation, with: pin, at: insertion, &state)
@@ -62,7 +63,7 @@ extension CardSlot {
         // each signature.
         var known = knownGeneration == generation ? state.card?.insertion : nil
         while true {
-            let insertion = if let known { known } else { try card(of: generation, &state).insertion }
+            let insertion = if let known { known } else { try connection(of: generation, &state) }
             do throws(TokenError) {
                 return try slot.performBriefly(at: insertion, since: state.arrival) {
                     (token, card) throws(TokenError) in
@@ -83,7 +84,7 @@ extension CardSlot {
         _ operation: TokenOperation, with pin: borrowing PIN, at insertion: TokenSlot.Insertion,
         _ state: inout State
     ) throws(CryptokiError) -> Secret {
-        state.card?.pinStatus = nil
+        forgetPINStatus(&state)
         return try CryptokiError.mapping { () throws(TokenError) in
             try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
                 try token.perform(operation, presenting: pin, lastTry: .keep, &card)

@@ -15,7 +15,7 @@ extension CardSlot {
     func noticeEndOfLogin() {
         guard isLoggedIn else { return }
         _ = state.withLockIfAvailable { state in
-            if let card = state.card, !slot.holds(card.insertion) { endLogin(&state) }
+            if let insertion = state.card?.insertion, !slot.holds(insertion) { endLogin(&state) }
             noticeOverduePIN(&state)
         }
     }
@@ -62,9 +62,9 @@ extension CardSlot {
     func logOut() {
         state.withLock { state in
             endLogin(&state)
-            guard let card = state.card, slot.holds(card.insertion) else { return }
+            guard let insertion = state.card?.insertion, slot.holds(insertion) else { return }
             do throws(TokenError) {
-                try slot.logOut(at: card.insertion)
+                try slot.logOut(at: insertion)
             } catch {
                 let later = error.code == .card(.inUse) ? ", which is done as soon as the card is free" : ""
                 log.write("the user is logged out, and the card was not locked\(later): \(error)")
@@ -104,7 +104,8 @@ extension CardSlot {
 
     /// Whether the PIN can be typed on the reader.
     func hasPINPad(_ state: borrowing State) -> Bool {
-        state.card.map { slot.takesTypedPIN(at: $0.insertion, since: state.arrival) } ?? false
+        guard let card = state.card else { return false }
+        return card.insertion.map { slot.takesTypedPIN(at: $0, since: state.arrival) } ?? card.hasPINPad
     }
 
     /// Has the PIN typed on the reader.
@@ -112,8 +113,8 @@ extension CardSlot {
     /// - Returns: false where the reader failed at it, and somebody else can be asked.
     private func enter(_ request: PromptRequest, _ state: inout State) throws(CryptokiError) -> Bool {
         request.tellOfPINPad(behaviour.prompter)
-        state.card?.pinStatus = nil
-        let insertion = try present(&state).insertion
+        forgetPINStatus(&state)
+        let insertion = try connection(&state)
         do throws(TokenError) {
             try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
                 try token.verify(.typed, lastTry: .keep, &card)
@@ -127,9 +128,15 @@ extension CardSlot {
         }
     }
 
+    /// Has the tries that are left asked for anew, by whatever program wants to know them.
+    func forgetPINStatus(_ state: inout State) {
+        state.card?.pinStatus = nil
+        knownCards?.forgetPINStatus(name)
+    }
+
     func verify(_ secret: borrowing Secret, _ state: inout State) throws(CryptokiError) {
         let pin = PIN(secret.clone())
-        state.card?.pinStatus = nil
+        forgetPINStatus(&state)
         try reading(&state) { (token, card) throws(TokenError) in try token.verify(pin, lastTry: .keep, &card) }
     }
 
@@ -151,7 +158,7 @@ extension CardSlot {
         let isLongEnough = (6...8).contains(oldPIN.bytes.count) && (6...8).contains(newPIN.bytes.count)
         var replacement: Secret? = new
         try inSession { state throws(CryptokiError) in
-            state.card?.pinStatus = nil
+            forgetPINStatus(&state)
             do throws(CryptokiError) {
                 try reading(&state) { (token, card) throws(TokenError) in
                     try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)

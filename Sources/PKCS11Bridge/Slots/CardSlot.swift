@@ -14,19 +14,21 @@ final class CardSlot: Slot {
 
     let slot: TokenSlot
     let door = SlotDoor()
-    private let filter: TokenFilter
+    let filter: TokenFilter
+    /// What other programs of the host have read of cards.
+    let knownCards: KnownCards?
     let log: Log
     let state = Mutex(State())
     /// How many different cards there were.
-    private let generations = Atomic(0)
+    let generations = Atomic(0)
     let logins = Atomic(0)
     /// The login that lasts; 0 for none. It is written under the lock of the state, and read without.
     let currentLogin = Atomic(0)
     /// What was last seen; nil where no card is known.
-    private let seen = Mutex<Sight?>(nil)
+    let seen = Mutex<Sight?>(nil)
 
     /// What was in the reader, what that card says of itself, and what was read of it.
-    private struct Sight {
+    struct Sight {
         var card: Card
         let info: TokenInfo
     }
@@ -40,9 +42,16 @@ final class CardSlot: Slot {
 
     /// What is known of the card that is in.
     struct Card {
-        let insertion: TokenSlot.Insertion
+        /// Nil for a card that another program has read, and this one is not connected to.
+        var insertion: TokenSlot.Insertion?
         let occupancy: ReaderOccupancy
+        /// The insertion for all programs of the host; nil where nobody can tell.
+        let place: CardInsertion?
+        /// When the first of what is known was read.
+        var readingBegan = ContinuousClock.now
         var identity: TokenIdentity?
+        /// The firmware's, as far as it is known.
+        var version: String?
         var keyLimits: TokenKeyLimits?
         /// Everything on it, once it has been asked for.
         var objects: [CryptokiObject]?
@@ -71,11 +80,15 @@ final class CardSlot: Slot {
         var data = CardData()
     }
 
-    init(_ id: CK_SLOT_ID, _ slot: TokenSlot, _ filter: TokenFilter, _ behaviour: Behaviour, _ log: Log) {
+    init(
+        _ id: CK_SLOT_ID, _ slot: TokenSlot, _ filter: TokenFilter, _ behaviour: Behaviour, _ knownCards: KnownCards?,
+        _ log: Log
+    ) {
         self.id = id
         self.slot = slot
         self.filter = filter
         self.behaviour = behaviour
+        self.knownCards = knownCards
         self.log = log
     }
 
@@ -168,9 +181,10 @@ final class CardSlot: Slot {
         let info = TokenInfo(
             name: CryptokiTokenName(identity),
             flags: flags(state.card?.pinStatus?.status, hasPINPad: state.card?.hasPINPad == true), pinLengths: 6...8,
-            firmware: CardSlot.version(identity.version ?? state.card.flatMap { slot.knownVersion(at: $0.insertion) }))
+            firmware: CardSlot.version(identity.version ?? state.card?.version))
         let sight = state.card.map { Sight(card: $0, info: info) }
         seen.withLock { $0 = sight }
+        tellOthers(state)
         return info
     }
 
@@ -178,69 +192,12 @@ final class CardSlot: Slot {
     func noteReading(_ state: borrowing State) {
         guard let card = state.card else { return }
         seen.withLock { $0?.card = card }
+        tellOthers(state)
     }
 
-    /// The card that is in; looked at anew where it is not the one that was.
-    func present(_ state: inout State) throws(CryptokiError) -> Card {
-        if let card = state.card, slot.holds(card.insertion) { return card }
-        let previous = state.card
-        endLogin(&state)
-        let wantsIdentity = previous?.identity != nil
-        let occupancy = slot.occupancy
-        var card = try CryptokiError.mapping { () throws(TokenError) in
-            try slot.read(since: state.arrival) { (token, transaction, insertion) throws(TokenError) in
-                let identity = wantsIdentity ? try token.identity(&transaction) : nil
-                return Card(
-                    insertion: insertion, occupancy: occupancy, identity: identity, keyLimits: token.knownKeyLimits)
-            }
-        }
-        if let identity = card.identity, identity.id == previous?.identity?.id {
-            card.objects = previous?.objects
-            card.data = previous?.data.withoutContents ?? CardData()
-        } else {
-            generations.add(1, ordering: .releasing)
-        }
-        state.card = card
-        seen.withLock { $0 = nil }
-        return card
-    }
-
-    /// The card that a session is with.
-    ///
-    /// - Throws: `CKR_DEVICE_REMOVED` where it is out, or another has come.
-    func card(of generation: Int, _ state: inout State) throws(CryptokiError) -> Card {
-        let card = try CryptokiError.removed { () throws(CryptokiError) in try present(&state) }
-        guard knownGeneration == generation else { throw CryptokiError(CKR_DEVICE_REMOVED, "another card has come") }
-        return card
-    }
-
-    /// Which card is in.
-    ///
-    /// - Throws: `CKR_TOKEN_NOT_PRESENT` for a card that this copy of the module does not show.
-    func identity(_ state: inout State) throws(CryptokiError) -> TokenIdentity {
-        var known = try present(&state).identity
-        if known == nil {
-            known = try reading(&state) { (token, card) throws(TokenError) in try token.identity(&card) }
-            state.card?.identity = known
-        }
-        guard let known, filter.wants(card: CryptokiTokenName(known).serialNumber) else {
-            throw CryptokiError(CKR_TOKEN_NOT_PRESENT, "the card in the reader is not shown")
-        }
-        return known
-    }
-
-    func reading<Result: Sendable>(
-        _ state: inout State, _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
-    ) throws(CryptokiError) -> Result {
-        let insertion = try present(&state).insertion
-        let (result, keyLimits) = try CryptokiError.mapping { () throws(TokenError) in
-            try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
-                (try body(&token, &card), token.knownKeyLimits)
-            }
-        }
-        // What is learned by the way is not asked for when somebody waits for it.
-        if let keyLimits { state.card?.keyLimits = keyLimits }
-        return result
+    private func tellOthers(_ state: borrowing State) {
+        guard let knownCards, let card = state.card else { return }
+        knownCards.note(card, in: name, hidesLogin: behaviour.asksItself)
     }
 
     /// Of a card that is in use what was last known.
@@ -259,7 +216,8 @@ final class CardSlot: Slot {
 
     /// Programs ask several times in a row: an answer holds for a moment, if this process does nothing to the PIN.
     private func pinStatus(_ state: inout State) throws(CryptokiError) -> PINStatus {
-        if let known = state.card?.pinStatus, known.asked.duration(to: .now) < .seconds(1) { return known.status }
+        let patience = (state.card?.insertion == nil ? knownCards?.patience : nil) ?? .seconds(1)
+        if let known = state.card?.pinStatus, known.asked.duration(to: .now) < patience { return known.status }
         let status = try reading(&state) { (token, card) throws(TokenError) in try token.status(of: .pin, &card) }
         state.card?.pinStatus = (status, .now)
         return status

@@ -11,6 +11,7 @@ final class SlotTable: Sendable {
     private let process: ProcessKeychains
     private let filter: TokenFilter
     private let behaviour: Behaviour
+    private let knownCards: KnownCards?
     private let log: Log
     private let state = Mutex(State())
 
@@ -22,10 +23,14 @@ final class SlotTable: Sendable {
         var hasReaders = false
     }
 
-    init(_ process: ProcessKeychains, _ filter: TokenFilter, _ behaviour: Behaviour, _ log: Log) {
+    init(
+        _ process: ProcessKeychains, _ filter: TokenFilter, _ behaviour: Behaviour, _ knownCards: KnownCards?,
+        _ log: Log
+    ) {
         self.process = process
         self.filter = filter
         self.behaviour = behaviour
+        self.knownCards = knownCards
         self.log = log
     }
 
@@ -82,7 +87,7 @@ final class SlotTable: Sendable {
             for token in tokens {
                 let id = SlotTable.id(of: token.name, in: CryptokiSlotName.readers, among: state.slots)
                 present.append(id)
-                if state.slots[id] == nil { state.slots[id] = CardSlot(id, token, filter, behaviour, log) }
+                if state.slots[id] == nil { state.slots[id] = CardSlot(id, token, filter, behaviour, knownCards, log) }
             }
             for keychain in keychains {
                 let id = SlotTable.id(of: keychain.path, in: CryptokiSlotName.keychains, among: state.slots)

@@ -170,11 +170,6 @@ public final class TokenSlot: Sendable {
         state.withLockIfAvailable { $0.connection?.isHeldElsewhere ?? false } ?? true
     }
 
-    /// The version of the token that was there at `insertion`, as far as that is known. Nothing is sent to it.
-    public func knownVersion(at insertion: Insertion) -> String? {
-        state.withLock { $0.insertion == insertion ? $0.token?.knownVersion : nil }
-    }
-
     /// What people call the token that was there at `insertion`, as far as that is known. Nothing is sent to it.
     public func knownLabel(at insertion: Insertion) -> String? {
         state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
+import VirtualCard
 
 /// The host that the programs of a session share, and what becomes of it while they use it.
 @Suite struct SharedHostTests {
@@ -70,6 +71,31 @@ import Testing
         }
         #expect(result.status == 0, "\(result)")
         #expect(count.withLock { $0 } == 0)
+    }
+
+    /// What was read counts for a few seconds, which a busy machine may take for a listing now and then.
+    @Test func aCardThatAnotherProgramHasListedIsListedWithoutACommand() throws {
+        let holder = try DaemonWithCard(VirtualCardBuilder(profile: .yubiKey57, fourKeys: .p256).build())
+        var environment = environment
+        environment["PCSCLITE_CSOCK_NAME"] = holder.daemon.socketPath
+        let start = try Program.run([Program.products + "/tokenctl", "host", "start"], environment: environment)
+        try #require(start.status == 0, "\(start)")
+        defer { stopHost() }
+        func list() throws -> (text: String, commands: Int) {
+            let before = holder.link.commandCount
+            let result = try Program.run(
+                ["pkcs11-tool", "--module", ModuleProgram.module, "--list-objects"], environment: environment)
+            #expect(result.status == 0, "\(result)")
+            return (result.text, holder.link.commandCount - before)
+        }
+        let first = try list()
+        #expect(first.commands > 0 && first.text.contains("X.509"))
+        let costsNothing = try eventually {
+            let next = try list()
+            #expect(next.text == first.text)
+            return next.commands == 0
+        }
+        #expect(costsNothing)
     }
 
     @Test func aProgramWithOtherKeychainsHasAHostOfItsOwn() throws {

@@ -1,0 +1,128 @@
+internal import Glibc
+internal import Synchronization
+
+/// Tells without a connection to a card whether it is the one that was in a reader before.
+///
+/// The service counts what is put into a reader and taken out, from its own start, and from that of the reader: by the count alone a
+/// USB token could not be told from the next. A monitor sees what ends either. It runs for as long as somebody asks.
+package final class InsertionWatch: Sendable {
+    private struct State {
+        var monitor: ReaderMonitor?
+        /// How many events there were.
+        var eventCount = 0
+        /// The event with which the card of a reader came.
+        var arrivals: [String: Int] = [:]
+        var lastAsked = ContinuousClock.now
+    }
+
+    /// A connection to the service, and which one it is.
+    private struct Service {
+        var number = 0
+        var context: PCSCContext?
+    }
+
+    private let state = Mutex(State())
+    private let service = Mutex(Service())
+
+    /// How long the monitor runs after somebody asked last.
+    private static let patience = Duration.seconds(10)
+
+    package init() {}
+
+    /// The insertion of the card that is in a reader; nil where there is none, or nobody can tell.
+    package func insertion(in reader: String) -> CardInsertion? {
+        guard let (service, changeCount) = look(at: reader), let arrival = arrival(in: reader) else { return nil }
+        return CardInsertion(service: service, arrival: arrival, changeCount: changeCount)
+    }
+
+    private func look(at reader: String) -> (service: Int, changeCount: Int)? {
+        service.withLock { service in
+            // A service that was started anew is known by a connection that has ended.
+            for _ in 0..<2 {
+                if service.context == nil {
+                    service.context = try? PCSCContext()
+                    service.number += 1
+                }
+                guard let context = service.context else { return nil }
+                let (code, now) = context.statusChange(from: [PCSCStatus(reader: reader)], seconds: 0)
+                switch code {
+                case .success, .timeout:
+                    guard let now = now.first, now.presence != .absent else { return nil }
+                    return (service.number, Int(now.changeCount))
+                case .unknownReader: return nil
+                default: service.context = nil
+                }
+            }
+            return nil
+        }
+    }
+
+    /// The number of the event with which a reader's card came. A monitor that has just been started sees it in a moment.
+    private func arrival(in reader: String) -> Int? {
+        let isStarted = state.withLock { state in
+            state.lastAsked = .now
+            if state.monitor == nil { start(&state) }
+            return state.monitor != nil
+        }
+        guard isStarted else { return nil }
+        for _ in 0..<50 {
+            if let arrival = state.withLock({ $0.arrivals[reader] }) { return arrival }
+            usleep(1_000)
+        }
+        return nil
+    }
+
+    // MARK: The monitor
+
+    private func start(_ state: inout State) {
+        let monitor = ReaderMonitor()
+        let isStarted = BlockingThread.start { [self] in
+            monitor.run { note($0) }
+        }
+        guard isStarted else { return }
+        state.monitor = monitor
+        let isEnded = BlockingThread.start { [self] in
+            while let rest = restOfPatience() { usleep(useconds_t(rest / .microseconds(1))) }
+            monitor.cancel()
+        }
+        if !isEnded {
+            monitor.cancel()
+            state.monitor = nil
+        }
+    }
+
+    private func note(_ event: ReaderEvent) {
+        state.withLock { state in
+            state.eventCount += 1
+            switch event {
+            case .cardInserted(let reader, _), .cardMute(let reader): state.arrivals[reader] = state.eventCount
+            case .cardRemoved(let reader), .readerRemoved(let reader): state.arrivals[reader] = nil
+            case .serviceUnavailable: state.arrivals = [:]
+            case .readerAdded, .serviceAvailable: break
+            }
+        }
+    }
+
+    /// How long the monitor is to run still; nil once it is at its end.
+    private func restOfPatience() -> Duration? {
+        let rest = state.withLock { state -> Duration? in
+            let rest = InsertionWatch.patience - state.lastAsked.duration(to: .now)
+            if rest > .zero { return rest }
+            (state.monitor, state.arrivals) = (nil, [:])
+            return nil
+        }
+        if rest == nil { service.withLock { $0.context = nil } }
+        return rest
+    }
+}
+
+/// Tells one insertion of a card from every other, in whatever reader, while a process runs.
+package struct CardInsertion: Hashable, Sendable {
+    private let service: Int
+    private let arrival: Int
+    private let changeCount: Int
+
+    package init(service: Int = 0, arrival: Int = 0, changeCount: Int) {
+        (self.service, self.arrival, self.changeCount) = (service, arrival, changeCount)
+    }
+}
