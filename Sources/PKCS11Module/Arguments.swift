@@ -51,17 +51,19 @@ func mechanism(_ mechanism: UnsafeMutablePointer<CK_MECHANISM>?) throws(Failure)
     }
 }
 
+/// The pointers of a structure of another length lead nowhere that is known here, and are not followed.
+///
 /// - Throws: `CKR_MECHANISM_PARAM_INVALID`.
 private func flattened(
     _ parameter: UnsafeRawBufferPointer, _ layout: StaticString
 ) throws(Failure) -> PKCS11Mechanism.Parameter {
+    guard parameter.count == ParameterLayout.byteCount(of: layout) else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
     var numbers: [UInt64] = []
     var strings: [[UInt8]] = []
     var offset = 0
     /// A program may have put the structure anywhere, so that its fields are read byte by byte.
-    func word(at offset: Int) throws(Failure) -> UInt64 {
-        guard offset + 8 <= parameter.count else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
-        return unsafe UInt64(parameter.loadUnaligned(fromByteOffset: offset, as: UInt.self))
+    func word(at offset: Int) -> UInt64 {
+        unsafe UInt64(parameter.loadUnaligned(fromByteOffset: offset, as: UInt.self))
     }
     func string(at address: UInt64, _ count: UInt64) throws(Failure) -> [UInt8] {
         guard count > 0 else { return [] }
@@ -71,31 +73,17 @@ private func flattened(
         return unsafe copy(start, Int(count))
     }
     for index in 0..<layout.utf8CodeUnitCount {
-        switch unsafe layout.utf8Start[index] {
-        case UInt8(ascii: "n"):
-            numbers.append(try word(at: offset))
-            offset += 8
-        case UInt8(ascii: "p"):
-            strings.append(try string(at: word(at: offset), word(at: offset + 8)))
-            offset += 16
-        case UInt8(ascii: "q"):
-            strings.append(try string(at: word(at: offset + 8), word(at: offset)))
-            offset += 16
-        case UInt8(ascii: "b"):
-            guard offset + 1 <= parameter.count else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
-            numbers.append(UInt64(unsafe parameter[offset]))
-            offset += 1
-        case UInt8(ascii: "v"):
-            guard offset + 16 <= parameter.count else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
-            strings.append(unsafe [UInt8](parameter[offset..<offset + 16]))
-            offset += 16
-        case UInt8(ascii: "w"):
-            guard offset + 8 <= parameter.count else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
-            strings.append(unsafe [UInt8](parameter[offset..<offset + 8]))
-            offset += 8
-        default: offset = (offset + 7) & ~7
+        let letter = unsafe layout.utf8Start[index]
+        let end = ParameterLayout.end(of: letter, at: offset)
+        switch letter {
+        case UInt8(ascii: "n"): numbers.append(word(at: offset))
+        case UInt8(ascii: "p"): strings.append(try string(at: word(at: offset), word(at: offset + 8)))
+        case UInt8(ascii: "q"): strings.append(try string(at: word(at: offset + 8), word(at: offset)))
+        case UInt8(ascii: "b"): numbers.append(UInt64(unsafe parameter[offset]))
+        case UInt8(ascii: "v"), UInt8(ascii: "w"): strings.append(unsafe [UInt8](parameter[offset..<end]))
+        default: break
         }
+        offset = end
     }
-    guard offset == parameter.count else { throw Failure(CKR_MECHANISM_PARAM_INVALID) }
     return .structure(numbers: numbers, strings: strings)
 }

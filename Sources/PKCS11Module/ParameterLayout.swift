@@ -88,6 +88,23 @@ enum ParameterLayout {
         default: self = .unknown
         }
     }
+
+    /// The length of a structure with these fields.
+    static func byteCount(of layout: StaticString) -> Int {
+        var count = 0
+        for index in 0..<layout.utf8CodeUnitCount { count = end(of: unsafe layout.utf8Start[index], at: count) }
+        return count
+    }
+
+    /// Where a field ends that begins at an offset.
+    static func end(of letter: UInt8, at offset: Int) -> Int {
+        switch letter {
+        case UInt8(ascii: "n"), UInt8(ascii: "w"): offset + 8
+        case UInt8(ascii: "p"), UInt8(ascii: "q"), UInt8(ascii: "v"): offset + 16
+        case UInt8(ascii: "b"): offset + 1
+        default: (offset + 7) & ~7
+        }
+    }
 }
 
 // Mechanisms of 3.0 that the header has no names for: CKM_SHA3_256_RSA_PKCS_PSS to CKM_SHA3_224_RSA_PKCS_PSS, CKM_AES_XTS,

@@ -58,11 +58,15 @@ int main(int count, char **arguments) {
     CK_MECHANISM wide = {CKM_RSA_PKCS_PSS, buffer, huge}, narrow = {CKM_RSA_PKCS_PSS, buffer, 1};
     CK_ECDH1_DERIVE_PARAMS parameters = {CKD_NULL, 0, NULL, huge, buffer};
     CK_MECHANISM derive = {CKM_ECDH1_DERIVE, &parameters, sizeof parameters};
+    /* Its length is not that of the mechanism's structure, so that its pointers lead nowhere. */
+    CK_ULONG words[] = {CKD_NULL, 8, 8, 8, 8, 8};
+    CK_MECHANISM long_derive = {CKM_ECDH1_DERIVE, words, sizeof words};
     MUST(CKR_ARGUMENTS_BAD, p11->C_SignInit(session, NULL, key));
     MUST(CKR_MECHANISM_PARAM_INVALID, p11->C_SignInit(session, &loose, key));
     MUST(CKR_MECHANISM_PARAM_INVALID, p11->C_SignInit(session, &wide, key));
     MUST(CKR_MECHANISM_PARAM_INVALID, p11->C_SignInit(session, &narrow, key));
     MUST(CKR_MECHANISM_PARAM_INVALID, p11->C_DeriveKey(session, &derive, key, NULL, 0, &object));
+    MUST(CKR_MECHANISM_PARAM_INVALID, p11->C_DeriveKey(session, &long_derive, key, NULL, 0, &object));
     MUST(CKR_OK, p11->C_SignInit(session, &ecdsa, key));
     MUST(CKR_ARGUMENTS_BAD, p11->C_Sign(session, buffer, 32, buffer, NULL));
     MUST(CKR_OK, p11->C_Sign(session, buffer, 32, NULL, &length));
