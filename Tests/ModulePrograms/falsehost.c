@@ -1,63 +1,14 @@
 /* A host that lies, installed as tokenkitd beside a copy of the module. TOKENKIT_TEST_WAY says how, by a letter, and by a number
  * where its random numbers begin. */
 #define _GNU_SOURCE
+#include "wire.h"
+
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-enum { control = 3, hello = 1, connection = 2, request = 3, answer = 4, working = 5 };
-
-struct header {
-    uint8_t kind, zero[3];
-    uint32_t number, fields, secrets;
-};
-
-static int take(int from, void *bytes, size_t count) { return recv(from, bytes, count, MSG_WAITALL) == (ssize_t)count; }
-
-static int give(int to, const void *bytes, size_t count) {
-    while (count > 0) {
-        ssize_t sent = send(to, bytes, count, MSG_NOSIGNAL);
-        if (sent <= 0) return 0;
-        bytes = (const char *)bytes + sent;
-        count -= sent;
-    }
-    return 1;
-}
-
-/* The fields of a message, and none of its secrets. */
-static int take_message(int from, struct header *header, uint8_t *fields, size_t room) {
-    if (!take(from, header, sizeof *header) || header->fields > room || !take(from, fields, header->fields)) return 0;
-    for (uint32_t left = header->secrets; left > 0;) {
-        static uint8_t thrown_away[65536];
-        size_t part = left < sizeof thrown_away ? left : sizeof thrown_away;
-        if (!take(from, thrown_away, part)) return 0;
-        left -= part;
-    }
-    return 1;
-}
-
-static int give_message(int to, uint8_t kind, uint32_t number, const void *fields, uint32_t count, uint32_t secrets) {
-    struct header header = {kind, {0}, number, count, secrets};
-    return give(to, &header, sizeof header) && give(to, fields, count);
-}
-
-static int take_connection(void) {
-    struct header header;
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int))];
-    } ancillary;
-    struct iovec part = {&header, sizeof header};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &ancillary, .msg_controllen = sizeof ancillary};
-    if (recvmsg(control, &message, MSG_WAITALL) != sizeof header || message.msg_controllen == 0) return -1;
-    int descriptor;
-    memcpy(&descriptor, CMSG_DATA(&ancillary.header), sizeof descriptor);
-    return descriptor;
-}
+enum { control = 3 };
 
 static uint8_t fields[1 << 20], lie[1 << 16];
 
@@ -164,7 +115,7 @@ int main(void) {
     }
     if (!give_message(control, hello, 0, "\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 16, 0)) return 1;
     signal(SIGCHLD, SIG_IGN);
-    for (int served; (served = take_connection()) >= 0;) {
+    for (int served; (served = take_connection(control)) >= 0;) {
         if (fork() == 0) {
             close(control);
             while (take_message(served, &header, fields, sizeof fields) && lie_about(way[0], served, &header));

@@ -3,45 +3,16 @@
  *     entrypoints MODULE FILE…      runs each file's calls; with libFuzzer linked in, MODULE is in the environment
  *
  * What C lets a function check is wrong here: NULL, handles, counts, lengths, types, orders of calls. A pointer that is not NULL
- * leads to as many bytes as are told, save where more are told than any memory has. Buffers are allocated to the byte, so that
- * the address sanitizer sees one that is read or written too many. */
-#include "../../ModulePrograms/module.h"
-
-#include <stdint.h>
+ * leads to as many bytes as are told, save where more are told than any memory has. */
+#include "input.h"
 
 #define HUGE_COUNT (~0UL >> 1)
 
-static CK_FUNCTION_LIST_3_0 *all;
 static CK_SLOT_ID slots[8];
 static CK_ULONG slot_count;
-
-static const uint8_t *input;
-static size_t left;
 static CK_SESSION_HANDLE sessions[4];
 static CK_OBJECT_HANDLE objects[16];
 static unsigned session_count, object_count;
-static void *owned[512];
-static unsigned owned_count;
-
-static uint8_t byte(void) {
-    if (left == 0) return 0;
-    left--;
-    return *input++;
-}
-
-/* Memory of just this size, which the end of the input frees. */
-static void *memory(size_t size) {
-    if (owned_count == sizeof owned / sizeof *owned) return NULL;
-    uint8_t *bytes = malloc(size == 0 ? 1 : size);
-    for (size_t index = 0; index < size; index++) bytes[index] = byte();
-    return owned[owned_count++] = bytes;
-}
-
-/* The same for what is only written to. */
-static void *space(size_t size) {
-    if (owned_count == sizeof owned / sizeof *owned) return NULL;
-    return owned[owned_count++] = malloc(size == 0 ? 1 : size);
-}
 
 struct text {
     void *bytes;
@@ -65,21 +36,6 @@ static struct text text(void) {
         return (struct text){memory(count), count};
     }
     }
-}
-
-/* Where an answer goes: a buffer that is NULL, too small or large enough, and its length, which may be missing. */
-struct room {
-    void *bytes;
-    CK_ULONG *count;
-};
-
-static struct room room(void) {
-    uint8_t choice = byte();
-    if (choice == 0) return (struct room){NULL, NULL};
-    CK_ULONG *count = space(sizeof *count);
-    if (count == NULL) return (struct room){NULL, NULL};
-    *count = choice & 1 ? 4096 : choice >> 2;
-    return (struct room){choice & 2 ? NULL : space(*count), count};
 }
 
 static CK_SLOT_ID slot(void) {
@@ -450,25 +406,15 @@ static void start(void) {
     MUST(CKR_OK, all->C_GetSlotList(CK_TRUE, slots, &slot_count));
 }
 
-static void load_once(const char *path) {
+static void start_once(void) {
     if (all != NULL) return;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(2);
-    }
-    CK_C_GetInterface get = (CK_C_GetInterface)dlsym(library, "C_GetInterface");
-    CK_VERSION version = {3, 0};
-    CK_INTERFACE *interface = NULL;
-    HOLDS(get != NULL && get((CK_UTF8CHAR *)"PKCS 11", &version, &interface, 0) == CKR_OK && interface != NULL);
-    all = interface->pFunctionList;
+    load_all();
     start();
     HOLDS(slot_count > 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    load_once(getenv("MODULE"));
+    start_once();
     input = bytes, left = size;
     /* Most calls need a session: one is there, with what a program would find in it. */
     for (CK_ULONG index = 0; index < slot_count && session_count < 3; index++)
@@ -476,23 +422,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
             session_count++;
     for (int calls = 0; left > 0 && calls < 64; calls++) one_call();
     for (CK_ULONG index = 0; index < slot_count; index++) all->C_CloseAllSessions(slots[index]);
-    while (owned_count > 0) free(owned[--owned_count]);
+    free_owned();
     session_count = object_count = 0;
     return 0;
 }
 
 #ifdef STANDALONE
 int main(int count, char **arguments) {
-    HOLDS(count > 2);
-    load_once(arguments[1]);
-    static uint8_t bytes[1 << 16];
-    for (int index = 2; index < count; index++) {
-        FILE *file = fopen(arguments[index], "rb");
-        HOLDS(file != NULL);
-        size_t size = fread(bytes, 1, sizeof bytes, file);
-        fclose(file);
-        LLVMFuzzerTestOneInput(bytes, size);
-    }
+    run_files(count, arguments);
     MUST(CKR_OK, all->C_Finalize(NULL));
     return 0;
 }

@@ -9,8 +9,8 @@ import Testing
 
     @Test func thereAreSeedsForEachTargetAndForNothingElse() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path(percentEncoded: false))
-        // Those of the module are for its entry points in C, and run in ModuleTests.
-        #expect(folders.sorted() == (FuzzTarget.allCases.map(\.rawValue) + ["module"]).sorted())
+        // Those of the module run in ModuleTests and FalseHostTests: programs in C call it.
+        #expect(folders.sorted() == (FuzzTarget.allCases.map(\.rawValue) + ["module", "falseHost"]).sorted())
     }
 
     @Test(arguments: FuzzTarget.allCases)

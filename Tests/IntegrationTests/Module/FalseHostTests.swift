@@ -19,4 +19,17 @@ import Testing
         let result = try Program.run([program, module, ways, rounds], environment: environment)
         #expect(result.status == 0, "\(result)")
     }
+
+    /// `make fuzz` finds more of these.
+    @Test func answersOfAnyBytesEndNoProgram() throws {
+        let folder = try TemporaryFolder()
+        let seeds = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds/falseHost")
+        let files = try FileManager.default.contentsOfDirectory(at: seeds, includingPropertiesForKeys: nil).map(\.path)
+        try #require(!files.isEmpty)
+        let program = try ModuleProgram.compile(
+            "falsehost", of: "Fuzz/Module", ["-DSTANDALONE", "-fsanitize=address", "-g"], in: folder)
+        let result = try Program.run(
+            [program, ModuleProgram.module] + files.sorted(), environment: ModuleProgram.environment(in: folder))
+        #expect(result.status == 0, "\(result)")
+    }
 }
