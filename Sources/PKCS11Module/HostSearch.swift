@@ -13,26 +13,34 @@ enum HostSearch {
         let hello = Hello(
             firstHandle: firstHandle, wantsNotes: unsafe Log.path != nil, libraryPath: libraryPath,
             environment: environment.variables)
-        if let folder = sessionFolder, let descriptor = open({ connect(to: folder) }, hello, deadline) {
-            return descriptor
+        if let folder = sessionFolder {
+            let descriptor = connect(to: folder)
+            if descriptor >= 0, isGreeted(descriptor, hello, deadline) { return descriptor }
         }
         guard isNeeded else { throw Host.isMissing }
-        guard let descriptor = open({ start(&environment) }, hello, deadline) else {
-            throw Failure(
-                CKR_DEVICE_ERROR, isHost: false, "no host could be started (is tokenkitd installed beside the module?)")
+        // One that ends while it starts may have been ended by whoever ended the one before.
+        for _ in 0..<attempts where deadline.remaining > 0 {
+            let descriptor = start(&environment)
+            guard descriptor >= 0 else {
+                throw Failure(
+                    CKR_DEVICE_ERROR, isHost: false,
+                    "no host could be started (is tokenkitd installed beside the module?)")
+            }
+            if isGreeted(descriptor, hello, deadline) { return descriptor }
         }
-        return descriptor
+        throw Failure(CKR_DEVICE_ERROR, "a host was started, and has ended or does not answer")
     }
 
-    private static func open(_ way: () -> Int32, _ hello: Hello, _ deadline: Deadline) -> Int32? {
-        let descriptor = way()
-        guard descriptor >= 0 else { return nil }
+    private static let attempts = 2
+
+    /// Becomes the client of a host, or else closes the connection.
+    private static func isGreeted(_ descriptor: Int32, _ hello: Hello, _ deadline: Deadline) -> Bool {
         tokenkit_set_patience(descriptor)
         guard greet(descriptor, hello, deadline) else {
             _ = close(descriptor)
-            return nil
+            return false
         }
-        return descriptor
+        return true
     }
 
     private static func greet(_ descriptor: Int32, _ hello: Hello, _ deadline: Deadline) -> Bool {

@@ -35,17 +35,14 @@ static void check_buffers(void) {
     }
 }
 
-static int must_fail, is_greeted;
+static int must_fail;
 static long calls;
 
 static void see(const char *call, CK_RV code, double start) {
     double took = seconds() - start;
     calls++;
     check_buffers();
-    /* Where no host can be had there is no slot, and that is all. */
-    int is_right = !must_fail || code == CKR_DEVICE_ERROR ||
-                   (!is_greeted && code == CKR_OK && strstr(call, "C_GetSlotList") != NULL);
-    if (is_right && took < 30) return;
+    if ((!must_fail || code == CKR_DEVICE_ERROR) && took < 30) return;
     fprintf(stderr, "%s: 0x%lx after %.1f s\n", call, code, took);
     exit(1);
 }
@@ -127,14 +124,17 @@ static void call_everything(CK_FUNCTION_LIST_3_0 *all) {
 static void be_deceived(CK_FUNCTION_LIST_3_0 *all, char way, int rounds) {
     /* A well-made answer may say anything; of what is none nothing is believed. */
     must_fail = strchr("hgilvcsnw", way) != NULL;
-    is_greeted = way != 'h';
     for (int round = 0; round < rounds; round++) {
         char text[16];
         snprintf(text, sizeof text, "%c%d", way, round);
         HOLDS(setenv("TOKENKIT_TEST_WAY", text, 1) == 0);
         srand(round);
         MUST(CKR_OK, p11->C_Initialize(NULL));
-        if (strchr("snw", way) != NULL) {
+        if (way == 'd') {
+            CK_ULONG *count = bytes(0, sizeof *count);
+            MUST(CKR_OK, p11->C_GetSlotList(CK_TRUE, NULL, count));
+            HOLDS(*count == 1);
+        } else if (strchr("snw", way) != NULL) {
             CALL(p11->C_GetTokenInfo(1, bytes(0, sizeof(CK_TOKEN_INFO))));
         } else {
             call_everything(all);
