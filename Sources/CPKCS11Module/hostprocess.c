@@ -145,6 +145,8 @@ int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t 
     return 0;
 }
 
+int32_t tokenkit_await_end(int32_t descriptor, int64_t deadline) { return await(descriptor, POLLRDHUP, deadline); }
+
 int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent) {
     union {
         struct cmsghdr header;
@@ -160,7 +162,7 @@ int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t c
     ssize_t result;
     do result = sendmsg(descriptor, &message, MSG_NOSIGNAL);
     while (result < 0 && errno == EINTR);
-    return result == (ssize_t)count ? 0 : result < 0 && errno != EAGAIN ? -errno : -EPIPE;
+    return result == (ssize_t)count ? 0 : result < 0 && errno != EAGAIN && errno != ECONNRESET ? -errno : -EPIPE;
 }
 
 int32_t tokenkit_set_cancelable(int32_t is_cancelable) {

@@ -128,6 +128,7 @@ struct Connection {
     /// Sends a message with the secrets that the program's own memory holds.
     ///
     /// - Returns: the number of the request.
+    /// - Throws: a failure that is ``Failure/isUnread`` where the host is gone.
     func send(_ call: [UInt8], _ secrets: borrowing Secrets, _ deadline: Deadline) throws(Failure) -> UInt32 {
         let number = unsafe fields.pointee.request &+ 1
         unsafe fields.pointee.request = number
@@ -145,6 +146,8 @@ struct Connection {
                 }
             }
         }
+        // Of what did not go as a whole the host does nothing.
+        if Int(result) == tokenkit_gone { throw hostEnded }
         try check(result)
         return number
     }
@@ -199,6 +202,7 @@ struct Connection {
     private func check(_ result: Int32) throws(Failure) {
         // A host that is at work would have said so.
         if Int(result) == tokenkit_timed_out { unsafe Host.drop(fields.pointee.host) }
+        if Int(result) == tokenkit_unread { throw hostEnded }
         guard result == 0 else { throw hostFailed }
     }
 }

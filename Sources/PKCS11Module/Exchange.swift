@@ -42,6 +42,9 @@ struct Reply: ~Copyable {
 
     /// Asks the host and waits for its answer, whatever the return value in it.
     ///
+    /// A call that a host left unread as it ended is asked of the next one. Handles of the former one are unknown to that, so that
+    /// nothing is done twice.
+    ///
     /// - Throws: `CKR_DEVICE_ERROR` where the host does not answer; ``Host/isMissing``.
     static func ask(
         _ call: PKCS11Call, _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
@@ -50,6 +53,19 @@ struct Reply: ~Copyable {
         if call.function.mayChangeObjects { AttributeMemory.noteChange() }
         defer { if call.function.mayChangeObjects { AttributeMemory.noteChange() } }
         let changes = AttributeMemory.changes
+        do throws(Failure) {
+            return try ask(call, &context, sending: secrets, changes)
+        } catch {
+            // C_Finalize of another thread ends the host, or else its connections, as well.
+            guard error.isUnread, context.waits, Initialisation.current == context.initialisation else { throw error }
+        }
+        return try ask(call, &context, sending: secrets, changes)
+    }
+
+    /// - Throws: a failure that is ``Failure/isUnread`` where another host can be asked.
+    private static func ask(
+        _ call: PKCS11Call, _ context: inout CallContext, sending secrets: borrowing Secrets, _ changes: UInt64
+    ) throws(Failure) -> Reply {
         let connection: Connection
         do throws(Failure) {
             connection = try Connections.take(context.initialisation, waits: context.waits)
@@ -69,7 +85,9 @@ struct Reply: ~Copyable {
                 answer: answer, secretCount: secretCount, connection: connection,
                 initialisation: context.initialisation, deadline: deadline)
         } catch {
+            let host = unsafe connection.fields.pointee.host
             Connections.discard(connection)
+            if error.isUnread, !Host.hasEnded(host) { throw hostFailed }
             throw error
         }
     }

@@ -27,15 +27,14 @@ enum Host {
     static func attach(_ descriptor: Int32, _ initialisation: UInt64) throws(Failure) -> UInt64 {
         let deadline = Deadline()
         try acquire(initialisation, deadline)
-        let isSent: Bool
+        var isSent = false
         do throws(Failure) {
-            if !isUsable(initialisation) { try connect(initialisation, deadline) }
-            let message = FrameHeader(.connection, number: 0, fieldCount: 0, secretCount: 0).encoded()
-            let result = unsafe message.withUnsafeBytes {
-                unsafe tokenkit_send_descriptor(client.pointee.descriptor, $0.baseAddress, $0.count, descriptor)
+            if isUsable(initialisation) { isSent = send(descriptor) }
+            // A host may end at any moment.
+            if !isSent, !isUsable(initialisation) {
+                try connect(initialisation, deadline)
+                isSent = send(descriptor)
             }
-            if Int(result) == tokenkit_gone { unsafe client.pointee.close() }
-            isSent = result == 0
         } catch {
             unsafe client.pointee.close()
             store(none)
@@ -46,6 +45,16 @@ enum Host {
         guard isSent else { throw hostFailed }
         guard Initialisation.current == initialisation else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         return host
+    }
+
+    /// Sends a connection over the one to the host, which is closed where the host is gone.
+    private static func send(_ descriptor: Int32) -> Bool {
+        let message = FrameHeader(.connection, number: 0, fieldCount: 0, secretCount: 0).encoded()
+        let result = unsafe message.withUnsafeBytes {
+            unsafe tokenkit_send_descriptor(client.pointee.descriptor, $0.baseAddress, $0.count, descriptor)
+        }
+        if Int(result) == tokenkit_gone { unsafe client.pointee.close() }
+        return result == 0
     }
 
     private static func isUsable(_ initialisation: UInt64) -> Bool {
@@ -102,6 +111,22 @@ enum Host {
         unsafe client.pointee.close()
         store(none)
     }
+
+    /// Whether a host that left a call unread has ended, so that another one can be asked. It is given up then.
+    ///
+    /// A process that is killed closes its connections one after the other, this one maybe last.
+    static func hasEnded(_ host: UInt64) -> Bool {
+        guard number == host else { return true }
+        // Another thread may be changing what is read here, because the host has ended.
+        guard unsafe tokenkit_await_end(client.pointee.descriptor, tokenkit_now() + timeToEnd) == 0 else {
+            return number != host
+        }
+        drop(host)
+        return true
+    }
+
+    /// Milliseconds that a process takes at most to close its connections.
+    private static let timeToEnd: Int64 = 1_000
 
     /// Whether a host is the one of now, and goes on: it ends once the program has closed the connection by which it is known.
     ///

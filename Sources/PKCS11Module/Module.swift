@@ -10,11 +10,14 @@ struct Failure: Error {
     let reason: StaticString
     /// Whether there is a host, or should be.
     let isHost: Bool
+    /// Whether the host is known not to have read the call.
+    let isUnread: Bool
 
-    init(_ code: CK_RV, isHost: Bool = true, _ reason: StaticString = "") {
+    init(_ code: CK_RV, isHost: Bool = true, isUnread: Bool = false, _ reason: StaticString = "") {
         self.code = code
         self.reason = reason
         self.isHost = isHost
+        self.isUnread = isUnread
     }
 }
 
@@ -25,6 +28,7 @@ extension Failure {
 
 let argumentsBad = Failure(CKR_ARGUMENTS_BAD)
 let hostFailed = Failure(CKR_DEVICE_ERROR, "the host of the keychains has ended, or does not answer")
+let hostEnded = Failure(CKR_DEVICE_ERROR, isUnread: true, "the host of the keychains has ended")
 
 /// The process and the round in which the module was initialised, in one word that a child by `fork` can read without a lock.
 enum Initialisation {

@@ -38,14 +38,17 @@ void tokenkit_set_patience(int32_t descriptor);
 /* Milliseconds of a clock that nobody sets. */
 int64_t tokenkit_now(void);
 
-enum { tokenkit_gone = -EPIPE, tokenkit_timed_out = -EAGAIN };
+enum { tokenkit_gone = -EPIPE, tokenkit_unread = -ECONNRESET, tokenkit_timed_out = -EAGAIN };
 
 /* sendmsg(2) of all of it, without SIGPIPE, and recv(2) of all of it, until a time of tokenkit_now. 0, or -errno; tokenkit_gone
- * where the other side is gone, tokenkit_timed_out where the time has come. */
+ * where the other side is gone, tokenkit_unread where it went without reading what it was sent last, tokenkit_timed_out where the
+ * time has come. */
 int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, int64_t deadline);
 int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline);
 /* Sends bytes with a descriptor. 0, or -errno; tokenkit_gone where the other side is gone, or does not read. */
 int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent);
+/* Waits until the other side of a socket is closed, until a time of tokenkit_now. 0, or -errno. */
+int32_t tokenkit_await_end(int32_t descriptor, int64_t deadline);
 
 /* pthread_setcancelstate(3): whether the thread can be cancelled, and whether it could before. */
 int32_t tokenkit_set_cancelable(int32_t is_cancelable);

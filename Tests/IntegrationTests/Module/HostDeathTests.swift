@@ -4,6 +4,15 @@ import VirtualCard
 
 /// The module while its host is killed, or hangs.
 @Suite struct HostDeathTests {
+    @Test(arguments: [["40"], ["starting", "40"]])
+    func aHostThatIsKilledFailsTheCallsThatItHadBegunAndNoOthers(way: [String]) throws {
+        let folder = try TemporaryFolder()
+        let holder = try DaemonWithCard(VirtualCardBuilder(profile: .generic, fourKeys: .p256).build())
+        let program = try ModuleProgram.compile("hostends", in: folder)
+        let result = try ModuleProgram.run(program, way, in: folder, service: holder.daemon.socketPath)
+        #expect(result.status == 0, "\(result)")
+    }
+
     /// Each stop takes the time until a host is given up, and has a card of its own: a host that is stopped may hold it.
     @Test(arguments: [("kill", 500, 1), ("stop", 1, 1), ("stop", 1, 2), ("stop", 1, 3), ("stop", 1, 4)])
     func callsOfSixteenThreadsEndWithTheRightCodesAndNoTryIsLost(way: String, times: Int, number: Int) throws {
