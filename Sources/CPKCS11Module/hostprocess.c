@@ -147,7 +147,7 @@ int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t 
 
 int32_t tokenkit_await_end(int32_t descriptor, int64_t deadline) { return await(descriptor, POLLRDHUP, deadline); }
 
-int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent) {
+int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent, int64_t deadline) {
     union {
         struct cmsghdr header;
         char space[CMSG_SPACE(sizeof(int))];
@@ -160,8 +160,8 @@ int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t c
     control.header.cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(&control.header), &sent, sizeof(int));
     ssize_t result;
-    do result = sendmsg(descriptor, &message, MSG_NOSIGNAL);
-    while (result < 0 && errno == EINTR);
+    do result = sendmsg(descriptor, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (result < 0 && (errno == EINTR || (errno == EAGAIN && await(descriptor, POLLOUT, deadline) == 0)));
     return result == (ssize_t)count ? 0 : result < 0 && errno != EAGAIN && errno != ECONNRESET ? -errno : -EPIPE;
 }
 

@@ -27,7 +27,7 @@ enum AttributeMemory {
         _ count: Int, _ context: borrowing CallContext
     ) throws(Failure) -> Bool {
         guard Host.isConnected(context.initialisation) else { return false }
-        let connection = try Connections.take(context.initialisation, waits: context.waits)
+        let connection = try Connections.take(context)
         defer { Connections.giveBack(connection, context.initialisation) }
         let memory = unsafe connection.fields.pointee.attributes
         guard unsafe memory.isOf(session, object) else { return false }

@@ -13,13 +13,13 @@ enum Connections {
     /// those is waited for.
     ///
     /// - Throws: `CKR_DEVICE_ERROR` where it cannot be made, or none becomes free in time; ``Host/isMissing``.
-    static func take(_ initialisation: UInt64, waits: Bool) throws(Failure) -> Connection {
-        let deadline = Deadline()
+    static func take(_ context: borrowing CallContext) throws(Failure) -> Connection {
+        let deadline = context.deadline.forConnection
         while true {
-            if let connection = try takeFree(initialisation) { return connection }
-            guard waits, deadline.remaining > 0 else { throw tooManyCalls }
+            if let connection = try takeFree(context.initialisation, deadline) { return connection }
+            guard context.waits, deadline.remaining > 0 else { throw tooManyCalls }
             usleep(interval)
-            guard Initialisation.current == initialisation else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+            guard Initialisation.current == context.initialisation else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         }
     }
 
@@ -27,7 +27,7 @@ enum Connections {
 
     private static let tooManyCalls = Failure(CKR_DEVICE_ERROR, "too many threads are amid calls")
 
-    private static func takeFree(_ initialisation: UInt64) throws(Failure) -> Connection? {
+    private static func takeFree(_ initialisation: UInt64, _ deadline: Deadline) throws(Failure) -> Connection? {
         for index in 0..<count where replace(index, idle, busy) {
             let pooled = Connection(index: index)
             if pooled.isUsable(initialisation) { return pooled }
@@ -36,7 +36,7 @@ enum Connections {
         for index in 0..<count where replace(index, empty, busy) {
             let connection = Connection(index: index)
             do throws(Failure) {
-                try connection.open(initialisation)
+                try connection.open(initialisation, deadline)
                 return connection
             } catch {
                 store(index, empty)
@@ -103,7 +103,7 @@ struct Connection {
     }
 
     /// Makes one end of a pair of sockets, whose other end the host serves from now on.
-    func open(_ initialisation: UInt64) throws(Failure) {
+    func open(_ initialisation: UInt64, _ deadline: Deadline) throws(Failure) {
         var ends: (Int32, Int32) = (-1, -1)
         let made = unsafe withUnsafeMutablePointer(to: &ends) { pair in
             unsafe pair.withMemoryRebound(to: Int32.self, capacity: 2) { unsafe tokenkit_socket_pair($0) }
@@ -111,7 +111,7 @@ struct Connection {
         guard made == 0 else { throw Failure(CKR_DEVICE_ERROR, "no descriptor is left for a connection to the host") }
         defer { _ = CPKCS11Module.close(ends.1) }
         let host: UInt64
-        do throws(Failure) { host = try Host.attach(ends.1, initialisation) } catch {
+        do throws(Failure) { host = try Host.attach(ends.1, initialisation, deadline) } catch {
             _ = CPKCS11Module.close(ends.0)
             throw error
         }

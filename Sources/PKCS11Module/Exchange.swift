@@ -68,15 +68,16 @@ struct Reply: ~Copyable {
     ) throws(Failure) -> Reply {
         let connection: Connection
         do throws(Failure) {
-            connection = try Connections.take(context.initialisation, waits: context.waits)
+            connection = try Connections.take(context)
         } catch {
             guard error.isMissingHost, !call.function.takesSlot else { throw error }
             throw Failure(CKR_SESSION_HANDLE_INVALID, isHost: false, error.reason)
         }
-        var deadline = Deadline()
         do throws(Failure) {
-            let number = try connection.send(call.encoded(), secrets, deadline)
-            let (answer, secretCount) = try connection.receive(number, &deadline)
+            let number = try connection.send(call.encoded(), secrets, context.deadline)
+            let (answer, secretCount) = try connection.receive(number, &context.deadline)
+            let deadline = context.deadline
+            context.deadline.renew()
             context.log.note(answer.notes)
             if call.function == .getAttributeValue {
                 unsafe connection.fields.pointee.attributes.keep(answer, call, changes)

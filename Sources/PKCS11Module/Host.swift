@@ -24,16 +24,17 @@ enum Host {
     ///
     /// - Returns: the host's number.
     /// - Throws: ``isMissing``; `CKR_DEVICE_ERROR` where no host can be had.
-    static func attach(_ descriptor: Int32, _ initialisation: UInt64) throws(Failure) -> UInt64 {
-        let deadline = Deadline()
+    static func attach(
+        _ descriptor: Int32, _ initialisation: UInt64, _ deadline: Deadline
+    ) throws(Failure) -> UInt64 {
         try acquire(initialisation, deadline)
         var isSent = false
         do throws(Failure) {
-            if isUsable(initialisation) { isSent = send(descriptor) }
+            if isUsable(initialisation) { isSent = send(descriptor, deadline) }
             // A host may end at any moment.
             if !isSent, !isUsable(initialisation) {
                 try connect(initialisation, deadline)
-                isSent = send(descriptor)
+                isSent = send(descriptor, deadline)
             }
         } catch {
             unsafe client.pointee.close()
@@ -48,10 +49,11 @@ enum Host {
     }
 
     /// Sends a connection over the one to the host, which is closed where the host is gone.
-    private static func send(_ descriptor: Int32) -> Bool {
+    private static func send(_ descriptor: Int32, _ deadline: Deadline) -> Bool {
         let message = FrameHeader(.connection, number: 0, fieldCount: 0, secretCount: 0).encoded()
         let result = unsafe message.withUnsafeBytes {
-            unsafe tokenkit_send_descriptor(client.pointee.descriptor, $0.baseAddress, $0.count, descriptor)
+            unsafe tokenkit_send_descriptor(
+                client.pointee.descriptor, $0.baseAddress, $0.count, descriptor, deadline.time)
         }
         if Int(result) == tokenkit_gone { unsafe client.pointee.close() }
         return result == 0
@@ -158,15 +160,30 @@ enum Host {
     }
 }
 
-/// Until when a call waits for a sign of life. Waits that a signal ends are begun again, and would begin anew.
+/// Until when a call waits for a sign of life. There is one for all that a call waits for, so that failures do not add up, nor waits
+/// that a signal ends and that are begun again.
 struct Deadline {
     /// Seconds in which the rest of a message follows its beginning, at least.
-    private static let rest: Int64 = 5
+    private static let rest: Int64 = 4
 
     /// Milliseconds of the clock that nobody sets.
     private(set) var time = tokenkit_now() + Int64(tokenkit_patience) * 1000
 
     var remaining: Int64 { time - tokenkit_now() }
+
+    /// Until when there has to be a connection. The host has at least twice the time after that in which it tells that it is at work.
+    var forConnection: Deadline {
+        var earlier = self
+        earlier.time -= 10_000
+        return earlier
+    }
+
+    /// Half of the time that is left, so that something else can be tried in the other half.
+    var half: Deadline {
+        var half = self
+        half.time = tokenkit_now() + max(remaining, 0) / 2
+        return half
+    }
 
     /// The host has said something.
     mutating func renew() { self = Deadline() }

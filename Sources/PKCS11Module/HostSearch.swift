@@ -15,7 +15,7 @@ enum HostSearch {
             environment: environment.variables)
         if let folder = sessionFolder {
             let descriptor = connect(to: folder)
-            if descriptor >= 0, isGreeted(descriptor, hello, deadline) { return descriptor }
+            if descriptor >= 0, isGreeted(descriptor, hello, deadline.half) { return descriptor }
         }
         guard isNeeded else { throw Host.isMissing }
         // One that ends while it starts may have been ended by whoever ended the one before.

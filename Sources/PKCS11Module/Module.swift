@@ -99,5 +99,7 @@ struct CallContext {
     let initialisation: UInt64
     /// Whether other threads' connections are waited for.
     var waits = true
+    /// Until when the call waits for all that it needs: a connection, a host, its answer.
+    var deadline = Deadline()
     var log: Log
 }

@@ -89,12 +89,14 @@ static int lie_about(int way, int to, const struct header *asked) {
             *(struct header *)lie = (struct header){answer, {0}, number, count, 0};
             for (size_t index = 0; give(to, lie + index % count, 1); index++) sleep(1);
             return 0;
+        case 'z': /* late, and then nothing */
         case 'n': /* nothing, for as long as it is waited for */
             return read(to, lie, 1) < 0;
         case 'w': /* signs of life, and then nothing */
             for (int times = 0; times < 3; times++) give_message(to, working, number, NULL, 0, 0);
             return read(to, lie, 1) < 0;
-        case 'd': /* no lie: one slot */
+        case 'd':
+        case 'y': /* no lie: one slot */
             count = put(put(put(put(put(0, 0, 8), 0, 4), 1, 4), 1, 8), 0, 4);
             return give_message(to, answer, number, lie, count, 0);
         default: return 0;
@@ -125,6 +127,7 @@ int main(void) {
         }
     }
     if (way[0] == 'd' && is_first(way)) return 0;
+    if (way[0] == 'z') sleep(10);
     if (!give_message(control, hello, 0, "\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 16, 0)) return 1;
     signal(SIGCHLD, SIG_IGN);
     for (int served; (served = take_connection(control)) >= 0;) {

@@ -45,8 +45,9 @@ enum { tokenkit_gone = -EPIPE, tokenkit_unread = -ECONNRESET, tokenkit_timed_out
  * time has come. */
 int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, int64_t deadline);
 int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline);
-/* Sends bytes with a descriptor. 0, or -errno; tokenkit_gone where the other side is gone, or does not read. */
-int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent);
+/* Sends bytes with a descriptor, until a time of tokenkit_now. 0, or -errno; tokenkit_gone where the other side is gone, or does not
+ * read. */
+int32_t tokenkit_send_descriptor(int32_t descriptor, const void *bytes, size_t count, int32_t sent, int64_t deadline);
 /* Waits until the other side of a socket is closed, until a time of tokenkit_now. 0, or -errno. */
 int32_t tokenkit_await_end(int32_t descriptor, int64_t deadline);
 

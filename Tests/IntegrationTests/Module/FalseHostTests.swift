@@ -5,7 +5,7 @@ import Testing
 /// The module with a host that lies: nothing is written but to the buffers that it was given, and no call hangs.
 @Suite struct FalseHostTests {
     /// One letter for each way, which `falsehost.c` explains. The last ones take the time until a host is given up.
-    @Test(arguments: ["hgiklvbacmd", "snw"]) func liesAreDeviceErrorsAndNoMore(ways: String) throws {
+    @Test(arguments: ["hgiklvbacmd", "snwzy"]) func liesAreDeviceErrorsAndNoMore(ways: String) throws {
         let folder = try TemporaryFolder()
         let module = folder.path("module.so")
         try FileManager.default.copyItem(atPath: ModuleProgram.module, toPath: module)
