@@ -50,9 +50,11 @@ package struct CryptokiItemNames {
         case .certificate: hash = item.der.flatMap { try? Certificate(der: $0) }?.keyHash
         case .key: hash = item.der.flatMap { try? PublicKey(spki: $0) }?.keyHash
         }
-        guard let hash else { return [] }
-        return tags[hash].map { [$0, hash] } ?? [hash]
+        return hash.map(ids(ofKeyWithHash:)) ?? []
     }
+
+    /// The same for what has a public key, by its hash.
+    package func ids(ofKeyWithHash hash: [UInt8]) -> [[UInt8]] { tags[hash].map { [$0, hash] } ?? [hash] }
 
     /// The id that objects of a public key are shown under.
     package func id(ofKeyWithHash hash: [UInt8]) -> [UInt8] { tags[hash] ?? hash }

@@ -10,17 +10,21 @@ struct KeychainObjects {
     private let names: CryptokiItemNames
     private let hidesLogin: Bool
 
-    /// Subjects of certificates by the hash of their keys.
-    private let subjects: [[UInt8]: [UInt8]]
-
     init(keys: [Item], certificates: [Item], hidesLogin: Bool) {
         self.keys = keys
         self.certificates = certificates
         self.hidesLogin = hidesLogin
         names = CryptokiItemNames(keys: keys, certificates: certificates)
-        subjects = Dictionary(
+    }
+
+    /// Subjects of certificates by the hash of their keys. Certificates without a key here are not parsed: programs ask for the key of
+    /// each of them.
+    private var subjects: [[UInt8]: [UInt8]] {
+        let hashes = Set(keys.compactMap(\.publicKeyHash))
+        return Dictionary(
             certificates.compactMap { item in
-                guard let hash = item.publicKeyHash, let certificate = item.der.flatMap({ try? Certificate(der: $0) })
+                guard let hash = item.publicKeyHash, hashes.contains(hash),
+                    let certificate = item.der.flatMap({ try? Certificate(der: $0) })
                 else { return nil }
                 return (hash, certificate.subject.der)
             }
@@ -34,7 +38,7 @@ struct KeychainObjects {
             let hasKey = hashes.contains(certificate.keyHash)
             let attributes = ObjectAttributes.certificate(
                 certificate, id: names.id(ofKeyWithHash: certificate.keyHash), hasKey: hasKey)
-            return object(CKO_CERTIFICATE, item, attributes)
+            return object(CKO_CERTIFICATE, item, attributes, ids: names.ids(ofKeyWithHash: certificate.keyHash))
         }
     }
 
@@ -44,6 +48,7 @@ struct KeychainObjects {
         let hashes = Set(stored.compactMap(\.publicKeyHash))
         let local = Set(keys.filter(isLocal).compactMap(\.publicKeyHash))
         let implied = keys.filter { $0.isPrivateKey && !($0.publicKeyHash.map(hashes.contains) ?? false) }
+        let subjects = subjects
         return (stored + implied).compactMap { item in
             guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
             var attributes = ObjectAttributes.publicKey(
@@ -54,12 +59,14 @@ struct KeychainObjects {
                     attributes[use] = Encoded.bool(false)
                 }
             }
-            return object(CKO_PUBLIC_KEY, item, attributes, publicKey: key)
+            return object(
+                CKO_PUBLIC_KEY, item, attributes, ids: names.ids(ofKeyWithHash: key.keyHash), publicKey: key)
         }
     }
 
     var privateKeyObjects: [CryptokiObject] {
-        keys.filter(\.isPrivateKey).compactMap { item in
+        let subjects = subjects
+        return keys.filter(\.isPrivateKey).compactMap { item in
             guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
             let protection = KeyProtection(
                 isSensitive: item[.isSensitive]?.isTrue ?? true, isExtractable: item[.isExtractable]?.isTrue ?? false,
@@ -72,7 +79,7 @@ struct KeychainObjects {
             attributes.merge(mechanisms.attributes) { $1 }
             attributes[CKA_ALWAYS_AUTHENTICATE] = Encoded.bool(false)
             return object(
-                CKO_PRIVATE_KEY, item, attributes, isPrivate: !hidesLogin,
+                CKO_PRIVATE_KEY, item, attributes, ids: names.ids(ofKeyWithHash: key.keyHash), isPrivate: !hidesLogin,
                 sensitive: protection.isReadable ? [] : PrivateNumbers.all,
                 secret: protection.isReadable ? PrivateNumbers.types(of: key.kind) : [], publicKey: key,
                 mechanisms: mechanisms)
@@ -87,7 +94,7 @@ struct KeychainObjects {
             // An internet password has more to it than a data object: a copy would be another thing.
             CKA_COPYABLE: Encoded.bool(item.itemClass == .genericPassword),
         ]
-        return object(CKO_DATA, item, attributes, isPrivate: !hidesLogin, secret: [CKA_VALUE])
+        return object(CKO_DATA, item, attributes, ids: names.ids(of: item), isPrivate: !hidesLogin, secret: [CKA_VALUE])
     }
 
     /// Whether a private key is known to have been generated here: what is brought was something else before.
@@ -97,7 +104,8 @@ struct KeychainObjects {
 
     private func object(
         _ objectClass: CK_OBJECT_CLASS, _ item: Item, _ attributes: ObjectAttributes.Attributes,
-        isPrivate: Bool = false, sensitive: Set<CK_ATTRIBUTE_TYPE> = [], secret: Set<CK_ATTRIBUTE_TYPE> = [],
+        ids: [[UInt8]], isPrivate: Bool = false, sensitive: Set<CK_ATTRIBUTE_TYPE> = [],
+        secret: Set<CK_ATTRIBUTE_TYPE> = [],
         publicKey: PublicKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms()
     ) -> CryptokiObject {
         let common = ObjectAttributes.storage(
@@ -105,7 +113,7 @@ struct KeychainObjects {
             uniqueID: "\(Hex.encode(item.reference.encoded()))/\(objectClass)", isPrivate: isPrivate,
             isModifiable: true)
         return CryptokiObject(
-            .item(objectClass, item.reference), common.merging(attributes) { $1 }, ids: names.ids(of: item),
+            .item(objectClass, item.reference), common.merging(attributes) { $1 }, ids: ids,
             isPrivate: isPrivate, sensitive: sensitive, secret: secret, publicKey: publicKey, mechanisms: mechanisms)
     }
 }
