@@ -30,6 +30,14 @@ public enum Program {
         return folders.first { FileManager.default.isExecutableFile(atPath: $0 + "/tokenctl") } ?? ""
     }()
 
+    /// The folder below which `make install` has put what is tested; nil where what was built is.
+    public static let prefix = ProcessInfo.processInfo.environment["TOKENKIT_TEST_PREFIX"]
+
+    /// The library that programs of PKCS #11 load, the process that it starts, and `tokenctl`.
+    public static let module = prefix.map { $0 + "/lib/libtokenkit-pkcs11.so" } ?? products + "/libtokenkit-pkcs11.so"
+    public static let host = prefix.map { $0 + "/libexec/tokenkitd" } ?? products + "/tokenkitd"
+    public static let command = prefix.map { $0 + "/bin/tokenctl" } ?? products + "/tokenctl"
+
     /// Runs a program found on the path and waits for it.
     ///
     /// - Parameters:

@@ -21,7 +21,7 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     static let token = "pkcs11:token=YubiKey%205%207654321"
 
     /// The module as it was built, without symbolic links on the way: ssh-agent compares paths.
-    static let module = URL(filePath: Program.products + "/libtokenkit-pkcs11.so").resolvingSymlinksInPath()
+    static let module = URL(filePath: Program.module).resolvingSymlinksInPath()
         .path(percentEncoded: false)
 
     private static let files = ["9A": "auth-9a", "9C": "sign-9c", "9D": "keymgmt-9d", "9E": "cardauth-9e"]
@@ -84,7 +84,7 @@ final class ConsumerCard: ProgramsOfAConsumer, Sendable {
     func uris(
         _ command: String..., variables: [String: String] = [:], at location: SourceLocation = #_sourceLocation
     ) throws -> [String] {
-        try output(of: [Program.products + "/tokenctl"] + command + ["--uri"], variables, at: location)
+        try output(of: [Program.command] + command + ["--uri"], variables, at: location)
             .split(separator: "\n").map(String.init)
     }
 

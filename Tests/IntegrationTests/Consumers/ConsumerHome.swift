@@ -12,7 +12,7 @@ final class ConsumerHome: ProgramsOfAConsumer, Sendable {
     static let pin = "123456"
     static let wrongPIN = "999999"
     static let tokenLabel = "YubiKey 5 7654321"
-    static let module = Program.products + "/libtokenkit-pkcs11.so"
+    static let module = Program.module
 
     /// Where `Scripts/prerequisites` puts what is not to be installed.
     static let unpacked = built("unpacked")

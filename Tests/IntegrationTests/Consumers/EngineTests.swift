@@ -132,7 +132,7 @@ import Testing
     @Test(arguments: OpenSSHTests.kinds) func usesKeysOfAKeychain(kind: KeyKind) throws {
         let engine = try EngineCard(["9A": .ecP256])
         let card = engine.card
-        let tokenctl = Program.products + "/tokenctl"
+        let tokenctl = Program.command
         try card.succeed([tokenctl, "create-keychain", "-p", "secret"])
         let options =
             switch kind {

@@ -4,7 +4,7 @@ import Testing
 
 /// Programs make keys in a keychain, and find them again by the id that they gave them.
 @Suite struct KeyGenerationTests {
-    private static let tokenctl = Program.products + "/tokenctl"
+    private static let tokenctl = Program.command
     private static let password = "secret"
 
     /// A home with a keychain, the one token that programs are shown.

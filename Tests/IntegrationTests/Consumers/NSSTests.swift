@@ -104,7 +104,7 @@ import Testing
     @Test(arguments: [false, true]) func signsADocument(besideAKeychain: Bool) throws {
         let home = try ConsumerHome([.authentication: "rsa:2048"], revocations: CertificateFiles.revocations)
         let variables = besideAKeychain ? ["TOKENKIT_PKCS11_TOKENS": ""] : [:]
-        if besideAKeychain { try home.succeed([Program.products + "/tokenctl", "create-keychain", "-p", "other"]) }
+        if besideAKeychain { try home.succeed([Program.command, "create-keychain", "-p", "other"]) }
         let nss = try NSSDatabase(home)
         let (document, signed) = (try home.folder.write("in.pdf", ConsumerFiles.pdf), home.folder.path("out.pdf"))
         try home.succeed(

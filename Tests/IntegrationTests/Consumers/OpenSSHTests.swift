@@ -143,7 +143,7 @@ import VirtualCard
     /// ssh-add tries the PIN on every token of a module.
     @Test func givesThePINToNoOtherTokenWhereTheModulesNameSaysCards() throws {
         let ssh = try OpenSSHCard(.ecP256)
-        try ssh.card.succeed([Program.products + "/tokenctl", "create-keychain", "-p", "secret"])
+        try ssh.card.succeed([Program.command, "create-keychain", "-p", "secret"])
         let log = ssh.card.path("calls")
         let cardsOnly = URL(filePath: ssh.card.path("libtokenkit-pkcs11-cards.so")).resolvingSymlinksInPath().path()
         try ModuleProgram.copy(to: cardsOnly)

@@ -54,7 +54,7 @@ import Testing
         if needsPIN { try card.fail(read) }
         try card.succeed(read + login)
         #expect(try card.folder.read("read") == objects[file])
-        let own = [Program.products + "/tokenctl", "card", "read", name, "--output", card.path("own")]
+        let own = [Program.command, "card", "read", name, "--output", card.path("own")]
         try card.succeed(own + ["--pin-source", "env:CARD_PIN"], ["CARD_PIN": ConsumerCard.pin])
         #expect(try card.folder.read("own") == objects[file])
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// A module that p11-kit has elsewhere (`remote:`) is a keychain as one in a file is.
 @Suite struct RemoteModuleTests {
-    private static let tokenctl = Program.products + "/tokenctl"
+    private static let tokenctl = Program.command
 
     private let card: ConsumerCard
 

@@ -53,7 +53,7 @@ extension ProgramsOfAConsumer {
     func createKeychain(
         password: String, certificates: [String] = [], keys: [String], label: String? = nil
     ) throws {
-        let tokenctl = Program.products + "/tokenctl"
+        let tokenctl = Program.command
         try succeed([tokenctl, "create-keychain", "-p", password])
         for file in certificates + keys {
             try succeed([tokenctl, "import", file] + (label.map { ["-l", $0] } ?? []))

@@ -23,7 +23,7 @@ import VirtualCard
     /// Where one certificate follows another with the same key, the id does not tell them apart.
     @Test func aPrintedURINamesOneObjectOfAKeychain() throws {
         let card = try ConsumerCard(["9A": .ecP256])
-        let tokenctl = Program.products + "/tokenctl"
+        let tokenctl = Program.command
         try card.folder.write("password", "secret")
         try card.succeed(["chmod", "600", card.path("password")])
         let password = ["--pin-source", "file:\(card.path("password"))"]
@@ -64,7 +64,7 @@ import VirtualCard
         #expect(uri.contains("object="))
         #expect(try card.uris("find-certificate", uri) == card.uris("find-certificate"))
         try card.succeed(
-            [Program.products + "/tokenctl", "sign", "--key", "\(uri)?pin-value=\(ConsumerCard.pin)", "-o"]
+            [Program.command, "sign", "--key", "\(uri)?pin-value=\(ConsumerCard.pin)", "-o"]
                 + [card.path("signature"), card.path("message")])
         try EngineCard(card).expectSignature(by: "9A")
     }
@@ -106,7 +106,7 @@ private struct PrintedURIs: Equatable {
                     at: location)
                 try engine.expectSignature(by: "9A", at: location)
             }
-            let tokenctl = Program.products + "/tokenctl"
+            let tokenctl = Program.command
             try card.succeed(["chmod", "600", card.path("pin")], at: location)
             try card.succeed(
                 [tokenctl, "sign", "--key", uri + source, "-o", card.path("signature"), card.path("message")],
@@ -119,7 +119,7 @@ private struct PrintedURIs: Equatable {
         #expect(tried.contains("Verifying against public key in the token... ok"), sourceLocation: location)
         let exported = try card.output(of: p11tool + ["--export", certificate], variables, at: location)
         let read = try card.output(
-            of: [Program.products + "/tokenctl", "export", "-k", certificate], variables, at: location)
+            of: [Program.command, "export", "-k", certificate], variables, at: location)
         #expect(exported.split(separator: "\n") == read.split(separator: "\n"), sourceLocation: location)
         let listing = try card.succeed(p11tool + ["--list-all-certs", token], variables, at: location)
         #expect(listing.contains(";id=%01;"), sourceLocation: location)

@@ -28,7 +28,7 @@ import VirtualCard
                     cd '\(folder.path)'
                     openssl req -x509 -newkey \(key) -nodes -subj /CN=Jo -keyout key.pem -out certificate.pem
                     for file in key certificate; do
-                        '\(Program.products)/tokenctl' import --pin-source file:password $file.pem
+                        '\(Program.command)' import --pin-source file:password $file.pem
                     done
                     """,
                 ], environment: environment)

@@ -11,7 +11,7 @@ import VirtualCard
         let program = try ModuleProgram.compile("hostileclient", in: folder)
         var environment = ModuleProgram.environment(in: folder)
         environment["PCSCLITE_CSOCK_NAME"] = holder.daemon.socketPath
-        let result = try Program.run([program, Program.products + "/tokenkitd", way], environment: environment)
+        let result = try Program.run([program, Program.host, way], environment: environment)
         #expect(result.status == 0, "\(result)")
     }
 }

@@ -7,8 +7,25 @@ import VirtualCard
 @Suite struct ModuleFileTests {
     private let module = ModuleProgram.module
 
-    private func lines(_ command: String...) throws -> [[String]] {
-        let result = try Program.run(command + [module])
+    /// The same file with the names of its functions, of which the installed one is stripped.
+    private let unstripped: String
+
+    init() throws {
+        guard Program.prefix != nil else {
+            unstripped = module
+            return
+        }
+        unstripped = Program.packageRoot.path + "/.build/release/libtokenkit-pkcs11.so"
+        let identifiers = try [module, unstripped].map { file in
+            try Self.lines(of: file, ["readelf", "--wide", "--notes"]).first { $0.contains("Build") }?.last
+        }
+        try #require(identifiers[0] != nil && identifiers[0] == identifiers[1])
+    }
+
+    private func lines(_ command: String...) throws -> [[String]] { try Self.lines(of: module, command) }
+
+    private static func lines(of file: String, _ command: [String]) throws -> [[String]] {
+        let result = try Program.run(command + [file])
         try #require(result.status == 0, "\(result)")
         return result.text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
     }
@@ -59,7 +76,7 @@ import VirtualCard
     @Test func handlersAndDescriptorsAreChangedBetweenCloneAndExecAlone() throws {
         var function = ""
         var callers: [String: Set<String>] = [:]
-        for line in try lines("objdump", "--disassemble", "--no-show-raw-insn") {
+        for line in try Self.lines(of: unstripped, ["objdump", "--disassemble", "--no-show-raw-insn"]) {
             if line.count == 2, line[1].hasPrefix("<"), line[1].hasSuffix(">:") { function = line[1] }
             guard let target = line.last, target.hasSuffix("@plt>") else { continue }
             callers[String(target.dropFirst().dropLast(5)), default: []].insert(function)
@@ -82,7 +99,7 @@ import VirtualCard
         }
         let words = try #require(content).dropFirst().prefix(2)
         let bytes = words.joined().split(by: 2).reversed().joined()
-        let entry = try lines("nm").first { $0.last == "frame_dummy" }
+        let entry = try Self.lines(of: unstripped, ["nm"]).first { $0.last == "frame_dummy" }
         #expect(UInt64(bytes, radix: 16) == UInt64(try #require(entry?.first), radix: 16))
     }
 

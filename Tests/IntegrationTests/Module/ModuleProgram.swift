@@ -5,7 +5,7 @@ import Testing
 
 /// A program in C that loads the module as others do, from its file.
 enum ModuleProgram {
-    static let module = Program.products + "/libtokenkit-pkcs11.so"
+    static let module = Program.module
 
     /// Copies the module, with the host that it starts beside it, as it was built.
     static func copy(to path: String) throws {
@@ -13,7 +13,7 @@ enum ModuleProgram {
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         let host = URL(filePath: path).deletingLastPathComponent().appending(path: "tokenkitd").path
         try FileManager.default.createSymbolicLink(
-            atPath: host, withDestinationPath: Program.products + "/tokenkitd")
+            atPath: host, withDestinationPath: Program.host)
     }
 
     /// Compiles it, and returns where it is.
@@ -83,7 +83,7 @@ enum ModuleProgram {
         in folder: TemporaryFolder, _ environment: [String: String], password: String = "open"
     ) throws {
         let file = "umask 077; cd '\(folder.path)' && echo \(password) >password"
-        let create = "exec '\(Program.products)/tokenctl' create-keychain --pin-source file:password"
+        let create = "exec '\(Program.command)' create-keychain --pin-source file:password"
         let made = try Program.run(["sh", "-c", "\(file) && \(create)"], environment: environment)
         try #require(made.status == 0, "\(made)")
     }

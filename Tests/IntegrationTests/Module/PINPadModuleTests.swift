@@ -29,7 +29,7 @@ import Testing
                 card.path("message"), "-o", card.path("sig"),
             ])
         let checked = try card.run([
-            Program.products + "/tokenctl", "verify", "--key", key, "--signature", card.path("sig"),
+            Program.command, "verify", "--key", key, "--signature", card.path("sig"),
             card.path("message"),
         ])
         #expect(checked.status == 0, "\(report)\n\(checked)")

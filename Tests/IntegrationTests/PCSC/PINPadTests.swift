@@ -8,7 +8,7 @@ import VirtualCard
 @Suite struct PINPadTests {
     private let reader: PINPadReader
     private let card: ConsumerCard
-    private let tokenctl = Program.products + "/tokenctl"
+    private let tokenctl = Program.command
 
     init() throws {
         reader = try PINPadReader()
