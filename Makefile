@@ -19,7 +19,7 @@ CARD ?=
 FUZZ_SECONDS ?= 600
 
 tokenctl := .build/release/tokenctl
-consumers := IntegrationTests\.(Browser|ClientCertificate|Engine|FalseHost|Git|GnuTLS|HeldCard|HostDeath|HostProgram|HostileClient|Java|Kerberos|KeyGeneration|Log|Module|ModuleFile|ModuleProcess|NSS|Nginx|OpenSSH|P11Kit|PAM|PINPadModule|PKCS11Tool|Python|RemoteModule|Restart|ReturnValue|SSSD|SharedHost|SigningProgram|Stunnel|URI)Tests
+consumers := IntegrationTests\.(Browser|ClientCertificate|Engine|FalseHost|Flood|Git|GnuTLS|HeldCard|HostDeath|HostProgram|HostileClient|Java|Kerberos|KeyGeneration|Log|Module|ModuleFile|ModuleProcess|NSS|Nginx|OpenSSH|P11Kit|PAM|PINPadModule|PKCS11Tool|Python|RemoteModule|Restart|ReturnValue|SSSD|SharedHost|SigningProgram|Stunnel|URI)Tests
 # What is installed has libstdc++ in it, since loading it takes a third of the time that loading the module does, and needs no
 # folder to look for libraries in. The linker takes the first libstdc++ that it finds.
 release := swift build -c release --disable-local-rpath -Xlinker -L$(CURDIR)/.build/static --product
@@ -87,6 +87,7 @@ uninstall:
 bench: $(tokenctl) .build/install/tokenkitd .build/install/libtokenkit-pkcs11.so
 	Scripts/prerequisites bench
 	Scripts/bench $(tokenctl) .build/install/libtokenkit-pkcs11.so
+	Scripts/bench-host $(tokenctl) .build/install/libtokenkit-pkcs11.so
 	Scripts/bench-keychain $(tokenctl)
 
 lint:

@@ -84,6 +84,19 @@ final class FrameSocket: Sendable {
         }
     }
 
+    /// Reads what has come, without waiting.
+    ///
+    /// - Returns: the number of bytes; 0 where the client is gone, -1 with `errno` where there is nothing to read.
+    func receive(upTo count: Int, appendingTo bytes: inout [UInt8]) -> Int {
+        var part = [UInt8](repeating: 0, count: count)
+        var received = -1
+        repeat {
+            received = unsafe recv(descriptor, &part, count, Int32(MSG_DONTWAIT))
+        } while received < 0 && errno == EINTR
+        bytes += part.prefix(max(received, 0))
+        return received
+    }
+
     /// Fills a buffer with the rest of a message.
     private func receive(_ buffer: UnsafeMutableRawBufferPointer, _ deadline: ContinuousClock.Instant) -> Bool {
         var received = 0

@@ -8,21 +8,44 @@ package typealias ClientMaker = @Sendable (Hello, Peer) -> Cryptoki
 
 /// The beginning of a client's connection.
 enum Greeting {
-    /// Reads what a client says of itself, answers, and serves it until it ends.
-    ///
-    /// - Parameter refusal: why the client is not served; nil where it is.
-    static func serve(
-        _ socket: FrameSocket, _ heartbeat: Heartbeat, _ make: ClientMaker,
-        unless refusal: (Hello, Peer) -> HelloAnswer?
-    ) {
-        guard let peer = Peer(of: socket.descriptor), let frame = socket.receive(), frame.header.kind == .hello,
-            frame.header.number == 0, frame.secrets.isEmpty, let hello = try? Hello(parsing: frame.fields),
-            hello.firstHandle <= Hello.maximumFirstHandle
+    static func isHello(_ header: FrameHeader) -> Bool {
+        header.kind == .hello && header.number == 0 && header.secretCount == 0
+    }
+
+    /// - Returns: nil for what is no hello.
+    static func hello(_ header: FrameHeader, _ fields: [UInt8]) -> Hello? {
+        guard isHello(header), let hello = try? Hello(parsing: fields), hello.firstHandle <= Hello.maximumFirstHandle
+        else { return nil }
+        return hello
+    }
+
+    /// - Returns: whether client and host have a version in common.
+    static func isSpoken(_ hello: Hello) -> Bool {
+        hello.oldestVersion <= Hello.version && Hello.version <= hello.newestVersion
+    }
+
+    /// - Returns: whether the client is there to read it.
+    static func send(_ answer: HelloAnswer, to socket: FrameSocket) -> Bool {
+        socket.send(.hello, number: 0, answer.encoded(), Secret(capacity: 0) { _ in })
+    }
+
+    /// Reads what a client says of itself, for however long it takes until that comes, and serves it until it ends.
+    static func serve(_ socket: FrameSocket, _ heartbeat: Heartbeat, _ make: ClientMaker) {
+        guard let peer = Peer(of: socket.descriptor), let frame = socket.receive(),
+            let hello = hello(frame.header, frame.fields)
         else { return }
-        let isSpoken = hello.oldestVersion <= Hello.version && Hello.version <= hello.newestVersion
-        let answer = isSpoken ? refusal(hello, peer) ?? .served(version: Hello.version) : .otherVersion
-        let nothing = Secret(capacity: 0) { _ in }
-        guard socket.send(.hello, number: 0, answer.encoded(), nothing), case .served = answer else { return }
+        if isSpoken(hello) {
+            serve(socket, hello, peer, heartbeat, make)
+        } else {
+            _ = send(.otherVersion, to: socket)
+        }
+    }
+
+    /// Tells a client that it is served, and serves it until it ends.
+    static func serve(
+        _ socket: FrameSocket, _ hello: Hello, _ peer: Peer, _ heartbeat: Heartbeat, _ make: ClientMaker
+    ) {
+        guard send(.served(version: Hello.version), to: socket) else { return }
         let process = peer.watch()
         defer { if process >= 0 { close(process) } }
         Client(make(hello, peer), heartbeat).serve(socket, process: process)

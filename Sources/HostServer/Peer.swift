@@ -5,19 +5,19 @@ internal import Glibc
 package struct Peer: Sendable {
     package let process: Int32
     package let user: UInt32
+}
 
-    /// The name of the program; empty where it cannot be seen.
-    package let program: String
-
+extension Peer {
     /// - Returns: nil where the kernel does not tell.
     init?(of descriptor: Int32) {
         var process: Int32 = 0
         var user: UInt32 = 0
         guard unsafe clinux_peer(descriptor, &process, &user) == 0 else { return nil }
-        (self.process, self.user, program) = (process, user, Peer.program(of: process))
+        (self.process, self.user) = (process, user)
     }
 
-    private static func program(of process: Int32) -> String {
+    /// The name of the program that the process runs; empty where it cannot be seen.
+    package var program: String {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink("/proc/\(process)/exe", &target, target.count)
         let path = String(decoding: target.prefix(max(count, 0)).map(UInt8.init(bitPattern:)), as: UTF8.self)

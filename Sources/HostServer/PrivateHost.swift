@@ -7,7 +7,7 @@ package enum PrivateHost {
     package static func serve(_ descriptor: Int32, _ make: ClientMaker) {
         let heartbeat = Heartbeat()
         heartbeat.start()
-        Greeting.serve(FrameSocket(descriptor), heartbeat, make) { _, _ in nil }
+        Greeting.serve(FrameSocket(descriptor), heartbeat, make)
         PendingLogouts.wait()
     }
 }

@@ -11,10 +11,7 @@ package final class SharedHost: Sendable {
     private let make: ClientMaker
     private let environment: HostEnvironment
     private let heartbeat = Heartbeat()
-    private let clients = Atomic(0)
-
-    /// Clients at a time; a program that is one too many starts a host of its own.
-    private static let maximumClients = 1024
+    private let clients = ClientCount()
 
     /// - Parameters:
     ///   - listener: a socket that listens.
@@ -34,27 +31,36 @@ package final class SharedHost: Sendable {
     ///   - isClosed: called when no new clients are taken any more.
     package func serve(idleFor patience: Duration = .seconds(60), end: Int32 = -1, isClosed: () -> Void = {}) {
         heartbeat.start()
-        var watched = [
-            pollfd(fd: listener, events: Int16(POLLIN), revents: 0), pollfd(fd: end, events: Int16(POLLIN), revents: 0),
-        ]
+        var pending = PendingGreetings()
+        var pace = AcceptPace()
         var idleSince = ContinuousClock.now
         while true {
-            let count = unsafe poll(&watched, 2, SharedHost.interval)
-            if count > 0, watched[1].revents != 0 { break }
-            if count > 0 { accept() }
-            if clients.load(ordering: .sequentiallyConsistent) > 0 { idleSince = .now }
+            let pause = pace.pause()
+            var watched = [
+                pollfd(fd: end, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: pause > 0 ? -1 : listener, events: Int16(POLLIN), revents: 0),
+            ]
+            watched += pending.watched
+            let count = unsafe poll(&watched, nfds_t(watched.count), pause > 0 ? pause : SharedHost.interval)
+            if count > 0, watched[0].revents != 0 { break }
+            for (greeting, hello) in pending.advance(watched.dropFirst(2)) { admit(greeting, hello) }
+            if count > 0, watched[1].revents != 0 {
+                accept(&pending)
+                pace.take()
+            }
+            if clients.total > 0 || !pending.isEmpty { idleSince = .now }
             if count == 0, idleSince.duration(to: .now) >= patience { break }
         }
         close(listener)
         isClosed()
-        while clients.load(ordering: .sequentiallyConsistent) > 0 { usleep(100_000) }
+        while clients.total > 0 { usleep(100_000) }
         PendingLogouts.wait()
     }
 
     /// Milliseconds between two looks at whether anybody is there.
     private static let interval: Int32 = 1_000
 
-    private func accept() {
+    private func accept(_ pending: inout PendingGreetings) {
         let descriptor = Glibc.accept(listener, nil, nil)
         guard descriptor >= 0 else {
             // Without a descriptor left the client would be there at once again.
@@ -63,15 +69,66 @@ package final class SharedHost: Sendable {
         }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         let socket = FrameSocket(descriptor)
-        let number = clients.add(1, ordering: .sequentiallyConsistent).newValue
-        let isStarted = BlockingThread.start { [self] in
-            defer { clients.subtract(1, ordering: .sequentiallyConsistent) }
-            Greeting.serve(socket, heartbeat, make) { [environment] hello, peer in
-                if peer.user != geteuid() || number > SharedHost.maximumClients { return .busy }
-                return environment.suits(HostEnvironment(hello.environment)) ? nil : .otherEnvironment
-            }
+        guard let peer = Peer(of: descriptor) else { return }
+        var greeting = PendingGreeting(socket, peer)
+        switch greeting.read() {
+        case .complete(let hello): admit(greeting, hello)
+        case .incomplete: pending.append(greeting)
+        case .invalid: break
         }
-        if !isStarted { clients.subtract(1, ordering: .sequentiallyConsistent) }
+    }
+
+    /// Serves a client on a thread of its own, or tells it why it is not served.
+    private func admit(_ greeting: PendingGreeting, _ hello: Hello) {
+        let (socket, peer) = (greeting.socket, greeting.peer)
+        if let refusal = refusal(of: hello, peer) {
+            _ = Greeting.send(refusal, to: socket)
+            return
+        }
+        let isStarted = BlockingThread.start { [self] in
+            defer { clients.remove(peer) }
+            Greeting.serve(socket, hello, peer, heartbeat, make)
+        }
+        if !isStarted { clients.remove(peer) }
+    }
+
+    /// - Returns: nil for a client that is served, and counted.
+    private func refusal(of hello: Hello, _ peer: Peer) -> HelloAnswer? {
+        guard Greeting.isSpoken(hello) else { return .otherVersion }
+        guard peer.user == geteuid() else { return .busy }
+        guard environment.suits(HostEnvironment(hello.environment)) else { return .otherEnvironment }
+        return clients.add(peer) ? nil : .busy
+    }
+}
+
+/// Counts the clients of a host. A program that is one too many starts a host of its own.
+private final class ClientCount: Sendable {
+    private let counts = Mutex<[Int32: Int]>([:])
+    private let all = Atomic(0)
+
+    private static let maximum = 1024
+    /// A process has one for each copy of the module that it loads.
+    private static let maximumOfProcess = 16
+
+    var total: Int { all.load(ordering: .sequentiallyConsistent) }
+
+    /// - Returns: whether there is room for it.
+    func add(_ peer: Peer) -> Bool {
+        counts.withLock { counts in
+            let count = counts[peer.process, default: 0]
+            guard count < ClientCount.maximumOfProcess, total < ClientCount.maximum else { return false }
+            counts[peer.process] = count + 1
+            all.add(1, ordering: .sequentiallyConsistent)
+            return true
+        }
+    }
+
+    func remove(_ peer: Peer) {
+        counts.withLock { counts in
+            let count = counts[peer.process, default: 0]
+            counts[peer.process] = count > 1 ? count - 1 : nil
+            all.subtract(1, ordering: .sequentiallyConsistent)
+        }
     }
 }
 

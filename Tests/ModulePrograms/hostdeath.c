@@ -3,9 +3,7 @@
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
-#include <openssl/ec.h>
-#include <openssl/ecdsa.h>
-#include <openssl/obj_mac.h>
+#include "signature.h"
 #include <stdatomic.h>
 
 /* A host is given up after 25 s; the next one is at work for as long as the machine lets it. */
@@ -45,31 +43,6 @@ static int is_known(CK_RV code) {
         if (code_ != CKR_OK) failures++; \
         code_; \
     })
-
-
-static EC_KEY *public_key;
-
-static int is_signature(const CK_BYTE *digest, const CK_BYTE *signature, CK_ULONG length) {
-    if (length != 64) return 0;
-    ECDSA_SIG *pair = ECDSA_SIG_new();
-    ECDSA_SIG_set0(pair, BN_bin2bn(signature, 32, NULL), BN_bin2bn(signature + 32, 32, NULL));
-    int result = ECDSA_do_verify(digest, 32, pair, public_key);
-    ECDSA_SIG_free(pair);
-    return result == 1;
-}
-
-/* The key of the card, once and for all. */
-static void read_public_key(void) {
-    MUST(CKR_OK, p11->C_Initialize(NULL));
-    CK_SESSION_HANDLE session = open_session();
-    CK_BYTE point[67];
-    CK_ATTRIBUTE attribute = {CKA_EC_POINT, point, sizeof point};
-    MUST(CKR_OK, p11->C_GetAttributeValue(session, find(session, CKO_PUBLIC_KEY, id), &attribute, 1));
-    HOLDS(attribute.ulValueLen == 67);
-    const CK_BYTE *bytes = point + 2;
-    public_key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1);
-    HOLDS(o2i_ECPublicKey(&public_key, &bytes, 65) != NULL);
-}
 
 /* A session, a login, a key and signatures, until a call fails. */
 static void work(unsigned int *seed) {
@@ -123,7 +96,9 @@ static void strike(int number, pid_t *struck) {
 static void be_struck(int stops, int times) {
     srand(getpid());
     mark_host();
-    read_public_key();
+    MUST(CKR_OK, p11->C_Initialize(NULL));
+    CK_SESSION_HANDLE session = open_session();
+    read_public_key(session, find(session, CKO_PUBLIC_KEY, id));
     pthread_t thread[threads];
     for (int index = 0; index < threads; index++) {
         HOLDS(pthread_create(&thread[index], NULL, work_on, (void *)(uintptr_t)(index + 1)) == 0);

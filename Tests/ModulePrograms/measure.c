@@ -3,6 +3,10 @@
  *     measure load MODULE          milliseconds of dlopen and C_Initialize, and KiB that the process then has more
  *     measure sign MODULE COUNT    milliseconds of COUNT signatures with the key 01, after a first one
  *     measure trip MODULE          milliseconds to the first answer, and microseconds of a call that asks no card
+ *     measure steady MODULE SECONDS
+ *                                  for each line of standard input, signatures one after the other for so long: their number in a
+ *                                  second, and milliseconds of the median, of 99 in 100, and of the longest
+ *     measure hold MODULE          finds the objects of every token, says so, and stays until standard input ends
  */
 #include <time.h>
 
@@ -38,6 +42,62 @@ static int by_size(const void *left, const void *right) {
     return (difference > 0) - (difference < 0);
 }
 
+/* The first private key that there is: a keychain's has an identifier of its own. */
+static CK_OBJECT_HANDLE first_key(CK_SESSION_HANDLE session) {
+    CK_OBJECT_CLASS class = CKO_PRIVATE_KEY;
+    CK_ATTRIBUTE template = {CKA_CLASS, &class, sizeof class};
+    CK_OBJECT_HANDLE key = 0;
+    CK_ULONG count = 0;
+    MUST(CKR_OK, p11->C_FindObjectsInit(session, &template, 1));
+    MUST(CKR_OK, p11->C_FindObjects(session, &key, 1, &count));
+    MUST(CKR_OK, p11->C_FindObjectsFinal(session));
+    HOLDS(count == 1);
+    return key;
+}
+
+static int sign_steadily(CK_SESSION_HANDLE session, double seconds) {
+    enum { most = 1 << 20 };
+    static double times[most];
+    CK_OBJECT_HANDLE key = first_key(session);
+    sign_once(session, key);
+    for (int byte; (byte = getchar()) != EOF;) {
+        if (byte != '\n') continue;
+        int count = 0;
+        double start = now(), last = start;
+        for (; last - start < seconds * 1e3 && count < most; count++) {
+            sign_once(session, key);
+            double after = now();
+            times[count] = after - last;
+            last = after;
+        }
+        HOLDS(count > 0);
+        qsort(times, count, sizeof *times, by_size);
+        printf("%.0f %.2f %.2f %.2f\n", count * 1e3 / (last - start), times[count / 2], times[count * 99 / 100], times[count - 1]);
+        fflush(stdout);
+    }
+    return 0;
+}
+
+/* What a program does that starts, as browsers do. */
+static int hold(void) {
+    CK_SLOT_ID slots[16];
+    CK_ULONG slot_count = 16, objects = 0;
+    MUST(CKR_OK, p11->C_GetSlotList(CK_TRUE, slots, &slot_count));
+    for (CK_ULONG slot = 0; slot < slot_count; slot++) {
+        CK_SESSION_HANDLE session;
+        CK_OBJECT_HANDLE object;
+        MUST(CKR_OK, p11->C_OpenSession(slots[slot], CKF_SERIAL_SESSION, NULL, NULL, &session));
+        MUST(CKR_OK, p11->C_FindObjectsInit(session, NULL, 0));
+        for (CK_ULONG found = 1; found > 0; objects += found) MUST(CKR_OK, p11->C_FindObjects(session, &object, 1, &found));
+        MUST(CKR_OK, p11->C_FindObjectsFinal(session));
+    }
+    printf("%lu\n", objects);
+    fflush(stdout);
+    while (getchar() != EOF);
+    MUST(CKR_OK, p11->C_Finalize(NULL));
+    return 0;
+}
+
 int main(int count, char **arguments) {
     HOLDS(count >= 3);
     long before = resident();
@@ -49,6 +109,7 @@ int main(int count, char **arguments) {
         printf("%.1f %ld\n", loaded, resident() - before);
         return 0;
     }
+    if (strcmp(arguments[1], "hold") == 0) return hold();
     if (strcmp(arguments[1], "trip") == 0) {
         /* The first answer, for which a host may be started, and the median of a thousand calls that ask no card. */
         CK_ULONG slots = 0;
@@ -67,6 +128,7 @@ int main(int count, char **arguments) {
     }
     CK_SESSION_HANDLE session = open_session();
     MUST(CKR_OK, p11->C_Login(session, CKU_USER, pin, 6));
+    if (strcmp(arguments[1], "steady") == 0) return sign_steadily(session, atof(arguments[3]));
     CK_OBJECT_HANDLE key = find(session, CKO_PRIVATE_KEY, 1);
     sign_once(session, key);
     start = now();

@@ -9,33 +9,14 @@ import VirtualCard
     private let folder: TemporaryFolder
     private let environment: [String: String]
     private let program: String
+    private let host: SessionHost
 
     init() throws {
         folder = try TemporaryFolder()
         environment = ModuleProgram.environment(in: folder).merging(["PCSCLITE_CSOCK_NAME": folder.path("none")]) { $1 }
         try ModuleProgram.createKeychain(in: folder, environment)
         program = try ModuleProgram.compile("shared", in: folder)
-    }
-
-    private func tokenctl(_ arguments: String...) throws -> ProgramResult {
-        try Program.run([Program.products + "/tokenctl"] + arguments, environment: environment)
-    }
-
-    /// The host that listens, where it has no service manager.
-    private func host() throws -> Int32? {
-        struct Status: Decodable {
-            let process: Int32?
-        }
-        return try JSONDecoder().decode(Status.self, from: Data(tokenctl("host", "--json").text.utf8)).process
-    }
-
-    private func startHost() throws {
-        let result = try tokenctl("host", "start")
-        try #require(result.status == 0, "\(result)")
-    }
-
-    private func stopHost() {
-        _ = try? tokenctl("host", "stop")
+        host = SessionHost(in: folder, environment)
     }
 
     private func run(
@@ -46,28 +27,14 @@ import VirtualCard
             program, [task], in: folder, service: folder.path("none"), variables, granting: grant)
     }
 
-    /// The hosts that programs of this test have started for themselves.
-    private var privateHosts: Int {
-        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return processes.count { process in
-            guard process.allSatisfy(\.isNumber), let words = text("/proc/\(process)/cmdline") else { return false }
-            return words.contains("tokenkitd\0--private")
-                && text("/proc/\(process)/environ")?.contains("HOME=\(folder.path)\0") == true
-        }
-    }
-
-    private func text(_ path: String) -> String? {
-        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
-    }
-
     @Test func programsShareTheHostAndNotTheirLogins() throws {
-        try startHost()
-        defer { stopHost() }
+        try host.start()
+        defer { host.stop() }
         let count = Mutex(1)
         let result = try run("use") { [self] _ in
             let other = try Program.run([program, ModuleProgram.module, "log-in"], environment: environment)
             #expect(other.status == 0, "\(other)")
-            count.withLock { $0 = privateHosts }
+            count.withLock { $0 = host.privateHosts }
         }
         #expect(result.status == 0, "\(result)")
         #expect(count.withLock { $0 } == 0)
@@ -99,51 +66,53 @@ import VirtualCard
     }
 
     @Test func aProgramWithOtherKeychainsHasAHostOfItsOwn() throws {
-        try startHost()
-        defer { stopHost() }
+        try host.start()
+        defer { host.stop() }
         let count = Mutex(0)
-        let result = try run("use", ["TOKENKIT_MODULES": "none"]) { [self] _ in count.withLock { $0 = privateHosts } }
+        let result = try run("use", ["TOKENKIT_MODULES": "none"]) { [host] _ in
+            count.withLock { $0 = host.privateHosts }
+        }
         #expect(result.status == 0, "\(result)")
         #expect(count.withLock { $0 } == 1)
     }
 
     @Test func aHostThatIsReplacedServesTheProgramsThatItHas() throws {
-        try startHost()
-        defer { stopHost() }
-        let former = try #require(try host())
+        try host.start()
+        defer { host.stop() }
+        let former = try #require(try host.process)
         let result = try run("replace") { [self] _ in
-            stopHost()
-            #expect(try eventually { try host() == nil })
-            try startHost()
+            host.stop()
+            #expect(try eventually { try host.process == nil })
+            try host.start()
             #expect(kill(former, 0) == 0)
         }
         #expect(result.status == 0, "\(result)")
-        #expect(try host() != former)
+        #expect(try host.process != former)
         #expect(eventually { kill(former, 0) != 0 })
     }
 
     @Test func aHostThatIsKilledTakesItsHandlesWithItAndNothingElse() throws {
-        try startHost()
-        let former = try #require(try host())
+        try host.start()
+        let former = try #require(try host.process)
         let result = try run("kill") { _ in
             kill(former, SIGKILL)
             #expect(eventually { kill(former, 0) != 0 })
         }
         #expect(result.status == 0, "\(result)")
         // What it left is no obstacle for the next.
-        try startHost()
-        defer { stopHost() }
-        #expect(try host() != nil)
+        try host.start()
+        defer { host.stop() }
+        #expect(try host.process != nil)
     }
 
     /// A folder that others can enter is nobody's to trust.
     @Test func aSocketInAFolderOfOthersIsNotUsed() throws {
-        try startHost()
-        defer { stopHost() }
+        try host.start()
+        defer { host.stop() }
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o755], ofItemAtPath: folder.path("tokenkit"))
         let count = Mutex(0)
-        let result = try run("use") { [self] _ in count.withLock { $0 = privateHosts } }
+        let result = try run("use") { [host] _ in count.withLock { $0 = host.privateHosts } }
         #expect(result.status == 0, "\(result)")
         #expect(count.withLock { $0 } == 1)
     }
@@ -164,7 +133,7 @@ import VirtualCard
             """
         let nothing = try FileHandle(forUpdating: URL(filePath: "/dev/null"))
         let process = try ChildProcess(
-            ["python3", "-c", script, socket, Program.products + "/tokenkitd"], environment: environment,
+            ["python3", "-c", script, socket, Program.host], environment: environment,
             streams: Array(repeating: nothing.fileDescriptor, count: 3))
         defer {
             kill(process.identifier, SIGTERM)
@@ -173,7 +142,7 @@ import VirtualCard
         }
         #expect(eventually { FileManager.default.fileExists(atPath: socket) })
         let count = Mutex(1)
-        let result = try run("use") { [self] _ in count.withLock { $0 = privateHosts } }
+        let result = try run("use") { [host] _ in count.withLock { $0 = host.privateHosts } }
         #expect(result.status == 0, "\(result)")
         #expect(count.withLock { $0 } == 0)
     }

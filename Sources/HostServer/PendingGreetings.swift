@@ -1,0 +1,92 @@
+internal import Glibc
+internal import Wire
+
+/// Connections whose client has not sent all of its hello. They have no thread and end soon, so that a program which opens connections
+/// and sends nothing, or half a message, takes little from the clients of the host.
+struct PendingGreetings {
+    private var pending: [PendingGreeting] = []
+
+    /// Connections at a time, beyond which the oldest one is closed of the process that has most. A client sends its hello at once.
+    static let maximumCount = 64
+
+    mutating func append(_ greeting: PendingGreeting) {
+        pending.append(greeting)
+        guard pending.count > PendingGreetings.maximumCount else { return }
+        var counts: [Int32: Int] = [:]
+        for greeting in pending { counts[greeting.peer.process, default: 0] += 1 }
+        let most = counts.max { $0.value < $1.value }?.key
+        if let oldest = pending.firstIndex(where: { $0.peer.process == most }) { pending.remove(at: oldest) }
+    }
+
+    var isEmpty: Bool { pending.isEmpty }
+
+    /// What is to be waited for, in the order that ``advance(_:)`` has it.
+    var watched: [pollfd] { pending.map { pollfd(fd: $0.socket.descriptor, events: Int16(POLLIN), revents: 0) } }
+
+    /// Reads what has come, and closes connections that sent something else or whose time is over.
+    ///
+    /// - Parameter watched: ``watched`` after `poll`.
+    /// - Returns: the greetings that are complete.
+    mutating func advance(_ watched: ArraySlice<pollfd>) -> [(greeting: PendingGreeting, hello: Hello)] {
+        var (complete, incomplete): ([(PendingGreeting, Hello)], [PendingGreeting]) = ([], [])
+        let now = ContinuousClock.now
+        for (var greeting, state) in zip(pending, watched) {
+            switch state.revents == 0 ? .incomplete : greeting.read() {
+            case .incomplete: if now < greeting.deadline { incomplete.append(greeting) }
+            case .complete(let hello): complete.append((greeting, hello))
+            case .invalid: break
+            }
+        }
+        pending = incomplete
+        return complete
+    }
+}
+
+/// A connection with the part of its client's hello that has come.
+struct PendingGreeting {
+    let socket: FrameSocket
+    let peer: Peer
+    let deadline: ContinuousClock.Instant
+
+    private var header: FrameHeader?
+    private var bytes: [UInt8] = []
+
+    static let patience: Duration = .seconds(10)
+
+    enum Progress {
+        case incomplete
+        case complete(Hello)
+        /// The client is gone, or sent something else.
+        case invalid
+    }
+
+    init(_ socket: FrameSocket, _ peer: Peer) {
+        self.socket = socket
+        self.peer = peer
+        deadline = .now + PendingGreeting.patience
+    }
+
+    /// Reads what has come of the hello, and nothing behind it: descriptors come with that.
+    mutating func read() -> Progress {
+        while true {
+            let wanted = header?.fieldCount ?? FrameHeader.byteCount
+            if bytes.count == wanted {
+                guard let header else {
+                    guard let header = try? FrameHeader(parsing: bytes), Greeting.isHello(header) else {
+                        return .invalid
+                    }
+                    (self.header, bytes) = (header, [])
+                    continue
+                }
+                return Greeting.hello(header, bytes).map(Progress.complete) ?? .invalid
+            }
+            // No more memory than what has come needs, whatever length the header promises.
+            let offset = bytes.count
+            let count = socket.receive(upTo: min(wanted - offset, PendingGreeting.chunk), appendingTo: &bytes)
+            if count < 0, errno == EAGAIN { return .incomplete }
+            guard count > 0 else { return .invalid }
+        }
+    }
+
+    private static let chunk = 16 << 10
+}

@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The host that the programs of a session share, whose folders are a test's.
+struct SessionHost: Sendable {
+    private let folder: TemporaryFolder
+    private let environment: [String: String]
+
+    init(in folder: TemporaryFolder, _ environment: [String: String]) {
+        (self.folder, self.environment) = (folder, environment)
+    }
+
+    private func tokenctl(_ arguments: String...) throws -> ProgramResult {
+        try Program.run([Program.command] + arguments, environment: environment)
+    }
+
+    func start() throws {
+        let result = try tokenctl("host", "start")
+        try #require(result.status == 0, "\(result)")
+    }
+
+    func stop() {
+        _ = try? tokenctl("host", "stop")
+    }
+
+    /// The host that listens, where it has no service manager.
+    var process: Int32? {
+        get throws {
+            struct Status: Decodable {
+                let process: Int32?
+            }
+            return try JSONDecoder().decode(Status.self, from: Data(tokenctl("host", "--json").text.utf8)).process
+        }
+    }
+
+    /// Where it listens.
+    var socket: String { folder.path("tokenkit/host") }
+
+    /// The number of hosts that programs of the test have started for themselves.
+    var privateHosts: Int {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return processes.count { process in
+            guard process.allSatisfy(\.isNumber), let words = text("/proc/\(process)/cmdline") else { return false }
+            return words.contains("tokenkitd\0--private")
+                && text("/proc/\(process)/environ")?.contains("HOME=\(folder.path)\0") == true
+        }
+    }
+
+    private func text(_ path: String) -> String? {
+        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
