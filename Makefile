@@ -88,6 +88,7 @@ bench: $(tokenctl) .build/install/tokenkitd .build/install/libtokenkit-pkcs11.so
 	Scripts/prerequisites bench
 	Scripts/bench $(tokenctl) .build/install/libtokenkit-pkcs11.so
 	Scripts/bench-host $(tokenctl) .build/install/libtokenkit-pkcs11.so
+	Scripts/bench-programs $(tokenctl) .build/install/libtokenkit-pkcs11.so
 	Scripts/bench-keychain $(tokenctl)
 
 lint:
