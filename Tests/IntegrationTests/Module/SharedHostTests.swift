@@ -45,9 +45,9 @@ import VirtualCard
         let holder = try DaemonWithCard(VirtualCardBuilder(profile: .yubiKey57, fourKeys: .p256).build())
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = holder.daemon.socketPath
-        let start = try Program.run([Program.products + "/tokenctl", "host", "start"], environment: environment)
-        try #require(start.status == 0, "\(start)")
-        defer { stopHost() }
+        let host = SessionHost(in: folder, environment)
+        try host.start()
+        defer { host.stop() }
         func list() throws -> (text: String, commands: Int) {
             let before = holder.link.commandCount
             let result = try Program.run(
