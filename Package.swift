@@ -67,18 +67,21 @@ let package = Package(
         .target(
             name: "CP11Kit", cSettings: [.headerSearchPath("forward")], linkerSettings: [.linkedLibrary("p11-kit")]),
 
-        .target(name: "TokenKit", dependencies: ["CPCSC"], swiftSettings: strict),
+        .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
+        .target(name: "TokenKit", dependencies: ["CPCSC", "Platform"], swiftSettings: strict),
         .target(name: "SystemCrypto", dependencies: ["TokenKit", "COpenSSL"], swiftSettings: strict),
         .target(name: "PIVDriver", dependencies: ["TokenKit", "SystemCrypto", "CZlib"], swiftSettings: strict),
         .target(
-            name: "PKCS11Driver", dependencies: ["TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit"],
+            name: "PKCS11Driver",
+            dependencies: ["TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit", "Platform"],
             swiftSettings: strict),
         .target(name: "VirtualCard", dependencies: ["TokenKit", "SystemCrypto"], swiftSettings: strict),
         .target(
-            name: "KeychainHost", dependencies: ["TokenKit", "SystemCrypto", "CSQLite", "CLinux"],
+            name: "KeychainHost", dependencies: ["TokenKit", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
             swiftSettings: strict),
         .target(
-            name: "SecItem", dependencies: ["KeychainHost", "PIVDriver", "PKCS11Driver", "SystemCrypto", "TokenKit"],
+            name: "SecItem",
+            dependencies: ["KeychainHost", "PIVDriver", "PKCS11Driver", "Platform", "SystemCrypto", "TokenKit"],
             swiftSettings: strict),
         .target(name: "CSecKeychain", exclude: ["tokenkit-keychain.pc.in"]),
         .target(
@@ -107,13 +110,16 @@ let package = Package(
             ]),
         .executableTarget(
             name: "tokenkitd",
-            dependencies: ["CCryptoki", "HostServer", "KeychainHost", "PIVDriver", "PKCS11Bridge", "TokenKit", "Wire"],
+            dependencies: [
+                "CCryptoki", "HostServer", "KeychainHost", "PIVDriver", "PKCS11Bridge", "Platform", "TokenKit", "Wire",
+            ],
             exclude: ["systemd"],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
         .executableTarget(
             name: "tokenctl",
             dependencies: [
-                "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "VirtualCard", "KeychainHost", argumentParser,
+                "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "VirtualCard", "KeychainHost", "Platform",
+                argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 
@@ -121,6 +127,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["TokenKit", "SystemCrypto", "VirtualCard"],
             path: "Tests/TestSupport", swiftSettings: test),
+        .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: test),
         .testTarget(name: "TokenKitTests", dependencies: ["TokenKit", "TestSupport"], swiftSettings: test),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: test),
         .testTarget(name: "HostServerTests", dependencies: ["HostServer", "TokenKit", "Wire"], swiftSettings: test),

@@ -35,3 +35,7 @@ int clinux_peer(int socket, int32_t *process, uint32_t *user) {
     *user = credentials.uid;
     return 0;
 }
+
+int clinux_close_from(posix_spawn_file_actions_t *actions, int descriptor) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, descriptor);
+}

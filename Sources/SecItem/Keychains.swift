@@ -2,6 +2,7 @@ internal import Foundation
 internal import KeychainHost
 internal import PIVDriver
 internal import PKCS11Driver
+internal import Platform
 internal import Synchronization
 internal import TokenKit
 
@@ -11,7 +12,7 @@ enum Keychains {
         drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
         modules: {
             // A program that has more rights than its user starts nothing that the user's environment names.
-            guard Directories.environmentVariable("PATH") != nil else { return [] }
+            guard Environment.variable("PATH") != nil else { return [] }
             return modules().map { module in
                 PKCS11Module(module, worker: .tokenctl(at: "tokenctl", for: program)) {
                     KeychainPreferences().heededPINTimeout
@@ -26,7 +27,7 @@ enum Keychains {
     private static func modules() -> [ConfiguredModule] {
         let choice = ModuleChoice(
             program: program, configuration: Directories().userConfiguration,
-            text: Directories.environmentVariable(ModuleChoice.variable))
+            text: Environment.variable(ModuleChoice.variable))
         do { return try choice.modules() } catch { return [ConfiguredModule(path: error.name)] }
     }
 

@@ -1,5 +1,6 @@
 internal import KeychainHost
 internal import PKCS11Driver
+import Platform
 internal import Synchronization
 internal import TokenKit
 
@@ -8,7 +9,7 @@ enum Modules {
     /// What is used where the options say nothing else.
     static let choice = ModuleChoice(
         program: "tokenctl", configuration: Directories.own.userConfiguration,
-        text: Directories.environmentVariable(ModuleChoice.variable))
+        text: Environment.variable(ModuleChoice.variable))
 
     /// Those that the options of the command name, for URIs that name modules as well.
     static let named = Mutex<[ConfiguredModule]>([])

@@ -129,6 +129,11 @@ struct AuthenticationOptions: ParsableArguments {
     @Flag(help: "Allow the last try of a PIN to be spent.")
     var lastTry = false
 
+    /// Modules may be started before anything is asked for.
+    func validate() {
+        if let pinSource { SecretSource.withhold(pinSource) }
+    }
+
     /// - Parameter option: takes the only password that is wanted.
     /// - Throws: where that has another source as well.
     func refuseSource(beside option: String, _ password: String?) throws {

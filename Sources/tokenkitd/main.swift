@@ -4,6 +4,7 @@ internal import HostServer
 internal import KeychainHost
 internal import PIVDriver
 internal import PKCS11Bridge
+internal import Platform
 internal import TokenKit
 internal import Wire
 
@@ -40,8 +41,8 @@ func fail(_ message: String) -> Never {
 
 /// The socket that a service manager has made: sd_listen_fds(3).
 func socketOfServiceManager() -> Int32? {
-    guard let process = Directories.environmentVariable("LISTEN_PID"), Int32(process) == getpid(),
-        Directories.environmentVariable("LISTEN_FDS") == "1"
+    guard let process = Environment.variable("LISTEN_PID"), Int32(process) == getpid(),
+        Environment.variable("LISTEN_FDS") == "1"
     else { return nil }
     _ = fcntl(handedIn, F_SETFD, FD_CLOEXEC)
     return handedIn
@@ -82,7 +83,7 @@ case []:
     if let socket = socketOfServiceManager() {
         SharedHost(listener: socket, make).serve(end: EndSignal.catch())
     } else {
-        guard let runtime = Directories.environmentVariable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
+        guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
             fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
         }
         // What the shell that started it had open is not to stay so.

@@ -1,11 +1,15 @@
 #pragma once
 #include <linux/keyctl.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 
 // secure_getenv(3), which Swift's import of libc lacks: an environment variable, unless the program has more rights than
 // who started it.
 const char *clinux_getenv(const char *name);
+
+// AT_SECURE, getauxval(3): whether the program has more rights than who started it.
+int clinux_is_secure(void);
 
 // timerfd_create(2): a descriptor that can be read once the time is over, during which the machine may have slept. This and
 // the following return -errno where it failed.
@@ -68,6 +72,9 @@ long clinux_revoke_key(int32_t key);
 
 // POLLRDHUP, which libc has only for GNU's own programs: what poll(2) is asked for to learn that the other side is gone.
 static const short clinux_hangup = 0x2000;
+
+// posix_spawn_file_actions_addclosefrom_np(3), which glibc has since 2.34: every descriptor from a number on is closed.
+int clinux_close_from(posix_spawn_file_actions_t *actions, int descriptor);
 
 // pidfd_open(2), which glibc has since 2.36 only: a descriptor that can be read once the process has ended.
 int clinux_process(int32_t process);

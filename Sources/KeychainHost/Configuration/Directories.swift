@@ -1,5 +1,5 @@
-internal import CLinux
 internal import Glibc
+public import Platform
 
 /// Where things are kept, by the XDG Base Directory Specification.
 public struct Directories: Sendable, Hashable {
@@ -28,7 +28,7 @@ public struct Directories: Sendable, Hashable {
     ///   - variable: the value of an environment variable; a program that has more rights than its user sees none.
     public init(
         system: String = "/etc/tokenkit", shared: String? = nil,
-        variable: (String) -> String? = { Directories.environmentVariable($0) }
+        variable: (String) -> String? = { Environment.variable($0) }
     ) {
         // A relative path in a variable is to be ignored, says the specification.
         func path(_ name: String) -> String? { variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
@@ -84,11 +84,6 @@ public struct Directories: Sendable, Hashable {
     /// A path as people read it, with `~` for their home.
     public func abbreviated(_ path: String) -> String {
         path.hasPrefix(home + "/") ? "~" + path.dropFirst(home.count) : path
-    }
-
-    /// Wraps `secure_getenv`.
-    public static func environmentVariable(_ name: String) -> String? {
-        unsafe clinux_getenv(name).flatMap { unsafe String(validatingCString: $0) }
     }
 
     private static var recordedHome: String {

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The values of `agrp` that have a meaning of their own.
 public enum AccessGroup {
     /// Where items go that name no group.
@@ -22,7 +24,7 @@ public struct AccessGroups: Sendable, Hashable {
 
     /// Those that this program is given from outside, as an entitlement gives them.
     public static var configured: AccessGroups {
-        AccessGroups(configured: Directories.environmentVariable(variable))
+        AccessGroups(configured: Environment.variable(variable))
     }
 
     /// Those that the variable names; every group where it names none.

@@ -21,11 +21,11 @@ final class AssuanClient {
     /// Starts the program and waits for its greeting.
     ///
     /// - Parameters:
-    ///   - environment: what the program has as its environment; nil for this process's.
+    ///   - environment: what the program has as its environment.
     ///   - patience: milliseconds that it may take for an answer that nobody has to think about.
     ///   - signals: what ends every waiting, with `errSecUserCanceled`.
     init(
-        program: String, environment: [String]? = nil, patience: Int32, unless signals: HeldSignals? = nil
+        program: String, environment: [String: String], patience: Int32, unless signals: HeldSignals? = nil
     ) throws(KeychainError) {
         child = try ProgramOnSocket(program, environment: environment, unless: signals)
         self.patience = patience

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import TokenKit
 
 /// A program whose standard input and output are ours to write and to read.
@@ -10,54 +11,39 @@ final class ProgramOnSocket {
     private let socket: Int32
     private let signals: HeldSignals?
 
-    /// Starts a program that is looked up in `PATH`.
+    /// Starts a program.
     ///
     /// - Parameters:
-    ///   - environment: what it has as its environment; nil for this process's.
+    ///   - program: a name that is looked up in `PATH`, or a path from the root on.
+    ///   - environment: what it has as its environment.
     ///   - signals: what ends the waiting for it.
-    /// - Throws: `errSecNotAvailable` where it cannot be started.
+    /// - Throws: `errSecNotAvailable` where it cannot be started; `errSecInteractionNotAllowed` in a process that has more rights than
+    ///   who started it, who could choose the program.
     init(
-        _ program: String, environment: [String]? = nil, unless signals: HeldSignals? = nil
+        _ program: String, environment: [String: String], unless signals: HeldSignals? = nil
     ) throws(KeychainError) {
+        guard !Environment.isUntrusted else {
+            throw KeychainError(
+                .interactionNotAllowed, "cannot start \(program): who started this program has fewer rights than it")
+        }
+        guard let path = Environment.program(program) else {
+            throw KeychainError(.notAvailable, "cannot start \(program): there is no such program")
+        }
         var descriptors: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
             throw KeychainError(.notAvailable, "no socket for \(program): \(systemMessage(errno))")
         }
-        var child: pid_t = 0
-        let result = ProgramOnSocket.spawn(&child, program, environment, connectedTo: descriptors[1])
-        close(descriptors[1])
-        guard result == 0 else {
+        defer { close(descriptors[1]) }
+        // What it has to say beside goes where this process's messages go.
+        let child = ChildProgram(
+            path: path, arguments: [program], environment: environment.map { "\($0.key)=\($0.value)" }.sorted(),
+            streams: [.descriptor(descriptors[1]), .descriptor(descriptors[1]), .descriptor(STDERR_FILENO)])
+        do throws(ChildProgram.Failure) {
+            (name, process, socket, self.signals) = (program, try child.start(), descriptors[0], signals)
+        } catch {
             close(descriptors[0])
-            throw KeychainError(.notAvailable, "cannot start \(program): \(systemMessage(result))")
-        }
-        (name, process, socket, self.signals) = (program, child, descriptors[0], signals)
-    }
-
-    private static func spawn(
-        _ child: inout pid_t, _ program: String, _ environment: [String]?, connectedTo socket: Int32
-    ) -> Int32 {
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_adddup2(&actions, socket, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, socket, 1)
-        // A thread that holds signals back would hand that on, and nothing could end the program from outside.
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawnattr_init(&attributes)
-        defer { unsafe posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        unsafe sigemptyset(&none)
-        unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        var variables = unsafe (environment ?? []).map { unsafe strdup($0) } + [nil]
-        defer { for index in unsafe variables.indices { unsafe free(variables[index]) } }
-        return unsafe program.withCString { name in
-            var arguments = unsafe [UnsafeMutablePointer(mutating: name), nil]
-            guard environment != nil else {
-                return unsafe posix_spawnp(&child, name, &actions, &attributes, &arguments, environ)
-            }
-            return unsafe posix_spawnp(&child, name, &actions, &attributes, &arguments, &variables)
+            throw KeychainError(.notAvailable, "cannot start \(program): \(systemMessage(error.number))")
         }
     }
 

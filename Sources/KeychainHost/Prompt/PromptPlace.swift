@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 
 /// Where and how a person can be asked: the terminal, the display and the language of the program in whose name it is done.
 public struct PromptPlace: Sendable {
@@ -40,12 +41,15 @@ public struct PromptPlace: Sendable {
 
     /// The value of a variable; nil for one that is empty.
     func variable(_ name: String) -> String? {
-        let value = variables.map { $0[name] } ?? Directories.environmentVariable(name)
+        let value = variables.map { $0[name] } ?? Environment.variable(name)
         return value.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The environment of a program that asks there, such as pinentry; nil for this process's.
-    var environment: [String]? { variables.map { $0.map { "\($0.key)=\($0.value)" }.sorted() } }
+    /// The environment of a program that asks there, such as pinentry: it is built, since this process's may have secrets.
+    var environment: [String: String] {
+        let ofPerson = variables.map { $0.filter { Environment.isOfPerson($0.key) } } ?? Environment.ofPerson
+        return ofPerson.merging(["PATH": Environment.standardPath]) { $1 }
+    }
 
     /// The controlling terminal of a process, by the device in proc(5)'s `stat`, field 7.
     static func terminal(of process: Int32) -> String? {

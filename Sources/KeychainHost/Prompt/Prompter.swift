@@ -1,3 +1,4 @@
+internal import Platform
 public import TokenKit
 
 /// How the person at the machine is asked for a PIN or password.
@@ -134,7 +135,9 @@ extension KeychainError {
     static func cannotAsk(
         _ request: PromptRequest, by prompter: some Prompter, because reason: String? = nil
     ) -> KeychainError {
-        KeychainError(
+        let reason =
+            Environment.isUntrusted ? "a program that has more rights than who started it asks nobody" : reason
+        return KeychainError(
             .interactionNotAllowed, "\(request.sentence) is needed\(reason.map { ", but \($0)" } ?? "")",
             remedy: prompter.alternative)
     }

@@ -1,4 +1,6 @@
+internal import CLinux
 internal import Glibc
+internal import Platform
 internal import Synchronization
 public import TokenKit
 
@@ -37,6 +39,7 @@ public final class SecretSource: Prompter {
         _ text: String, alternative: String? = nil, isOpen: (Int32) -> Bool = SecretSource.isOpen
     ) throws(KeychainError) {
         self.alternative = alternative ?? "give all answers in it, a line each"
+        SecretSource.withhold(text)
         let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
         switch (parts.first, parts.count == 2 ? parts[1] : "") {
         case ("fd", let number):
@@ -47,7 +50,7 @@ public final class SecretSource: Prompter {
         case ("file", let path):
             origin = .file(try SecretSource.open(path))
         case ("env", let name):
-            guard unsafe getenv(name) != nil else {
+            guard unsafe clinux_getenv(name) != nil else {
                 throw KeychainError(.param, "the environment has no variable '\(name)'", key: "pin-source")
             }
             origin = .environment(name)
@@ -55,6 +58,12 @@ public final class SecretSource: Prompter {
             throw KeychainError(
                 .param, "'\(text)' is no source of a PIN", remedy: "use fd:N, file:PATH or env:NAME", key: "pin-source")
         }
+    }
+
+    /// Keeps what a source names from every program that is started from now on: descriptors never go along, a variable would.
+    public static func withhold(_ text: String) {
+        guard text.hasPrefix("env:") else { return }
+        Environment.withhold(String(text.dropFirst("env:".count)))
     }
 
     deinit {
@@ -159,7 +168,7 @@ public final class SecretSource: Prompter {
 
     /// - Parameter number: 0 for the first line.
     private static func line(_ number: Int, ofVariable name: String) throws(KeychainError) -> Secret? {
-        guard let text = unsafe getenv(name) else { return nil }
+        guard let text = unsafe clinux_getenv(name) else { return nil }
         var bytes = unsafe UnsafeBufferPointer(start: text, count: strlen(text))[...]
         for _ in 0..<number {
             guard let end = unsafe bytes.firstIndex(of: CChar(bitPattern: lineFeed)) else { return nil }

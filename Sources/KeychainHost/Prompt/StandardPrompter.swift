@@ -1,5 +1,8 @@
+internal import Platform
+
 extension FirstAvailablePrompter {
-    /// Asks through pinentry where there is a desktop or a terminal for it, else on the terminal.
+    /// Asks through pinentry where there is a desktop or a terminal for it, else on the terminal; nobody in a process that has more
+    /// rights than who started it, who chooses the terminal and the program.
     ///
     /// `PINENTRY_PROGRAM` names another program than `pinentry`.
     ///
@@ -9,6 +12,7 @@ extension FirstAvailablePrompter {
     public static func standard(
         alternative: String? = nil, at place: PromptPlace = .ofProcess
     ) -> FirstAvailablePrompter {
+        guard !Environment.isUntrusted else { return FirstAvailablePrompter([], alternative: alternative) }
         let program = place.variable("PINENTRY_PROGRAM")
         let hasScreen =
             place.terminal != nil || ["DISPLAY", "WAYLAND_DISPLAY"].contains { place.variable($0) != nil }

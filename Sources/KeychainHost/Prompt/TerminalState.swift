@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 
 /// How a terminal is set, for the time that another program has it.
 final class TerminalState {
@@ -22,7 +23,7 @@ final class TerminalState {
             (current.c_lflag, current.c_iflag, current.c_oflag) != (mode.c_lflag, mode.c_iflag, mode.c_oflag)
         else { return }
         unsafe tcsetattr(descriptor, TCSAFLUSH, &mode)
-        let kind = Directories.environmentVariable("TERM") ?? "dumb"
+        let kind = Environment.variable("TERM") ?? "dumb"
         guard kind != "dumb" else { return }
         _ = unsafe write(descriptor, TerminalState.reset, TerminalState.reset.utf8.count)
     }

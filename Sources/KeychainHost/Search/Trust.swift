@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 public import SystemCrypto
 
 /// The roots that a chain of certificates has to lead to. Keychain semantics 1.5, `m_TrustedOnly`.
@@ -11,7 +12,7 @@ public enum TrustAnchors: Sendable, Hashable {
     /// - Throws: `errSecTrustNotAvailable` where the system's cannot be read.
     public func roots() throws(KeychainError) -> [Certificate] {
         if case .certificates(let roots) = self { return roots }
-        let path = Directories.environmentVariable("SSL_CERT_FILE") ?? "/etc/ssl/certs/ca-certificates.crt"
+        let path = Environment.variable("SSL_CERT_FILE") ?? "/etc/ssl/certs/ca-certificates.crt"
         guard let bytes = Self.content(of: path), let roots = try? Certificate.all(in: bytes) else {
             throw KeychainError(
                 .trustNotAvailable, "the trusted roots cannot be read from \(path)",

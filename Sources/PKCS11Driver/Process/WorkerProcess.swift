@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Platform
 internal import TokenKit
 
 /// One run of a worker. When the value ends, the worker does.
@@ -21,14 +22,22 @@ final class WorkerProcess: Sendable {
             throw ModuleFailure(code: 0, what: "no socket for its process (error \(code))")
         }
         defer { close(descriptors[1]) }
-        var child: pid_t = 0
-        let result = WorkerProcess.spawn(&child, program, module, socket: descriptors[1])
-        guard result == 0 else {
+        guard let path = Environment.program(program.path) else {
             close(descriptors[0])
-            throw ModuleFailure(code: 0, what: "its process \(program.path) cannot be started (error \(result))")
+            throw ModuleFailure(
+                code: 0, what: "its process \(program.path) cannot be started (there is no such program)")
         }
-        process = child
-        socket = MessageSocket(descriptor: descriptors[0], process: clinux_process(child))
+        // What a module prints is nobody's business, and would spoil the output of a command. What a terminal sends to the host's group is
+        // not for it, and it ends with all that it started.
+        let child = ChildProgram(
+            path: path, arguments: program.arguments + [module], environment: Environment.all,
+            streams: [.nothing, .nothing, .nothing, .descriptor(descriptors[1])], belonging: .ownGroup)
+        do throws(ChildProgram.Failure) { process = try child.start() } catch {
+            close(descriptors[0])
+            throw ModuleFailure(
+                code: 0, what: "its process \(program.path) cannot be started (error \(error.number))")
+        }
+        socket = MessageSocket(descriptor: descriptors[0], process: clinux_process(process))
     }
 
     deinit {
@@ -76,35 +85,5 @@ final class WorkerProcess: Sendable {
         guard descriptor <= ModuleWorker.descriptor else { return descriptor }
         defer { close(descriptor) }
         return fcntl(descriptor, F_DUPFD_CLOEXEC, ModuleWorker.descriptor + 1)
-    }
-
-    private static func spawn(
-        _ child: inout pid_t, _ program: WorkerProgram, _ module: String, socket: Int32
-    ) -> Int32 {
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        // What a module prints is nobody's business, and would spoil the output of a command.
-        for (stream, mode) in [(STDIN_FILENO, O_RDONLY), (STDOUT_FILENO, O_WRONLY), (STDERR_FILENO, O_WRONLY)] {
-            unsafe posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", mode, 0)
-        }
-        unsafe posix_spawn_file_actions_adddup2(&actions, socket, ModuleWorker.descriptor)
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawnattr_init(&attributes)
-        defer { unsafe posix_spawnattr_destroy(&attributes) }
-        // A group of its own: what a terminal sends to the host's is not for it, and it ends with all that it started.
-        var none = sigset_t()
-        unsafe sigemptyset(&none)
-        unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        // What the host ignores is not to be ignored there.
-        var all = sigset_t()
-        unsafe sigfillset(&all)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-        let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | Int32(POSIX_SPAWN_SETPGROUP)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
-        let words = program.arguments + [module]
-        var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
-        defer { for index in unsafe arguments.indices { unsafe free(arguments[index]) } }
-        return unsafe posix_spawnp(&child, program.path, &actions, &attributes, &arguments, environ)
     }
 }

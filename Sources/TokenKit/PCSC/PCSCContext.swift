@@ -1,5 +1,6 @@
 internal import CPCSC
 internal import Glibc
+internal import Platform
 
 /// A connection to the PC/SC service.
 ///
@@ -79,7 +80,7 @@ final class PCSCContext: Sendable {
     /// Tells a service that does not run from one whose socket this user may not open: to libpcsclite both are the same.
     private static func diagnosis(of code: PCSCCode) -> CardError {
         guard code == .noService else { return CardError(code, .connecting) }
-        let path = unsafe getenv("PCSCLITE_CSOCK_NAME").map { unsafe String(cString: $0) } ?? "/run/pcscd/pcscd.comm"
+        let path = Environment.variable("PCSCLITE_CSOCK_NAME") ?? "/run/pcscd/pcscd.comm"
         guard unsafe faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) != 0, errno == EACCES else {
             return CardError(code, .connecting)
         }

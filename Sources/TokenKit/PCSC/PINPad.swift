@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 
 /// The control codes by which a reader's driver does what is no part of PC/SC itself. PC/SC part 10 §2.2.
 struct ReaderFeatures: Hashable, Sendable {
@@ -100,8 +100,7 @@ enum PINPadSearch: Sendable {
 extension PINPad {
     /// Whether `TOKENKIT_PINPAD` leaves readers with keys to be used as such.
     static var isWanted: Bool {
-        guard let value = unsafe getenv("TOKENKIT_PINPAD") else { return true }
-        return unsafe strcmp(value, "no") != 0
+        Environment.variable("TOKENKIT_PINPAD") != "no"
     }
 }
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import KeychainHost
+import Platform
 
 struct Host: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -101,7 +102,7 @@ struct HostSession {
 
     /// - Throws: ``CommandError`` where the session has no folder for sockets.
     init() throws(CommandError) {
-        guard let runtime = Directories.environmentVariable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
+        guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
             throw CommandError(
                 "this session can share no host", "it has no folder for sockets", advice: "set XDG_RUNTIME_DIR")
         }
@@ -145,31 +146,13 @@ enum HostProgram {
 
     /// Starts it for the session, in which it goes on when this program and its terminal are gone.
     static func start() throws(CommandError) {
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
-            unsafe posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0)
-        }
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawnattr_init(&attributes)
-        defer { unsafe posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-        unsafe sigfillset(&signals)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-        let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | 0x80  // POSIX_SPAWN_SETSID
-        unsafe posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
         let path = path
-        let code = unsafe path.withCString { name in
-            var arguments = unsafe [UnsafeMutablePointer(mutating: name), nil]
-            var process: pid_t = 0
-            return unsafe posix_spawn(&process, name, &actions, &attributes, &arguments, environ)
-        }
-        guard code == 0 else {
+        let program = ChildProgram(
+            path: path, arguments: [path], environment: Environment.all,
+            streams: [.nothing, .nothing, .nothing], belonging: .ownSession)
+        do throws(ChildProgram.Failure) { _ = try program.start() } catch {
             throw CommandError(
-                "the host is not started", "\(path): \(unsafe String(cString: strerror(code)))",
+                "the host is not started", "\(path): \(unsafe String(cString: strerror(error.number)))",
                 advice: "sudo make install")
         }
     }

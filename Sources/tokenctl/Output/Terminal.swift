@@ -4,8 +4,8 @@
 // - questions go through pinentry where there is a desktop or a terminal for it, else to the terminal itself;
 // - errors are one line: tokenctl: what failed: why (what to do).
 
-internal import FoundationEssentials
 internal import Glibc
+internal import Platform
 
 enum Terminal {
     /// Whether standard output is read by a person.
@@ -13,6 +13,6 @@ enum Terminal {
 
     /// `text` in bold where a person reads it.
     static func emphasized(_ text: String) -> String {
-        isInteractive && ProcessInfo.processInfo.environment["NO_COLOR"] == nil ? "\u{1B}[1m\(text)\u{1B}[0m" : text
+        isInteractive && Environment.variable("NO_COLOR") == nil ? "\u{1B}[1m\(text)\u{1B}[0m" : text
     }
 }

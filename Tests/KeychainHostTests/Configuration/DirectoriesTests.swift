@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import TestSupport
 import Testing
 
@@ -101,7 +102,7 @@ import Testing
     }
 
     @Test func theEnvironmentOfTheProcessIsRead() {
-        #expect(Directories.environmentVariable("PATH")?.isEmpty == false)
-        #expect(Directories.environmentVariable("TOKENKIT_NO_SUCH_VARIABLE") == nil)
+        #expect(Environment.variable("PATH")?.isEmpty == false)
+        #expect(Environment.variable("TOKENKIT_NO_SUCH_VARIABLE") == nil)
     }
 }

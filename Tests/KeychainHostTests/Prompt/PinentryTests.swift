@@ -22,6 +22,7 @@ private struct FakePinentry {
                 printf '%s\\n' "$line" >>"$log"
                 case "${line%% *}" in
                 \(cases)
+                OPTION) case "$line" in *' ttyname='*) tty=${line#*=} ;; esac; echo OK ;;
                 BYE) echo OK; exit 0 ;;
                 *) echo OK ;;
                 esac
@@ -168,7 +169,7 @@ private struct FakePinentry {
 
     /// A program that takes the whole screen, and says so.
     private static let wholeScreen = """
-        stty -icanon -echo <"$ASKER_TTY"; printf '\\033[?1049hasking' >"$ASKER_TTY"
+        stty -icanon -echo <"$tty"; printf '\\033[?1049hasking' >"$tty"
         """
 
     @Test(arguments: [SIGTERM, SIGHUP, SIGINT]) func aSignalLeavesTheTerminalAsItWas(signal: Int32) throws {
@@ -211,7 +212,7 @@ private struct FakePinentry {
 
     @Test func whoCleansUpIsNotHelped() throws {
         let script = """
-            \(Self.wholeScreen); stty icanon echo <"$ASKER_TTY"; printf 'done' >"$ASKER_TTY"; echo 'D 1'; echo OK
+            \(Self.wholeScreen); stty icanon echo <"$tty"; printf 'done' >"$tty"; echo 'D 1'; echo OK
             """
         let fake = try FakePinentry(["GETPIN": script])
         let (asker, terminal) = try fake.asker("pin")

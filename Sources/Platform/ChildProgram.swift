@@ -1,0 +1,86 @@
+internal import CLinux
+internal import Glibc
+
+/// A program to be started with nothing of this process's but what it is given: no descriptor, no signal that is held back or ignored,
+/// and the environment that is built for it.
+public struct ChildProgram: Sendable {
+    /// What a program's descriptor is.
+    public enum Stream: Hashable, Sendable {
+        case nothing
+        /// One of this process's.
+        case descriptor(Int32)
+    }
+
+    /// How the program belongs to what this process belongs to.
+    public enum Belonging: Hashable, Sendable {
+        /// What a terminal sends to this process's group it sends to the program as well.
+        case sameGroup
+        case ownGroup
+        case ownSession
+    }
+
+    /// The file, from the root on.
+    public let path: String
+    /// Its name first.
+    public let arguments: [String]
+    /// Each as `NAME=value`.
+    public let environment: [String]
+    /// What its first descriptors are; it has no others. Those of this process have to be above them, or in their own places.
+    public let streams: [Stream]
+    public let belonging: Belonging
+
+    public init(
+        path: String, arguments: [String], environment: [String], streams: [Stream],
+        belonging: Belonging = .sameGroup
+    ) {
+        self.path = path
+        self.arguments = arguments
+        self.environment = environment
+        self.streams = streams
+        self.belonging = belonging
+    }
+
+    /// Why a program could not be started: an error number of the system.
+    public struct Failure: Error {
+        public let number: Int32
+    }
+
+    /// Starts the program. Wraps `posix_spawn`.
+    public func start() throws(Failure) -> Int32 {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        for (number, stream) in streams.enumerated() {
+            switch stream {
+            case .nothing: unsafe posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
+            case .descriptor(let source): unsafe posix_spawn_file_actions_adddup2(&actions, source, Int32(number))
+            }
+        }
+        unsafe clinux_close_from(&actions, Int32(streams.count))
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        unsafe sigfillset(&signals)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
+        var process: pid_t = 0
+        let words = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        let variables = unsafe environment.map { unsafe strdup($0) } + [nil]
+        defer { unsafe (words + variables).forEach { unsafe free($0) } }
+        let result = unsafe posix_spawn(&process, path, &actions, &attributes, words, variables)
+        guard result == 0 else { throw Failure(number: result) }
+        return process
+    }
+
+    private var flags: Int32 {
+        let signals = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
+        return switch belonging {
+        case .sameGroup: signals
+        case .ownGroup: signals | Int32(POSIX_SPAWN_SETPGROUP)
+        case .ownSession: signals | 0x80  // POSIX_SPAWN_SETSID
+        }
+    }
+}

@@ -1,0 +1,84 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// The environment of this process.
+public enum Environment {
+    /// Whether this process has more rights than who started it, as a setuid program has: AT_SECURE, getauxval(3). What its
+    /// environment says is nobody's word then.
+    public static var isUntrusted: Bool { clinux_is_secure() != 0 }
+
+    /// The value of a variable; nil in a process that has more rights than who started it. Wraps `secure_getenv`.
+    public static func variable(_ name: String) -> String? {
+        unsafe clinux_getenv(name).flatMap { unsafe String(validatingCString: $0) }
+    }
+
+    private static let withheld = Mutex<Set<String>>([])
+
+    /// Keeps a variable that has a secret from every program that is started from now on.
+    public static func withhold(_ name: String) {
+        withheld.withLock { _ = $0.insert(name) }
+    }
+
+    /// All variables that are not withheld, each as `NAME=value`: for programs that nobody here knows the needs of.
+    public static var all: [String] {
+        guard !isUntrusted else { return [] }
+        let withheld = withheld.withLock { $0 }
+        return pairs.filter { !withheld.contains($0.name) }.map { "\($0.name)=\($0.value)" }
+    }
+
+    /// The variables that a program needs which asks a person, as pinentry does: where the person is, in which language, and how things
+    /// look there.
+    public static var ofPerson: [String: String] {
+        guard !isUntrusted else { return [:] }
+        let withheld = withheld.withLock { $0 }
+        return Dictionary(pairs.filter { !withheld.contains($0.name) && isOfPerson($0.name) }) { first, _ in first }
+    }
+
+    /// Whether a variable says where and how a person can be asked.
+    public static func isOfPerson(_ name: String) -> Bool {
+        namesOfPerson.contains(name) || prefixesOfPerson.contains { name.hasPrefix($0) }
+    }
+
+    private static let namesOfPerson: Set = [
+        "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TERM", "COLORTERM", "GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY",
+        "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION", "PINENTRY_USER_DATA", "INSIDE_EMACS",
+    ]
+    /// Toolkits have their themes and ways of input in variables of their own.
+    private static let prefixesOfPerson = ["LC_", "XDG_", "GTK_", "QT_", "KDE_", "GDK_", "XCURSOR_"]
+
+    private static var pairs: [(name: String, value: String)] {
+        var pairs: [(name: String, value: String)] = []
+        var next = unsafe environ
+        while let variable = unsafe next.pointee {
+            unsafe next += 1
+            let text = unsafe String(cString: variable)
+            guard let end = text.firstIndex(of: "="), end != text.startIndex else { continue }
+            pairs.append((String(text[..<end]), String(text[text.index(after: end)...])))
+        }
+        return pairs
+    }
+
+    // MARK: Programs
+
+    /// Where programs are looked for in a process that was not told, or that does not believe it.
+    public static let standardPath = "/usr/local/bin:/usr/bin:/bin"
+
+    /// The file of a program.
+    ///
+    /// - Parameter name: a name that is looked up in `PATH`, of which folders that depend on the current one are left out; or the path
+    ///   of the file, from the root on.
+    /// - Returns: nil where there is none that may be run.
+    public static func program(_ name: String) -> String? {
+        if name.contains("/") { return name.hasPrefix("/") && isExecutable(name) ? name : nil }
+        guard !name.isEmpty else { return nil }
+        let folders = (variable("PATH") ?? standardPath).split(separator: ":").filter { $0.hasPrefix("/") }
+        return folders.lazy.map { "\($0)/\(name)" }.first(where: isExecutable)
+    }
+
+    private static func isExecutable(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        return unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0
+    }
+}
