@@ -64,6 +64,11 @@ int clinux_unwatch(int watcher, int watch) {
     return inotify_rm_watch(watcher, watch) < 0 ? -errno : 0;
 }
 
+int clinux_open_part(int folder, const char *name) {
+    int descriptor = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
 int64_t clinux_birth(const char *path) {
     struct statx status;
     if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0) return -errno;

@@ -31,6 +31,10 @@ int clinux_watch_folder(int watcher, const char *path);
 // inotify_rm_watch(2)
 int clinux_unwatch(int watcher, int watch);
 
+// openat(2) with O_PATH, which Swift's import of libc lacks: a part of a path, be it a symbolic link. Nothing is opened that could be
+// read, and closing it drops no lock that the process has on the file. The descriptor, or -errno.
+int clinux_open_part(int folder, const char *name);
+
 // statx(2), which Swift's import of libc lacks: when a file was made, in nanoseconds since the start of 1970, UTC; negative
 // where nobody knows.
 int64_t clinux_birth(const char *path);

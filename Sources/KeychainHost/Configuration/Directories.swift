@@ -3,7 +3,7 @@ public import Platform
 
 /// Where things are kept, by the XDG Base Directory Specification.
 public struct Directories: Sendable, Hashable {
-    /// The user's home.
+    /// The home of the user whose rights the program has.
     public let home: String
     /// Where keychains and what belongs to them are: `$XDG_DATA_HOME/tokenkit`.
     public let data: String
@@ -32,7 +32,7 @@ public struct Directories: Sendable, Hashable {
     ) {
         // A relative path in a variable is to be ignored, says the specification.
         func path(_ name: String) -> String? { variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
-        let home = path("HOME") ?? Self.recordedHome
+        let home = path("HOME") ?? User.effective.home ?? "/"
         func base(_ name: String, _ standard: String) -> String { (path(name) ?? "\(home)/\(standard)") + "/tokenkit" }
         self.home = home
         data = base("XDG_DATA_HOME", ".local/share")
@@ -84,10 +84,5 @@ public struct Directories: Sendable, Hashable {
     /// A path as people read it, with `~` for their home.
     public func abbreviated(_ path: String) -> String {
         path.hasPrefix(home + "/") ? "~" + path.dropFirst(home.count) : path
-    }
-
-    private static var recordedHome: String {
-        guard let entry = unsafe getpwuid(getuid()), let home = unsafe entry.pointee.pw_dir else { return "/" }
-        return unsafe String(cString: home)
     }
 }

@@ -22,15 +22,18 @@ struct PreferencesFile<Text: SettingsText> {
 
     /// What the file says; nil if there is none.
     ///
-    /// - Throws: `errSecDecode` for what is no such file, `errSecNoAccessForItem` if other users may write to it,
-    ///   `errSecIO` if it cannot be read.
+    /// - Throws: `errSecDecode` for what is no such file, `errSecNoAccessForItem` if other users may write to it or lead its path
+    ///   elsewhere, `errSecIO` if it cannot be read.
     func read() throws(KeychainError) -> Text? {
-        // A pipe put in its place must not keep anybody waiting.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
+        guard let followed = FollowedPath(path) else {
             guard errno == ENOENT || errno == ENOTDIR else { throw KeychainError(system: "\(path) cannot be read") }
             return nil
         }
+        try followed.checkOwners()
+        try followed.checkFolders()
+        // A pipe put in its place must not keep anybody waiting.
+        let descriptor = unsafe open(followed.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw KeychainError(system: "\(path) cannot be read") }
         defer { close(descriptor) }
         try checkOwner(descriptor)
         guard let text = String(validating: try content(descriptor), as: UTF8.self) else {

@@ -17,7 +17,10 @@ struct Folder {
     }
 
     /// Makes what is missing of the path, each folder for the owner alone unless said otherwise.
+    ///
+    /// - Throws: `errSecNoAccessForItem` where what is there of it belongs to another user.
     func make(mode: mode_t = Folder.mode) throws(KeychainError) {
+        try FollowedPath(path, asFarAsThere: true)?.checkOwners()
         var folder = ""
         for (depth, part) in path.split(separator: "/").enumerated() {
             folder += (depth > 0 || path.hasPrefix("/") ? "/" : "") + part

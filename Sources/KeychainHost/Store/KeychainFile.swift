@@ -14,24 +14,27 @@ struct KeychainFile {
 
     /// The place of an existing keychain; symbolic links on the way are followed.
     ///
+    /// - Parameter user: who has to own it and the folders on the way, beside root.
     /// - Throws: `errSecNoSuchKeychain` if there is nothing, `errSecNotAvailable` if that cannot be told or the user may not
     ///   read it, `errSecInvalidKeychain` if it is no file, `errSecNoAccessForItem` if others have a hand in it.
-    init(existing path: String) throws(KeychainError) {
-        guard let resolved = resolvedPath(path) else {
+    init(existing path: String, for user: UInt32 = geteuid()) throws(KeychainError) {
+        guard let followed = FollowedPath(path, for: user) else {
             throw Self.cannotBeReached(path)
         }
-        try self.init(splitting: resolved)
-        let status = try Self.status(of: resolved)
+        let status = followed.status
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw KeychainError(.invalidKeychain, "\(path) is not a file")
         }
+        try self.init(splitting: followed.path)
+        try followed.checkOwners()
         guard status.st_mode & 0o077 == 0 else {
             // Nobody is to be told to change the mode of what is no keychain.
-            try Self.checkContent(of: resolved)
+            try Self.checkContent(of: followed.path)
             throw KeychainError(
                 .noAccessForItem, "other users have access to the keychain file \(path)", remedy: "chmod 600 it")
         }
         try checkFolder()
+        try followed.checkFolders()
         try checkReadable(status)
     }
 
@@ -59,21 +62,27 @@ struct KeychainFile {
     }
 
     /// The place of a keychain to be created.
+    ///
+    /// - Throws: `errSecNoAccessForItem` if others own the folder or one on the way, or may write to it.
     init(new path: String, makesFolders: Bool = true) throws(KeychainError) {
         try self.init(splitting: path)
         if makesFolders { try Folder(path: folder).make() }
-        guard let resolved = resolvedPath(folder) else {
+        guard let followed = FollowedPath(folder) else {
             throw KeychainError(system: "the folder \(folder) cannot be used")
         }
-        self.init(folder: resolved, name: name)
+        try followed.checkOwners()
+        self.init(folder: followed.path, name: name)
         try checkFolder()
+        try followed.checkFolders()
     }
 
     /// Sees to it that a keychain can be created there, as far as that can be told before.
     ///
-    /// - Throws: as ``checkAbsent()``, and `errSecParam` for what is not the path of a file.
+    /// - Throws: as ``checkAbsent()``, `errSecNoAccessForItem` if others own the folder or one on the way, and `errSecParam` for what
+    ///   is not the path of a file.
     static func checkFree(_ path: String) throws(KeychainError) {
         let place = try KeychainFile(splitting: path)
+        try FollowedPath(place.folder, asFarAsThere: true)?.checkOwners()
         guard let folder = resolvedPath(place.folder) else { return }
         try KeychainFile(folder: folder, name: place.name).checkAbsent()
     }

@@ -46,8 +46,9 @@ public struct FileTokenMemory: TokenMemory {
 
     public func remember(_ bytes: [UInt8], for token: TokenID) {
         guard (1...limit).contains(bytes.count), let name = name(of: token) else { return }
-        OwnFile.makeFolder(directory)
-        guard OwnFile.isOwnFolder(directory), let code = code(of: bytes, named: name, makingKey: true) else { return }
+        guard (try? Folder(path: directory).make()) != nil, OwnFile.isOwnFolder(directory),
+            let code = code(of: bytes, named: name, makingKey: true)
+        else { return }
         _ = OwnFile.replace("\(directory)/\(name)", with: code + bytes)
     }
 
@@ -73,7 +74,7 @@ public struct FileTokenMemory: TokenMemory {
     private func code(of bytes: [UInt8], named name: String, makingKey: Bool) -> [UInt8]? {
         guard let keyFile else { return [] }
         if makingKey, let key = try? RandomBytes.make(count: FileTokenMemory.keyLength) {
-            OwnFile.makeFolder(String(keyFile.prefix(upTo: keyFile.lastIndex(of: "/") ?? keyFile.startIndex)))
+            guard (try? Folder(of: keyFile).make()) != nil else { return nil }
             _ = OwnFile.create(keyFile, with: key)
         }
         guard var key = OwnFile.read(keyFile, limit: FileTokenMemory.keyLength),

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func withoutAHomeTheSystemsRecordOfTheUserTells() throws {
-        let entry = try #require(getpwuid(getuid()))
+        let entry = try #require(getpwuid(geteuid()))
         #expect(directories([:]).home == String(cString: entry.pointee.pw_dir))
         #expect(directories(["HOME": "relative"]).home == directories([:]).home)
     }
