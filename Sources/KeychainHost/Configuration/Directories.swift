@@ -18,16 +18,19 @@ public struct Directories: Sendable, Hashable {
     /// What is gone when the machine is off: `$XDG_RUNTIME_DIR`, or for programs that a service or `sudo` starts, which have none,
     /// a folder that they share. Nil where there is no such folder of the user's own.
     public let volatile: String?
+    /// Why that is not a folder in memory, in words for a person; nil where it is one.
+    public let volatileRemark: String?
 
     /// The last part of a keychain's name.
     public static let keychainSuffix = ".keychain"
 
     /// - Parameters:
     ///   - system: where the settings of the whole system are.
-    ///   - shared: a folder of the user's, in memory, for programs that have none of a session.
+    ///   - shared: a folder of the user's for programs that have none of a session.
+    ///   - remark: why it is not in memory.
     ///   - variable: the value of an environment variable; a program that has more rights than its user sees none.
     public init(
-        system: String = "/etc/tokenkit", shared: String? = nil,
+        system: String = "/etc/tokenkit", shared: String? = nil, remark: String? = nil,
         variable: (String) -> String? = { Environment.variable($0) }
     ) {
         // A relative path in a variable is to be ignored, says the specification.
@@ -41,17 +44,17 @@ public struct Directories: Sendable, Hashable {
         let session = path("XDG_RUNTIME_DIR").flatMap { Folder.isAnothers($0) ? nil : $0 }
         runtime = session ?? data
         volatile = session ?? shared
+        volatileRemark = session == nil ? remark : nil
         self.system = system
     }
 
-    /// Those of whoever runs the program.
-    public static var ofUser: Directories { Directories(shared: sharedMemory()) }
-
-    /// The session's folder, of which the program was not told, or one that is made in memory; nil where that is another's.
-    private static func sharedMemory() -> String? {
-        let folders = ["/run/user/\(geteuid())", "/dev/shm/tokenkit-\(geteuid())"]
-        return folders.first { Folder.isOwn($0) }
-            ?? folders.last.flatMap { unsafe mkdir($0, Folder.mode) == 0 ? $0 : nil }
+    /// Those of the user whose rights the program has.
+    public static var ofUser: Directories {
+        let own = Directories()
+        guard own.volatile == nil else { return own }
+        let user = geteuid()
+        let shared = VolatileFolder(memory: ["/run/user/\(user)", "/dev/shm/tokenkit-\(user)"], cache: own.cache)
+        return Directories(shared: shared.path, remark: shared.remark)
     }
 
     /// Makes the folder for sockets where neither the session nor a keychain has made one.

@@ -55,6 +55,15 @@ struct Folder {
         return names
     }
 
+    /// Takes it away, with what is in it. What cannot be taken away stays.
+    func remove() {
+        for name in names {
+            let place = "\(path)/\(name)"
+            if unsafe unlink(place) != 0, errno == EISDIR { Folder(path: place).remove() }
+        }
+        _ = unsafe rmdir(path)
+    }
+
     /// Whether something is there that belongs to another user.
     static func isAnothers(_ path: String) -> Bool {
         var status = stat()

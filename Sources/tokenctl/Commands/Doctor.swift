@@ -33,6 +33,7 @@ struct Doctor: ParsableCommand {
             + system.otherModules() + system.sshAgent(module)
             + system.networkSecurityServices(module)
             + system.openSSL(keychainsWithEd25519: (try? Doctor.keychainsWithEd25519()) ?? []) + system.gnuPG()
+            + system.rejectedPINs()
         if output.json {
             try Listing.showJSON(findings)
         } else {
@@ -92,6 +93,11 @@ struct DoctorSystem {
                     remedy: error.code == .serviceUnavailable ? remedy : nil)
             ]
         }
+    }
+
+    /// Where programs without a session's folder remember what cards refused, if it is not in memory.
+    func rejectedPINs() -> [Finding] {
+        Directories.own.volatileRemark.map { [Finding(state: "note", subject: "wrong PINs", finding: $0)] } ?? []
     }
 
     /// GnuPG's own way to cards keeps all others away.

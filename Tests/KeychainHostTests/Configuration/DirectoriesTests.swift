@@ -2,6 +2,7 @@ import Glibc
 import Platform
 import TestSupport
 import Testing
+import TokenKit
 
 @testable import KeychainHost
 
@@ -45,6 +46,41 @@ import Testing
         #expect(session.volatile == "/r")
         #expect(Directories(shared: "/shared") { ["HOME": "/h"][$0] }.volatile == "/shared")
         #expect(directories(["HOME": "/h"]).volatile == nil)
+    }
+
+    /// Everybody may make a name in `/dev/shm`, and it switched the memory of rejected PINs off.
+    @Test func whereAnotherHasTakenTheSharedNameTheUsersCacheTakesItsPlace() throws {
+        let folder = try TemporaryFolder()
+        let (taken, cache) = (folder.path("taken"), folder.path("cache"))
+        func shared(boot: String? = "b1") -> VolatileFolder {
+            VolatileFolder(memory: [folder.path("none"), taken], cache: cache, boot: boot)
+        }
+        #expect(mkdir(taken, 0o777) == 0 && chmod(taken, 0o777) == 0)
+        if geteuid() == 0 { #expect(chown(taken, 65_533, 65_533) == 0) }
+        let first = shared()
+        #expect(first.path == "\(cache)/boot-b1" && Folder.isOwn("\(cache)/boot-b1"))
+        #expect(first.remark?.hasPrefix(taken) == true && first.remark?.contains("\(cache)/boot-b1") == true)
+        if geteuid() == 0 { #expect(first.remark?.contains("belongs to \(User(65_533).text)") == true) }
+        let directories = Directories(shared: first.path, remark: first.remark) { ["HOME": folder.path][$0] }
+        let token = TokenID(driver: "piv", instance: "1")
+        TokenCaches(in: directories).rejectedPINs?.remember([1], for: token)
+        #expect(TokenCaches(in: directories).rejectedPINs?.recall(token) == [1])
+        #expect(directories.volatileRemark == first.remark)
+        // It is not forgotten when the name is given free.
+        #expect(rmdir(taken) == 0)
+        #expect(shared().path == first.path && shared().remark != nil)
+        // After the next start it is forgotten, and nothing of it stays.
+        let next = shared(boot: "b2")
+        #expect(next.path == taken && next.remark == nil)
+        #expect(chmod(taken, 0o777) == 0)
+        #expect(shared(boot: "b2").path == "\(cache)/boot-b2")
+        #expect(Folder(path: cache).names == ["boot-b2"])
+        #expect(shared(boot: nil).path == nil && shared(boot: nil).remark?.contains("not remembered") == true)
+    }
+
+    @Test func aStartOfTheMachineHasAName() {
+        #expect(Boot.identifier?.count == 36)
+        #expect(Boot.identifier == Boot.identifier)
     }
 
     /// After `sudo -E` it is the other user's, who would see and change what is kept there.

@@ -1,0 +1,53 @@
+internal import Glibc
+internal import Platform
+
+/// The folder in which the programs of a user that have none of a session share what is gone when the machine is off.
+struct VolatileFolder {
+    /// Nil where there is none that only the user can write to.
+    let path: String?
+    /// What a person should know: why it is not in memory. Nil where it is.
+    let remark: String?
+
+    /// - Parameters:
+    ///   - memory: places in memory, of which the last is made where none is there.
+    ///   - cache: where there is a folder instead when another user has taken the name in memory, as everybody can who comes first. It is
+    ///     kept apart from those of other starts of the machine by `boot`, which go.
+    ///   - boot: what tells this start of the machine from others.
+    init(memory: [String], cache: String, boot: String? = Boot.identifier) {
+        let instead = boot.map { "\(cache)/\(VolatileFolder.prefix)\($0)" }
+        // What was once remembered in the cache stays there until the next start, though the name in memory may get free.
+        let isInCache = instead.map { Folder.isOwn($0) } ?? false
+        let places = isInCache ? memory.dropLast() : memory[...]
+        if let place = places.first(where: { Folder.isOwn($0) }) {
+            (path, remark) = (place, nil)
+            return
+        }
+        let wanted = memory.last ?? ""
+        if !isInCache, unsafe mkdir(wanted, Folder.mode) == 0 {
+            (path, remark) = (wanted, nil)
+            return
+        }
+        let obstacle = isInCache ? "" : VolatileFolder.obstacle(to: wanted)
+        if !isInCache, let instead { VolatileFolder.make(instead, in: cache) }
+        path = instead.flatMap { Folder.isOwn($0) ? $0 : nil }
+        let consequence =
+            path.map { "what cards refused is remembered in \($0)" } ?? "what cards refused is not remembered"
+        remark = "\(obstacle.isEmpty ? "\(wanted) could not be used" : obstacle): \(consequence)"
+    }
+
+    private static let prefix = "boot-"
+
+    /// - Parameter path: what could not be made, for the reason in `errno`.
+    private static func obstacle(to path: String) -> String {
+        let reason = KeychainError.systemReason
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return "\(path) cannot be made: \(reason)" }
+        guard status.st_uid == geteuid() else { return "\(path) belongs to \(User(status.st_uid).text)" }
+        return "\(path) is no folder that only \(User.effective.text) can use"
+    }
+
+    private static func make(_ path: String, in cache: String) {
+        for name in Folder(path: cache).names where name.hasPrefix(prefix) { Folder(path: "\(cache)/\(name)").remove() }
+        try? Folder(path: path).make()
+    }
+}

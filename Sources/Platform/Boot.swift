@@ -1,0 +1,11 @@
+/// The time since the machine was started.
+public enum Boot {
+    /// Another text each time the machine is started: letters, digits and hyphens. Nil where the kernel does not tell.
+    public static var identifier: String? {
+        let text = KernelFile.text("/proc/sys/kernel/random/boot_id")?.prefix { !$0.isNewline }
+        let isPlain = text.map { text in
+            !text.isEmpty && text.utf8.count <= 64 && text.allSatisfy { $0.isASCII && ($0.isHexDigit || $0 == "-") }
+        }
+        return isPlain == true ? text.map { String($0) } : nil
+    }
+}
