@@ -3,8 +3,12 @@ struct AssociatedData {
     private(set) var bytes: [UInt8] = []
 
     /// - Parameter purpose: What is sealed, with a version of this encoding.
-    init(_ purpose: StaticString, keychain: UniqueID) {
+    init(_ purpose: StaticString) {
         append(Array(purpose.description.utf8))
+    }
+
+    init(_ purpose: StaticString, keychain: UniqueID) {
+        self.init(purpose)
         append(keychain.bytes)
     }
 

@@ -8,24 +8,29 @@ package import TokenKit
 /// goes away with its timeout, by ``revoke(_:)``, or with the session. Where no session was begun for the process, the
 /// keyring of the user's session-less processes takes its place. keyrings(7).
 ///
-/// Like every such cache it does not protect against programs of the same user.
+/// Programs of other users that inherit the session find what is there encrypted under a ``SessionSecret``. Like every such cache it
+/// does not protect against programs of the same user.
 package enum KernelKeyring {
     /// The longest description the kernel takes, in bytes.
     static let maximumDescriptionLength = 4095
     /// The longest payload, in bytes; the kernel's own limit for keys of type `user`.
-    static let maximumLength = 32_767
+    private static let maximumPayload = 32_767
+    /// The longest secret, in bytes.
+    static let maximumLength = maximumPayload - SessionSecret.overhead
 
     /// Keeps a secret under a description, in place of one it had before.
     ///
-    /// - Parameter seconds: How long; at least 1.
-    /// - Throws: `errSecNotAvailable` where there is no keyring, as in many containers.
+    /// - Parameters:
+    ///   - seconds: How long; at least 1.
+    ///   - folder: where the user's ``SessionSecret`` is, or is made.
+    /// - Throws: `errSecNotAvailable` where there is no keyring, as in many containers, or no folder of the session.
     package static func store(
-        _ secret: borrowing Secret, as description: String, seconds: UInt32
+        _ secret: borrowing Secret, as description: String, seconds: UInt32, wrappedIn folder: String? = volatile
     ) throws(KeychainError) {
         guard seconds > 0, !secret.isEmpty, secret.count <= maximumLength else { throw KeychainError(.param) }
         let keyring = try sessionKeyring()
-        let bytes = secret.bytes
-        let added = unsafe bytes.withUnsafeBytes { buffer in
+        let sealed = try SessionSecret.make(in: folder).seal(secret, as: description)
+        let added = unsafe sealed.withUnsafeBytes { buffer in
             unsafe clinux_add_user_key(description, buffer.baseAddress, buffer.count, keyring)
         }
         let key = try serial(added, "keeping a key")
@@ -43,25 +48,27 @@ package enum KernelKeyring {
         }
     }
 
-    /// The secret kept under a description; nil if there is none, or its time is over.
+    /// Where the user's ``SessionSecret`` is.
+    package static var volatile: String? { Directories.ofUser.volatile }
+
+    /// The secret kept under a description; nil if there is none, its time is over, or another user has left it.
     ///
     /// - Throws: `errSecNotAvailable` where there is no keyring.
-    package static func secret(_ description: String) throws(KeychainError) -> Secret? {
-        guard let key = try find(description) else { return nil }
+    package static func secret(
+        _ description: String, wrappedIn folder: String? = volatile
+    ) throws(KeychainError) -> Secret? {
+        guard let key = try find(description), let wrapping = SessionSecret(in: folder) else { return nil }
         let length = clinux_read_key(key, nil, 0)
         guard !isAbsent(length) else { return nil }
         try check(length, "reading a key")
-        guard length <= maximumLength else { throw KeychainError(.dataTooLarge) }
-        var read = 0
-        let secret = Secret(capacity: length) { output in
-            unsafe output.withUnsafeMutableBufferPointer { buffer, count in
-                read = unsafe clinux_read_key(key, buffer.baseAddress, buffer.count)
-                count = min(max(read, 0), buffer.count)
-            }
-        }
+        guard length <= maximumPayload else { throw KeychainError(.dataTooLarge) }
+        var sealed = [UInt8](repeating: 0, count: length)
+        let read = unsafe sealed.withUnsafeMutableBytes { unsafe clinux_read_key(key, $0.baseAddress, $0.count) }
         guard !isAbsent(read) else { return nil }
         try check(read, "reading a key")
-        return secret
+        // Another process may have replaced it in between.
+        guard read == length else { return nil }
+        return wrapping.open(sealed, as: description)
     }
 
     /// Whether there is a key under the description.

@@ -1,3 +1,5 @@
+import Glibc
+import TestSupport
 import Testing
 import TokenKit
 
@@ -26,6 +28,52 @@ import TokenKit
         #expect(try KernelKeyring.revoke(name))
         #expect(try read(name) == nil)
         #expect(try !KernelKeyring.revoke(name))
+    }
+
+    /// A program of another user, which inherits the session, has the keyring and not the folder.
+    @Test func withoutTheFolderOfTheUserTheKeyringSaysNothing() throws {
+        guard isAvailable else { return try expectUnavailable() }
+        let (own, anothers) = (try TemporaryFolder(), try TemporaryFolder())
+        defer { _ = try? KernelKeyring.revoke(name) }
+        func read(_ folder: String?) throws -> [UInt8]? {
+            try KernelKeyring.secret(name, wrappedIn: folder)?.copiedBytes
+        }
+        try KernelKeyring.store(.of("secret"), as: name, seconds: 60, wrappedIn: own.path)
+        #expect(try read(own.path) == Array("secret".utf8))
+        #expect(try read(anothers.path) == nil)
+        #expect(try read(nil) == nil)
+        try KernelKeyring.store(.of("other"), as: name + "2", seconds: 60, wrappedIn: anothers.path)
+        _ = try KernelKeyring.revoke(name + "2")
+        #expect(try read(anothers.path) == nil, "a value of the other user's does not open it")
+        let file = own.path("tokenkit-session/key")
+        var status = stat()
+        #expect(lstat(file, &status) == 0 && status.st_mode & 0o777 == 0o600 && status.st_uid == geteuid())
+        // What others can look into is none.
+        chmod(own.path("tokenkit-session"), 0o755)
+        #expect(try read(own.path) == nil)
+        #expect(throws: KeychainError(.notAvailable)) {
+            try KernelKeyring.store(.of("x"), as: name, seconds: 60, wrappedIn: own.path)
+        }
+    }
+
+    @Test func aSecretOfTheSessionIsMadeOnceAndBoundToItsName() throws {
+        let folder = try TemporaryFolder()
+        let isThere = SessionSecret(in: folder.path) != nil || SessionSecret(in: nil) != nil
+        #expect(!isThere)
+        let sealed = try SessionSecret.make(in: folder.path).seal(.of("secret"), as: "a")
+        #expect(
+            sealed.count == 6 + SessionSecret.overhead
+                && sealed.dropFirst(12).prefix(6) != ArraySlice(Array("secret".utf8)))
+        let again = try SessionSecret.make(in: folder.path)
+        let opened = again.open(sealed, as: "a")?.copiedBytes
+        #expect(opened == Array("secret".utf8))
+        let others = [
+            again.open(sealed, as: "b")?.count, again.open([], as: "a")?.count,
+            again.open(Array(sealed.dropLast()), as: "a")?.count,
+        ]
+        #expect(others.allSatisfy { $0 == nil })
+        try folder.write("tokenkit-session/key", [1])
+        #expect(throws: KeychainError(.notAvailable)) { _ = try SessionSecret.make(in: folder.path) }
     }
 
     @Test func noOtherNameFindsIt() throws {

@@ -1,0 +1,70 @@
+internal import SystemCrypto
+internal import TokenKit
+
+/// The value under which what a user leaves in the kernel's keyring of the login session is encrypted.
+///
+/// The session, and the keyring with it, is handed on to programs of other users that `sudo` or `su` starts. The value lies in a file that
+/// only this user can read, where it is gone when the machine is off: user and session are both needed to read what is in the keyring.
+struct SessionSecret: ~Copyable {
+    private let key: Secret
+
+    private static let length = 32
+
+    /// - Parameter folder: the user's, gone when the machine is off.
+    /// - Returns: nil where none was made yet, or another user could have made it.
+    init?(in folder: String?) {
+        guard let folder = folder.map(SessionSecret.place), Folder.isOwn(folder),
+            var bytes = OwnFile.read("\(folder)/key", limit: SessionSecret.length), bytes.count == SessionSecret.length
+        else { return nil }
+        key = Secret(consuming: &bytes)
+    }
+
+    /// The one that is there, or a new one.
+    ///
+    /// - Throws: `errSecNotAvailable` where there is no folder for it.
+    static func make(in folder: String?) throws(KeychainError) -> SessionSecret {
+        if let folder, SessionSecret(in: folder) == nil, var bytes = try? RandomBytes.make(count: length) {
+            try? Folder(path: place(in: folder)).make()
+            _ = OwnFile.create("\(place(in: folder))/key", with: bytes)
+            bytes.wipe()
+        }
+        guard let made = SessionSecret(in: folder) else {
+            throw KeychainError(
+                .notAvailable,
+                "there is no folder of the session in which the key's wrapping would be this user's alone",
+                remedy: "set XDG_RUNTIME_DIR; the keychain can still be unlocked for one program at a time")
+        }
+        return made
+    }
+
+    private static func place(in folder: String) -> String { "\(folder)/tokenkit-session" }
+
+    // MARK: Wrapping
+
+    /// What sealing adds, in bytes.
+    static let overhead = SealedBox.overhead
+
+    /// - Parameter description: what it is called in the keyring; under another name it does not open.
+    borrowing func seal(_ secret: borrowing Secret, as description: String) throws(KeychainError) -> [UInt8] {
+        do throws(CryptoError) {
+            return try SealedBox.seal(secret.bytes, key: key, authenticating: Self.data(description))
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// - Returns: nil for what was not sealed with this value under this name.
+    borrowing func open(_ sealed: [UInt8], as description: String) -> Secret? {
+        do throws(CryptoError) {
+            return try SealedBox.open(sealed, key: key, authenticating: Self.data(description))
+        } catch {
+            return nil
+        }
+    }
+
+    private static func data(_ description: String) -> AssociatedData {
+        var data = AssociatedData("tokenkit session keyring 1")
+        data.append(Array(description.utf8))
+        return data
+    }
+}
