@@ -214,7 +214,7 @@ final class PlainReader {
             INSERT INTO \(table) (\(kept.map { "\"\($0)\"" }.joined(separator: ", ")))
             WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < \(times - 1))
             SELECT \(values.joined(separator: ", ")) FROM numbers, (SELECT * FROM \(table) LIMIT 1);
-            DELETE FROM \(table) WHERE id = (SELECT min(id) FROM \(table)); ANALYZE
+            DELETE FROM \(table) WHERE id = (SELECT min(id) FROM \(table))
             """)
     }
 

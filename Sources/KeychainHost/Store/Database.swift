@@ -51,6 +51,21 @@ struct Database: ~Copyable {
         }.joined()
     }
 
+    /// Takes the file for one that somebody may have prepared: none of its triggers and views runs, its schema calls no
+    /// function that has effects, and SQL cannot write what SQLite keeps for itself. Wraps `sqlite3_db_config`.
+    func distrustSchema() throws(SQLiteError) {
+        for (option, value) in Self.distrust {
+            guard unsafe csqlite_db_config(handle, option, value) == SQLITE_OK else {
+                throw unsafe SQLiteError(last: handle)
+            }
+        }
+    }
+
+    private static let distrust: [(option: Int32, value: Int32)] = [
+        (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0), (SQLITE_DBCONFIG_ENABLE_VIEW, 0), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+        (SQLITE_DBCONFIG_DEFENSIVE, 1),
+    ]
+
     // The statements end after the connection, which waits for them.
     deinit {
         unsafe sqlite3_close_v2(handle)

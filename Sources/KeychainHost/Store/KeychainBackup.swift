@@ -147,10 +147,7 @@ extension OpenKeychain {
     ) throws(KeychainError) -> Secret {
         var key: Secret?
         try file.create { path throws(KeychainError) in
-            let access = try source.access
-            try KeychainError.mapping { () throws(SQLiteError) in
-                try connect(source.path, access: access).run("VACUUM INTO ?", [.text(path)])
-            }
+            try copyRows(of: source, to: path)
             let copy = try OpenKeychain(KeychainFile(existing: path), clock: now)
             let unwrapped = try WrappedKey(readingFrom: copy.database).unwrap(password: password)
             try copy.check(key: unwrapped)
@@ -164,12 +161,37 @@ extension OpenKeychain {
         return key
     }
 
-    /// - Throws: `errSecInvalidKeychain` unless the file is sound and the key opens every secret in it.
-    private func check(key: borrowing Secret) throws(KeychainError) {
-        let integrity = try KeychainError.mapping { () throws(SQLiteError) in
-            try database.value("PRAGMA integrity_check(1)")
+    /// Copies the rows of a backup into an empty file with a schema of its own, so that nothing else in the backup comes along.
+    ///
+    /// - Throws: `errSecInvalidKeychain` for a backup whose schema is not that of its layout, or whose pages are damaged.
+    private static func copyRows(of source: KeychainFile, to path: String) throws(KeychainError) {
+        let access = try source.access
+        let original = try KeychainError.mapping { () throws(SQLiteError) in
+            try connect(source.path, access: access)
         }
-        guard integrity == .text("ok") else { throw Self.damagedBackup("its pages do not fit together") }
+        let copy = try KeychainError.mapping { () throws(SQLiteError) in try connect(path, access: .readWrite) }
+        let layout = try Migrations.checkedVersion(of: original)
+        try KeychainSchema.check(original)
+        try copy.makeKeychain(layout: layout)
+        try copy.writing { () throws(KeychainError) in
+            do throws(SQLiteError) {
+                // The check and the rows are of one moment, whoever writes to the file.
+                try original.run("BEGIN")
+                guard try original.value("PRAGMA integrity_check(1)") == .text("ok") else {
+                    throw SQLiteError(.corrupt, "its pages do not fit together")
+                }
+                for table in try copy.tablesWithContent { try original.copyRows(of: table, to: copy) }
+            } catch {
+                switch error.code.primary {
+                case .corrupt, .constraint: throw damagedBackup(error.message)
+                default: throw KeychainError(error)
+                }
+            }
+        }
+    }
+
+    /// - Throws: `errSecInvalidKeychain` unless the key opens every secret.
+    private func check(key: borrowing Secret) throws(KeychainError) {
         for itemClass in ItemClass.stored {
             try forEachStoredRow(of: itemClass) { row throws(KeychainError) in
                 do throws(KeychainError) {
@@ -230,14 +252,30 @@ extension OpenKeychain {
 }
 
 extension Database {
-    fileprivate func copyRows(of table: String, to copy: borrowing Database) throws(SQLiteError) {
-        let rows = try prepare("SELECT * FROM \(table)")
-        while try rows.step() {
-            let columns = 0..<rows.columnCount
-            let names = columns.map { rows.name(of: $0) }.joined(separator: ", ")
-            let places = Array(repeating: "?", count: columns.count).joined(separator: ", ")
-            try copy.run("INSERT INTO \(table) (\(names)) VALUES (\(places))", columns.map { rows[$0] })
+    /// The tables whose rows belong to the keychain: what is in the journal happened to another file.
+    fileprivate var tablesWithContent: [String] {
+        get throws(SQLiteError) {
+            try texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'journal'")
         }
+    }
+
+    /// Copies the rows of a table by the columns that `copy` has; the names in this file are not used.
+    fileprivate func copyRows(of table: String, to copy: borrowing Database) throws(SQLiteError) {
+        let columns = try copy.texts("SELECT name FROM pragma_table_info('\(table)')").map { "\"\($0)\"" }
+        let names = columns.joined(separator: ", ")
+        let places = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+        let rows = try prepare("SELECT \(names) FROM \(table) ORDER BY id")
+        while try rows.step() {
+            let values = columns.indices.map { rows[Int32(truncatingIfNeeded: $0)] }
+            try copy.run("INSERT INTO \(table) (\(names)) VALUES (\(places))", values)
+        }
+    }
+
+    private func texts(_ sql: String) throws(SQLiteError) -> [String] {
+        let rows = try prepare(sql)
+        var texts: [String] = []
+        while try rows.step() { if let text = rows[0].text { texts.append(text) } }
+        return texts
     }
 
     /// - Returns: how many items there were of those that never leave their device.

@@ -190,11 +190,13 @@ enum Migrations {
 }
 
 extension Database {
-    /// Gives an empty file the present layout.
-    func makeKeychain() throws(KeychainError) {
-        try KeychainError.mapping { () throws(SQLiteError) in
-            try execute("PRAGMA application_id = \(Migrations.applicationID)")
+    /// Gives an empty file a layout.
+    func makeKeychain(layout: Int64 = Migrations.currentVersion) throws(KeychainError) {
+        try writing { () throws(KeychainError) in
+            try KeychainError.mapping { () throws(SQLiteError) in
+                for step in Migrations.steps.prefix(Int(truncatingIfNeeded: layout)) { try execute(step) }
+                try execute("PRAGMA application_id = \(Migrations.applicationID); PRAGMA user_version = \(layout)")
+            }
         }
-        try Migrations.apply(to: self)
     }
 }

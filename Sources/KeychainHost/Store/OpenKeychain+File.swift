@@ -77,11 +77,13 @@ extension OpenKeychain {
             let database = try KeychainError.mapping { () throws(SQLiteError) in try connect(file.path, access: access)
             }
             try Migrations.apply(to: database)
+            try KeychainSchema.check(database)
             return database
         } catch {
             guard error.code == .diskFull else { throw error.naming(file.path) }
             let database = try databaseWithoutRoom(of: file)
             guard try Migrations.checkedVersion(of: database) >= Migrations.oldestReadableVersion else { throw error }
+            try KeychainSchema.check(database)
             return database
         }
     }
@@ -111,11 +113,13 @@ extension OpenKeychain {
 
     static func connect(_ path: String, access: Database.Access) throws(SQLiteError) -> Database {
         let database = try Database(path: path, access: access, busyTimeout: busyTimeout)
-        // `trusted_schema` and `cell_size_check` are for files somebody prepared; `secure_delete` is for what was deleted.
+        try database.distrustSchema()
+        // `cell_size_check` is for files somebody prepared, and so is that no foreign key has effects; `secure_delete` is for
+        // what was deleted.
         try database.execute(
             """
-            PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;
-            PRAGMA secure_delete = ON; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;
+            PRAGMA cell_size_check = ON; PRAGMA foreign_keys = OFF; PRAGMA secure_delete = ON;
+            PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;
             """)
         return database
     }

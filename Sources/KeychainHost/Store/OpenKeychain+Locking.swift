@@ -112,10 +112,16 @@ extension OpenKeychain {
     /// items which ask for one: they go. Keychain semantics 3.1.
     ///
     /// - Returns: false if the old one is no longer there.
+    /// - Throws: `errSecInvalidKeychain` where the file does not have the new one afterwards; nothing has changed then.
     func replace(_ old: WrappedKey, by new: WrappedKey) throws(KeychainError) -> Bool {
         try database.writing { () throws(KeychainError) in
             let isReplaced = try KeychainError.mapping { () throws(SQLiteError) in try new.replace(old, in: database) }
             guard isReplaced else { return false }
+            guard try WrappedKey(readingFrom: database) == new else {
+                throw KeychainError(
+                    .invalidKeychain, "the password was not changed: the keychain file did not keep the new one",
+                    remedy: "restore the keychain from a backup")
+            }
             if !new.hasPassword {
                 for itemClass in ItemClass.stored {
                     _ = try remove(Query(itemClass, Self.passcodeBound, limit: .all), evenAltered: true)

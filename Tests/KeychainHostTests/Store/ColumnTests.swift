@@ -114,12 +114,22 @@ import TokenKit
     func settingsThatAreNoNumbersKeepNoFileFromThePresentLayout(value: String) throws {
         let test = try TestKeychain()
         try test.downgrade(to: 6)
-        try test.database().execute(
-            """
-            CREATE TABLE loose AS SELECT * FROM keychain;
-            DROP TABLE keychain; ALTER TABLE loose RENAME TO keychain;
-            UPDATE keychain SET lock_on_sleep = \(value), lock_interval = \(value);
-            """)
+        try test.database().execute("CREATE TABLE loose AS SELECT * FROM keychain")
+        do {
+            // SQLite lets the row of a strict table have such values only where the page is another table's.
+            let database = try test.database()
+            let pages = try ["keychain", "loose"].map {
+                try #require(try database.value("SELECT rootpage FROM sqlite_schema WHERE name = '\($0)'").integer)
+            }
+            try database.execute(
+                """
+                UPDATE loose SET lock_on_sleep = \(value), lock_interval = \(value);
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET rootpage = \(pages[1]) WHERE name = 'keychain';
+                UPDATE sqlite_schema SET rootpage = \(pages[0]) WHERE name = 'loose';
+                """)
+        }
+        try test.database().execute("DROP TABLE loose")
         let reopened = try test.reopened()
         #expect(throws: KeychainError(.invalidKeychain)) { try reopened.settings }
         try reopened.unlock(password: .of("correct"))

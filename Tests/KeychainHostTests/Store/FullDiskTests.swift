@@ -103,8 +103,9 @@ import Testing
 
     @Test func whatACrashedProgramLeftIsNotPassedOverWhereItDoesNotFit() throws {
         let lines = try run(
-            keychainOnFullDisk + "\nSQL='CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(200000))' COMMAND=true"
-                + change + """
+            keychainOnFullDisk
+                + "\nSQL='INSERT INTO journal (kind, item, pid) VALUES (9, zeroblob(200000), 1)' COMMAND=true" + change
+                    + """
 
                     fill; test -s k-wal && echo left
                     tokenctl find-generic-password -a joe -w --pin-source file:p ./k

@@ -351,7 +351,7 @@ private func entries(_ folder: String) -> [String] {
         #expect(try pragma("journal_mode") == .text("wal"))
         #expect(try pragma("synchronous") == .integer(2))
         #expect(try pragma("secure_delete") == .integer(1))
-        #expect(try pragma("foreign_keys") == .integer(1))
+        #expect(try pragma("foreign_keys") == .integer(0))
         #expect(try pragma("trusted_schema") == .integer(0))
     }
 }

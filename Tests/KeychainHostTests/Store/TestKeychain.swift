@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import TokenKit
 
@@ -82,6 +83,26 @@ struct TestKeychain {
             if layout >= 6, !isAltered { try database.stampRows(of: "keychain") }
         }
         try database.execute("PRAGMA user_version = \(version)")
+    }
+
+    /// A file as a program of an older layout made it, with all that fits into it.
+    func copy(inLayout layout: Int64) throws -> String {
+        let path = folder.path("layout \(layout)")
+        close(open(path, O_CREAT | O_WRONLY, 0o600))
+        let database = try Database(path: path, access: .readWrite, busyTimeout: 1000)
+        try database.makeKeychain(layout: layout)
+        try database.run("ATTACH ? AS present", [.text(self.path)])
+        for table in ["keychain", "settings", "card_binding"] + ItemClass.stored.map(\.rawValue) {
+            let columns = try database.value(
+                """
+                SELECT group_concat('"' || old.name || '"') FROM pragma_table_info('\(table)', 'main') AS old
+                    JOIN pragma_table_info('\(table)', 'present') AS new USING (name)
+                """)
+            guard let columns = columns.text else { continue }
+            try database.execute("INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM present.\(table)")
+        }
+        if layout == 6 { try database.stampRows(of: "keychain") }
+        return path
     }
 
     /// What undoes the migrations, the last first.
