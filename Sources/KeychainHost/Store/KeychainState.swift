@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TokenKit
 
 /// An open keychain and who may use it: one thread at a time, of the program's own and the timer's.
 final class KeychainState: Sendable {
@@ -28,6 +29,10 @@ final class KeychainState: Sendable {
 
     /// Locks if it is time, and writes that down. That the session has lost the key, all notice who had it from there.
     func lockIfOver(_ opened: inout OpenKeychain) {
+        guard !opened.isKeyLost else {
+            opened.lock()
+            return
+        }
         let sharing = opened.lifetime.isShared ? opened.sharing : nil
         if opened.lockIfOver() { record(.lock, in: opened, unlessAfter: sharing) }
     }
@@ -38,5 +43,15 @@ final class KeychainState: Sendable {
         guard !isReadOnly, bell.isHeard else { return }
         opened.record(kind, unlessAfter: known)
         bell.ring()
+    }
+}
+
+extension OpenKeychain {
+    /// Whether this is a child by `fork`, which does not have its parent's key. The parent has it still, so that nobody is to be told.
+    fileprivate var isKeyLost: Bool {
+        switch key {
+        case .some(let key): key.isEmpty
+        case .none: false
+        }
     }
 }

@@ -5,7 +5,7 @@ internal import TokenKit
 
 /// Forgets the key of a keychain that nobody uses, on a thread that lives as long as there is something to wait for.
 ///
-/// In a child by `fork` there is no such thread; whoever uses the keychain there still finds it locked when its time is over.
+/// In a child by `fork` there is no such thread, and the keychain is locked.
 final class LockTimer: Sendable {
     private enum State { case idle, running(@Sendable () -> Int64?), ended }
 

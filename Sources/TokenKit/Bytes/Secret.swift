@@ -2,20 +2,25 @@ internal import Glibc
 
 /// Bytes that must not outlive their use: a PIN, a password, a private key.
 ///
-/// The buffer has memory pages of its own, kept out of swap and core dumps where the system allows it, and is
+/// The buffer has memory pages of its own, kept out of swap, core dumps and children by `fork` where the system allows it, and is
 /// overwritten with zeros when the value ends. A secret can be neither copied nor printed.
 @safe
 public struct Secret: ~Copyable, @unchecked Sendable {
+    /// The bytes, and in the last byte of the pages ``mark``.
     private let pages: UnsafeMutableRawBufferPointer
+    private let length: Int
 
-    /// The number of bytes.
-    public let count: Int
+    /// A child by `fork` finds zero in its place, and must not take zeros for the secret: it would encrypt with them.
+    private static let mark: UInt8 = 0xFF
+
+    /// The number of bytes. In a child by `fork`, which does not have its parent's secrets, they are empty.
+    public var count: Int { unsafe pages.last == Secret.mark ? length : 0 }
 
     /// Makes a secret of at most `capacity` bytes that `body` fills in place.
     public init<E: Error>(
         capacity: Int, initializingWith body: (inout OutputSpan<UInt8>) throws(E) -> Void
     ) throws(E) {
-        unsafe pages = SecretPages.take(for: capacity)
+        unsafe pages = SecretPages.take(for: capacity > 0 ? capacity + 1 : 0)
         let buffer = unsafe UnsafeMutableBufferPointer(
             start: pages.baseAddress?.bindMemory(to: UInt8.self, capacity: pages.count), count: max(capacity, 0))
         var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
@@ -25,7 +30,8 @@ public struct Secret: ~Copyable, @unchecked Sendable {
             unsafe SecretPages.giveBack(pages)
             throw error
         }
-        count = unsafe output.finalize(for: buffer)
+        length = unsafe output.finalize(for: buffer)
+        if let last = unsafe pages.indices.last { unsafe pages[last] = Secret.mark }
     }
 
     /// Makes a secret of bytes that the caller keeps responsibility for.

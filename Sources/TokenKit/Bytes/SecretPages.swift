@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Memory pages for secrets: locked, left out of core dumps, and full of zeros whenever no secret has them.
+/// Memory pages for secrets: locked, left out of core dumps, full of zeros in a child by fork and whenever no secret has them.
 ///
 /// Mapping, locking and unmapping a page takes longer than most of what is done with a secret, so a few are kept. There is
 /// no lock, which a thread could hold while another one forks.
@@ -22,9 +22,11 @@ enum SecretPages {
             // Out of memory: the standard library's allocator ends the process for an array in the same case.
             preconditionFailure("no memory for a secret of \(capacity) bytes")
         }
-        // Both may be refused (RLIMIT_MEMLOCK, an old kernel); the secret is then still zeroed at its end.
+        // Each may be refused (RLIMIT_MEMLOCK, an old kernel); the secret is then still zeroed at its end.
         _ = unsafe mlock(address, length)
         _ = unsafe madvise(address, length, MADV_DONTDUMP)
+        // A child would keep the secret for as long as it runs, in memory that is not locked.
+        _ = unsafe madvise(address, length, MADV_WIPEONFORK)
         return unsafe UnsafeMutableRawBufferPointer(start: address, count: length)
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TokenKit
@@ -10,6 +11,30 @@ import TokenKit
         let created = try LocalKeychain.create(at: folder.path("k"), password: .of("p"), cost: .negligible)
         #expect(!created.isLocked)
         #expect(try LocalKeychain.open(folder.path("k")).isLocked)
+    }
+
+    /// It does not have the key, and must not seal anything under zeros in its place.
+    @Test func aForkedChildFindsTheKeychainLocked() async {
+        await #expect(processExitsWith: .success) {
+            let test = try TestKeychain()
+            var opened = try OpenKeychain(KeychainFile(existing: test.path), clock: OpenKeychain.now)
+            try opened.unlock(WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct")))
+            let state = KeychainState(opened, bell: Bell(of: test.path), isReadOnly: false)
+            func isLocked() -> Bool {
+                state.withLock { opened in
+                    state.lockIfOver(&opened)
+                    return opened.key == nil
+                }
+            }
+            #expect(!isLocked())
+            typealias Fork = @convention(c) () -> pid_t
+            let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
+            let child = fork()
+            if child == 0 { _exit(isLocked() ? 0 : 1) }
+            var status: Int32 = -1
+            #expect(waitpid(child, &status, 0) == child && status == 0)
+            #expect(!isLocked())
+        }
     }
 
     @Test func everythingButSecretsIsReadableWhileLocked() throws {

@@ -50,14 +50,58 @@ import Testing
             let page = SecretPages.take(for: 8)
             let address = page.baseAddress
             SecretPages.giveBack(page)
-            typealias Fork = @convention(c) () -> pid_t
-            let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
-            let child = fork()
-            if child == 0 { _exit(SecretPages.take(for: 8).baseAddress == address ? 1 : 0) }
-            var status: Int32 = -1
-            #expect(waitpid(child, &status, 0) == child && status == 0)
+            let status = try statusOfChild { SecretPages.take(for: 8).baseAddress == address ? 1 : 0 }
+            #expect(status == 0)
             // The parent has it still.
             #expect(SecretPages.take(for: 8).baseAddress == address)
         }
     }
+
+    @Test func aForkedChildDoesNotHaveTheSecretsOfItsParent() async {
+        await #expect(processExitsWith: .success) {
+            // A page that had another secret before, and new ones.
+            SecretPages.giveBack(SecretPages.take(for: 8))
+            let secrets = [8, 8, 100_000].map { SecretPages.take(for: $0) }
+            for secret in secrets { secret.initializeMemory(as: UInt8.self, repeating: 0xA5) }
+            let status = try statusOfChild { secrets.allSatisfy { page in page.allSatisfy { $0 == 0 } } ? 0 : 1 }
+            #expect(status == 0)
+            let isUnchanged = secrets.allSatisfy { page in page.allSatisfy { $0 == 0xA5 } }
+            #expect(isUnchanged, "the parent has them still")
+        }
+    }
+}
+
+extension SecretPagesTests {
+    /// Zeros in its place would be taken for a key, or sent as a PIN.
+    @Test func aSecretIsEmptyInAForkedChild() async {
+        await #expect(processExitsWith: .success) {
+            for count in [1, 16, 4095, 4096] {
+                var bytes = [UInt8](repeating: 0x31, count: count)
+                let secret = Secret(consuming: &bytes)
+                let status = try statusOfChild(secret) { secret in
+                    var bytes: [UInt8] = [1, 2]
+                    let isNewOneWhole = Secret(consuming: &bytes).count == 2
+                    let isEmpty = secret.isEmpty && secret.bytes.count == 0 && secret.clone().isEmpty
+                    return isEmpty && isNewOneWhole ? 0 : 1
+                }
+                let countHere = secret.count
+                #expect(status == 0 && countHere == count)
+            }
+        }
+    }
+}
+
+/// The status with which a child by fork ends.
+private func statusOfChild(_ body: () -> Int32) throws -> Int32 {
+    try statusOfChild(Secret(capacity: 0) { _ in }) { _ in body() }
+}
+
+private func statusOfChild(_ secret: borrowing Secret, _ body: (borrowing Secret) -> Int32) throws -> Int32 {
+    typealias Fork = @convention(c) () -> pid_t
+    let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
+    let child = fork()
+    if child == 0 { _exit(body(secret)) }
+    var status: Int32 = -1
+    #expect(waitpid(child, &status, 0) == child)
+    return status
 }
