@@ -27,7 +27,7 @@ struct CommandLineInterpreter {
     private func interactive(prompt: String) -> Int32 {
         var status: Int32 = 0
         while true {
-            if isatty(STDIN_FILENO) == 1 { StandardError.write(prompt) }
+            if isatty(STDIN_FILENO) == 1 { StandardError.prompt(prompt) }
             guard let line = StandardInput.line() else { return status }
             guard line.isWhole, let line = String(validating: line.bytes, as: UTF8.self) else {
                 printError(line.isWhole ? "the line is not text in UTF-8" : "the line is too long")
@@ -92,7 +92,7 @@ struct CommandLineInterpreter {
     }
 
     private static func showHelp(_ text: String) -> Int32 {
-        print(text)
+        StandardOutput.lines(text)
         do { try StandardOutput.finish() } catch { return report(error) }
         return 0
     }

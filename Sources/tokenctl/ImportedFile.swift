@@ -165,7 +165,7 @@ extension ImportedFile {
             do {
                 try add(block, parts.count > 1 ? number : nil)
             } catch let error as CryptoError {
-                throw failure(error, "part \(number) of the file, \(Listing.printable(block.label)),")
+                throw failure(error, "part \(number) of the file, \(block.label),")
             }
         }
     }

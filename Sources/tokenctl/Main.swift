@@ -44,10 +44,10 @@ enum Main {
     }
 }
 
-/// Writes `tokenctl: text` to standard error, as one line whatever is in it, and without the PIN of a URI that is in it.
+/// Writes `tokenctl: text` to standard error, without the PIN of a URI that is in it.
 func printError(_ text: String) {
     let text = text.replacing(/(pin-value=)[^&'"\s]+/) { "\($0.1)…" }
-    StandardError.write("tokenctl: \(Listing.printable(text))\n")
+    StandardError.line("tokenctl: \(text)")
 }
 
 struct Tokenctl: ParsableCommand {

@@ -86,7 +86,7 @@ struct ListingOptions: ParsableArguments {
 
     /// Prints URIs, a line each; what the PKCS#11 module does not show has none.
     func show(_ uris: [PKCS11URI?]) {
-        for uri in uris { if let uri { print(uri.description) } }
+        for uri in uris { if let uri { StandardOutput.line(uri.description) } }
     }
 }
 

@@ -31,7 +31,8 @@ import TokenKit
     }
 
     @Test(arguments: [
-        ("", ""), ("abc", "abc"), ("a\"b\\c", #"a\"b\\c"#), ("\n\u{1B}", #"\u000a\u001b"#), ("é\u{7F}🔑", "é\u{7F}🔑"),
+        ("", ""), ("abc", "abc"), ("a\"b\\c", #"a\"b\\c"#), ("\n\u{1B}", #"\u000a\u001b"#), ("é\u{7F}🔑", #"é\u007f🔑"#),
+        ("\u{202E}\u{200B}\u{E0041}", #"\u202e\u200b\udb40\udc41"#),
     ])
     func `A string of JSON says the same as the text in it`(_ password: String, _ expected: String) throws {
         #expect(escaped(Array(password.utf8)) == expected)

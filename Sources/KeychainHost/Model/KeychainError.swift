@@ -1,3 +1,5 @@
+internal import TokenKit
+
 /// Why a keychain operation failed: a code that programs can rely on, and the words a person needs.
 ///
 /// Two errors are equal when their codes are; the rest is explanation. No secret is ever part of one.
@@ -32,9 +34,9 @@ extension KeychainError: Equatable {
 }
 
 extension KeychainError: CustomStringConvertible {
-    /// `reason (what to do) [errSecName number]`.
+    /// `reason (what to do) [errSecName number]`, in one line that any program may print: names of cards and files are in it.
     public var description: String {
         let advice = remedy.map { " (\($0))" } ?? ""
-        return "\(reason)\(advice) [\(code)]"
+        return DisplayText.line("\(reason)\(advice) [\(code)]")
     }
 }

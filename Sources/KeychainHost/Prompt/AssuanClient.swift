@@ -41,9 +41,9 @@ final class AssuanClient {
         child.end()
     }
 
-    /// Sends a command whose answer carries no data.
+    /// Sends a command whose answer carries no data. Its argument is shown as one line, with nothing in it that a terminal obeys.
     func command(_ name: String, _ argument: String) throws(KeychainError) {
-        try child.write(AssuanClient.line(name, argument))
+        try child.write(AssuanClient.line(name, DisplayText.line(argument)))
         _ = try answer(within: patience)
     }
 

@@ -43,7 +43,7 @@ public struct PinentryPrompter: Prompter {
         try assuan.command("SETTITLE", "tokenctl")
         try assuan.command("SETDESC", request.sentence)
         try assuan.command("SETPROMPT", "\(request.field):")
-        if let failure = request.failure { try assuan.command("SETERROR", shown(failure)) }
+        if let failure = request.failure { try assuan.command("SETERROR", failure) }
         guard request.wantsRepetition else { return try assuan.secret("GETPIN") }
         // A program without this is asked twice.
         try? assuan.command("SETREPEAT", "again:")
@@ -61,7 +61,7 @@ public struct PinentryPrompter: Prompter {
     public func confirm(_ question: String) throws(KeychainError) -> Bool {
         try conversing { (assuan) throws(KeychainError) in
             try assuan.command("SETTITLE", "tokenctl")
-            try assuan.command("SETDESC", shown(question))
+            try assuan.command("SETDESC", question)
             do throws(KeychainError) {
                 try assuan.question("CONFIRM")
                 return true

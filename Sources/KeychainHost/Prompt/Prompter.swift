@@ -98,10 +98,10 @@ public struct PromptRequest: Sendable {
     }
 
     /// The sentence above the field: what for, where, and how many tries are left.
-    var sentence: String { shown("\(matter)\(tries)") }
+    var sentence: String { "\(matter)\(tries)" }
 
     /// The same where it is typed on the reader's own keys.
-    var instruction: String { shown("Enter the \(matter) on the reader's keypad\(tries)") }
+    var instruction: String { "Enter the \(matter) on the reader's keypad\(tries)" }
 
     /// Has whoever is to type it on the reader told so.
     package func tellOfPINPad(_ prompter: any Prompter) {
@@ -112,18 +112,6 @@ public struct PromptRequest: Sendable {
     private var matter: String { "\(field) for '\(subject)'\(use.map { " to \($0)" } ?? "")" }
 
     private var tries: String { triesLeft.map { $0 == 1 ? ", last try" : ", \($0) tries left" } ?? "" }
-}
-
-/// Text as it may be shown: names of files and cards are not to move a cursor, or to turn round what is said.
-func shown(_ text: String) -> String {
-    String(
-        String.UnicodeScalarView(
-            text.unicodeScalars.map { scalar in
-                switch scalar.properties.generalCategory {
-                case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
-                default: scalar
-                }
-            }))
 }
 
 extension KeychainError {

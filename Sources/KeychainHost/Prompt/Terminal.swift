@@ -18,7 +18,12 @@ final class Terminal {
 
     deinit { close(descriptor) }
 
-    func write(_ text: String) {
+    /// Writes text in one line, with nothing in it that a terminal obeys.
+    func write(_ text: String) { put(DisplayText.line(text)) }
+
+    func writeLine(_ text: String) { put(DisplayText.line(text) + "\n") }
+
+    private func put(_ text: String) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -52,7 +57,7 @@ final class Terminal {
         unsafe tcsetattr(descriptor, TCSAFLUSH, &hidden)
         defer {
             unsafe tcsetattr(descriptor, TCSAFLUSH, &shown)
-            write("\n")
+            put("\n")
             signals.release()
         }
         write(question)

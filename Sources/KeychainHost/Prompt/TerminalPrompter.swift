@@ -17,22 +17,22 @@ public struct TerminalPrompter: Prompter {
     /// - Throws: `errSecUserCanceled` for Ctrl-C, Ctrl-D, Ctrl-\ and a terminal that went away.
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         guard let terminal = terminal() else { throw .cannotAsk(request, by: self, because: "there is no terminal") }
-        if let failure = request.failure { terminal.write("\(shown(failure))\n") }
+        if let failure = request.failure { terminal.writeLine(failure) }
         while true {
             let answer = try terminal.readHidden(asking: "\(request.sentence): ")
             guard request.wantsRepetition else { return answer }
             if answer.equals(try terminal.readHidden(asking: "\(request.field) again: ")) { return answer }
-            terminal.write("they differ; once more\n")
+            terminal.writeLine("they differ; once more")
         }
     }
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool {
         guard let terminal = terminal() else { return false }
-        terminal.write("\(shown(question)) [y/N] ")
+        terminal.write("\(question) [y/N] ")
         return ["y", "Y", "yes"].contains(terminal.readLine())
     }
 
     public func tell(_ message: String) {
-        terminal()?.write("\(shown(message))\n")
+        terminal()?.writeLine(message)
     }
 }

@@ -1,3 +1,5 @@
+internal import TokenKit
+
 extension Certificate {
     /// The value of an extension, nil if there is none.
     public func extensionValue(_ identifier: OID) -> [UInt8]? {

@@ -18,7 +18,7 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
     public init(der: [UInt8]) throws(CryptoError) {
         let name = try DistinguishedName.read(der)
         self.der = der
-        description = (try? DistinguishedName.text(of: name)) ?? DisplayText.hexadecimal(der)
+        description = (try? DistinguishedName.text(of: name)) ?? DistinguishedName.hexadecimal(der)
         commonName = DistinguishedName.values(NID_commonName, of: name).last
         descriptionAttribute = DistinguishedName.values(NID_description, of: name).last
         emailAddresses = DistinguishedName.values(NID_pkcs9_emailAddress, of: name)
@@ -52,6 +52,9 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) {
         hasher.combine(der)
     }
+
+    /// A value that is not text, RFC 4514 §2.4.
+    static func hexadecimal(_ bytes: [UInt8]) -> String { "#" + Hex.encode(bytes) }
 
     /// Wraps `X509_NAME_print_ex`.
     private static func text(of name: borrowing Handle) throws(CryptoError) -> String {
@@ -91,28 +94,5 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
             values.append(unsafe DisplayText.escaped(String(decoding: bytes, as: UTF8.self)))
             unsafe CRYPTO_free(text, nil, 0)
         }
-    }
-}
-
-/// Text from a certificate, made safe to show: what a certificate says must not move a terminal's cursor.
-enum DisplayText {
-    /// Control and formatting characters as `\XX` for each byte of their UTF-8, RFC 4514 §2.4.
-    static func escaped(_ text: String) -> String {
-        var result = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate:
-                for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
-                    result.append(contentsOf: "\\\(Hex.encode([byte]))".unicodeScalars)
-                }
-            default: result.append(scalar)
-            }
-        }
-        return String(result)
-    }
-
-    /// A value nobody can read, RFC 4514 §2.4.
-    static func hexadecimal(_ bytes: [UInt8]) -> String {
-        "#" + Hex.encode(bytes)
     }
 }

@@ -1,3 +1,5 @@
+internal import TokenKit
+
 /// A name in a certificate's subject alternative names, RFC 5280 §4.2.1.6.
 public enum GeneralName: Sendable, Hashable {
     case email(String)

@@ -26,7 +26,7 @@ public struct OID: Sendable, Hashable, CustomStringConvertible, ExpressibleByStr
 
     /// The arcs in decimal, with dots; for bytes that are no arcs below 2^128, `#` and their hexadecimal form.
     public var description: String {
-        OID.arcs(of: content)?.map(String.init).joined(separator: ".") ?? DisplayText.hexadecimal(content)
+        OID.arcs(of: content)?.map(String.init).joined(separator: ".") ?? DistinguishedName.hexadecimal(content)
     }
 
     private static func encode(_ arc: UInt128) -> [UInt8] {

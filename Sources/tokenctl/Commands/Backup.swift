@@ -35,9 +35,10 @@ struct BackupKeychain: ParsableCommand {
                     keychain: opened.path, file: file, items: count.items, leftOut: count.leftOut,
                     damaged: count.damaged))
         }
-        print("\(count.items) \(count.items == 1 ? "item" : "items") of '\(opened.name)' backed up.")
+        StandardOutput.line("\(count.items) \(count.items == 1 ? "item" : "items") of '\(opened.name)' backed up.")
         if count.leftOut > 0 {
-            print("\(count.leftOut) left out: \(count.leftOut == 1 ? "it stays" : "they stay") on this device.")
+            StandardOutput.line(
+                "\(count.leftOut) left out: \(count.leftOut == 1 ? "it stays" : "they stay") on this device.")
         }
         if count.damaged > 0 {
             Warnings.show(
@@ -76,6 +77,6 @@ struct RestoreKeychain: ParsableCommand {
         let password = try authentication.context().prompter.ask(request)
         let restored = try KeychainPreferences.own.restore(backup, as: keychain, password: password)
         guard !output.json else { return try Listing.showJSON(KeychainRow(restored)) }
-        print(restored.path)
+        StandardOutput.line(restored.path)
     }
 }

@@ -51,7 +51,7 @@ struct BindKeychain: ParsableCommand {
         if try opened.hasPassword { try context.leaveFirstLine() }
         let binding = try opened.bind(to: token, key: name, authentication: context)
         guard !output.json else { return try Listing.showJSON(BindingRow(binding)) }
-        print("'\(binding.label)' opens '\(opened.name)' from now on.")
+        StandardOutput.line("'\(binding.label)' opens '\(opened.name)' from now on.")
     }
 }
 

@@ -30,7 +30,7 @@ extension Card {
             _ sentence: String, _ outcome: @autoclosure () throws -> Outcome, _ output: OutputOptions
         ) throws {
             guard !output.json else { return try Listing.showJSON(outcome()) }
-            print(sentence)
+            StandardOutput.line(sentence)
         }
 
         struct Status: ParsableCommand {
@@ -158,7 +158,7 @@ extension Card {
                 }
                 let time = try domain.domain.map { try preferences.pinTimeout(in: $0) } ?? preferences.pinTimeout()
                 guard !output.json else { return try Listing.showJSON(["seconds": time]) }
-                print(
+                StandardOutput.line(
                     time.map { "A PIN counts for \($0) seconds." } ?? "A PIN counts for as long as the card counts it.")
             }
         }

@@ -109,7 +109,7 @@ extension Card {
                 try Output(path: file).write(content, mode: 0o600)
                 guard output.json else { return }
             }
-            if hex, !output.json { return print(Hex.encode(content)) }
+            if hex, !output.json { return StandardOutput.line(Hex.encode(content)) }
             let facts = try container.facts(of: content)
             if output.json {
                 return try Listing.showJSON(
@@ -117,7 +117,7 @@ extension Card {
                         name: container.name, title: container.title, tag: container.tag.description,
                         content: Hex.encode(content), facts: Listing.dictionary(facts)))
             }
-            facts.isEmpty ? print(Hex.encode(content)) : Listing.show(facts)
+            facts.isEmpty ? StandardOutput.line(Hex.encode(content)) : Listing.show(facts)
         }
     }
 }

@@ -37,11 +37,11 @@ struct ListSmartcards: ParsableCommand {
         let isBroken = rows.isEmpty && !(session.failures + result.failures).isEmpty
         if rows.isEmpty, !isBroken, !output.json { printError("no card that can be used is inserted") }
         if output.uris {
-            rows.forEach { print($0.uri) }
+            rows.forEach { StandardOutput.line($0.uri) }
         } else if output.isListing {
             try Listing.show(rows, json: output.json)
         } else {
-            rows.forEach { print($0.token) }
+            rows.forEach { StandardOutput.line($0.token) }
         }
         if isBroken { throw ExitCode(1) }
     }

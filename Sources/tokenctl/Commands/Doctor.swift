@@ -39,8 +39,8 @@ struct Doctor: ParsableCommand {
         } else {
             for finding in findings {
                 let state = finding.state.padded(to: 7)
-                print(Listing.printable("\(state)  \(finding.subject): \(finding.finding)"))
-                if let remedy = finding.remedy { print(Listing.printable("         mend it with: \(remedy)")) }
+                StandardOutput.line("\(state)  \(finding.subject): \(finding.finding)")
+                if let remedy = finding.remedy { StandardOutput.line("         mend it with: \(remedy)") }
             }
         }
         if findings.contains(where: { $0.state == "missing" }) { throw ExitCode.failure }

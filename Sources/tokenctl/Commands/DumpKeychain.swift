@@ -53,8 +53,8 @@ struct DumpKeychain: ParsableCommand {
         } else {
             for item in items {
                 try ItemText.show(item, in: session.location(of: item))
-                if access { print("access: \(DumpKeychain.access(to: item))") }
-                if raw { print("raw data:\n\(QuotedText.string(try stored(item, in: session)))") }
+                if access { StandardOutput.line("access: \(DumpKeychain.access(to: item))") }
+                if raw { StandardOutput.lines("raw data:\n\(QuotedText.string(try stored(item, in: session)))") }
                 if data { try show(reader.content(of: item)) }
             }
         }
@@ -101,11 +101,11 @@ struct DumpKeychain: ParsableCommand {
     }
 
     private func show(_ content: borrowing ContentReader.Content) throws {
-        print("data:")
+        StandardOutput.line("data:")
         switch content {
         case .readable(let secret): try StandardOutput.write(SecretText.quoted(secret), newline: true)
-        case .notExtractable: print("<not extractable>")
-        case .unreadable: print("<not readable>")
+        case .notExtractable: StandardOutput.line("<not extractable>")
+        case .unreadable: StandardOutput.line("<not readable>")
         }
     }
 

@@ -22,7 +22,8 @@ struct ErrorText: ParsableCommand {
         let meanings = try codes.map { try meaning(of: $0) }
         guard !output.json else { return try Listing.showJSON(meanings) }
         for meaning in meanings {
-            print("Error: 0x\(meaning.hex) \(meaning.code) \(meaning.name.map { "\($0): " } ?? "")\(meaning.message)")
+            StandardOutput.line(
+                "Error: 0x\(meaning.hex) \(meaning.code) \(meaning.name.map { "\($0): " } ?? "")\(meaning.message)")
         }
     }
 

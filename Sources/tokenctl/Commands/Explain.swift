@@ -51,10 +51,11 @@ struct Explain: ParsableCommand {
                     filters: explanation.filters, limit: explanation.limit, count: explanation.count,
                     keychains: visits))
         }
-        print("Columns: \(Explain.list(explanation.columns.map(\.rawValue)))")
-        print("Filters: \(Explain.list(explanation.filters))")
+        StandardOutput.line("Columns: \(Explain.list(explanation.columns.map(\.rawValue)))")
+        StandardOutput.line("Filters: \(Explain.list(explanation.filters))")
         try Listing.show(visits, json: false)
-        print("\(explanation.count) of at most \(explanation.limit.map { String($0) } ?? "all") would be returned.")
+        StandardOutput.line(
+            "\(explanation.count) of at most \(explanation.limit.map { String($0) } ?? "all") would be returned.")
     }
 
     private static func list(_ names: [String]) -> String { names.isEmpty ? "none" : names.joined(separator: ", ") }

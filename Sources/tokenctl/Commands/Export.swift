@@ -292,7 +292,7 @@ enum AuthorizedKey {
         let blob = try key.openSSH()
         // The first string of the key, behind its length of four bytes, is the kind.
         let kind = String(decoding: blob.dropFirst(4).prefix { $0 >= 0x20 }, as: UTF8.self)
-        let words = [kind, Data(blob).base64EncodedString(), Listing.printable(comment)]
+        let words = [kind, Data(blob).base64EncodedString(), DisplayText.line(comment)]
         return words.filter { !$0.isEmpty }.joined(separator: " ") + "\n"
     }
 }

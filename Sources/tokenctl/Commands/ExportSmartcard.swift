@@ -80,11 +80,11 @@ struct ExportSmartcard: ParsableCommand {
         }
         for section in sections {
             for (number, item) in section.items.enumerated() {
-                print("\n==== \(section.name) #\(number + 1)")
+                StandardOutput.lines("\n==== \(section.name) #\(number + 1)")
                 for (name, value) in item.attributes.sorted(by: { $0.key < $1.key }) {
-                    print("\t\(name) : \(Listing.printable(value))")
+                    StandardOutput.line("\(name) : \(value)", isIndented: true)
                 }
-                print("====")
+                StandardOutput.line("====")
             }
         }
     }

@@ -56,11 +56,11 @@ struct FindCertificate: ParsableCommand {
     }
 
     private func show(_ one: FoundCertificate, in session: Session) throws {
-        if hashes { print("SHA-256 hash: \(one.row.sha256)\nSHA-1 hash: \(one.row.sha1)") }
+        if hashes { StandardOutput.lines("SHA-256 hash: \(one.row.sha256)\nSHA-1 hash: \(one.row.sha1)") }
         if showEmail {
-            print("email addresses: \(Listing.printable(one.certificate.emailAddresses.joined(separator: ", ")))")
+            StandardOutput.line("email addresses: \(one.certificate.emailAddresses.joined(separator: ", "))")
         }
-        guard !pem else { return print(one.certificate.pem, terminator: "") }
+        guard !pem else { return StandardOutput.lines(one.certificate.pem) }
         try ItemText.show(one.item, in: session.location(of: one.item))
     }
 }

@@ -110,7 +110,7 @@ struct FindIdentity: ParsableCommand {
 
         /// - Parameter wherever: whether it says where the key is, which `security` does not.
         func line(wherever: Bool) -> String {
-            let name = Listing.printable(commonName ?? subject)
+            let name = DisplayText.line(commonName ?? subject)
             let place = wherever ? " [\(key) on \(keyKeychain)]" : ""
             return "\(sha1) \"\(name)\"\(fault.map { " (\($0))" } ?? "")\(place)"
         }
@@ -133,7 +133,8 @@ struct FindIdentity: ParsableCommand {
                 policies.lazy.compactMap { self.found(identity, names, fitFor: $0) }.first
             }
             if validOnly { found = found.filter(\.isValid) }
-            return output.json ? try Listing.showJSON(found) : found.compactMap(\.uri).forEach { print($0) }
+            return output.json
+                ? try Listing.showJSON(found) : found.compactMap(\.uri).forEach { StandardOutput.line($0) }
         }
         for policy in policies {
             show(identities.compactMap { found($0, names, fitFor: policy) }, of: policy)
@@ -143,16 +144,18 @@ struct FindIdentity: ParsableCommand {
     private func show(_ matching: [Found], of policy: Policy) {
         let valid = matching.filter(\.isValid)
         if !validOnly {
-            print("Policy: \(policy.title)\n  Matching identities")
+            StandardOutput.lines("Policy: \(policy.title)\n  Matching identities")
             list(matching, "identities")
-            print("\n  Valid identities only")
+            StandardOutput.lines("\n  Valid identities only")
         }
         list(valid, "valid identities")
     }
 
     private func list(_ found: [Found], _ noun: String) {
-        for (number, one) in found.enumerated() { print("  \(number + 1)) \(one.line(wherever: output.isListing))") }
-        print("     \(found.count) \(noun) found")
+        for (number, one) in found.enumerated() {
+            StandardOutput.line("  \(number + 1)) \(one.line(wherever: output.isListing))")
+        }
+        StandardOutput.line("     \(found.count) \(noun) found")
     }
 
     private func found(

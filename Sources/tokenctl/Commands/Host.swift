@@ -28,7 +28,7 @@ struct Host: ParsableCommand {
 
     private static func report(_ sentence: String, _ session: HostSession, _ output: OutputOptions) throws {
         guard !output.json else { return try Listing.showJSON(State(session)) }
-        print(sentence)
+        StandardOutput.line(sentence)
     }
 
     struct Start: ParsableCommand {

@@ -92,7 +92,7 @@ struct Import: ParsableCommand, AttributeCommand {
         let content = try ImportedFile(
             input, kind ?? .agg, format, FilePassphrase(passphrase, of: input.name, context))
         for other in Set(content.others).sorted() {
-            Warnings.show("note: '\(input.name)' has a part that is nothing to import: \(Listing.printable(other))")
+            Warnings.show("note: '\(input.name)' has a part that is nothing to import: \(other)")
         }
         try given.check(content)
         for kind in content.keys.map(\.kind) + content.publicKeys.map(\.kind) { try NewItem.checkUsable(kind) }

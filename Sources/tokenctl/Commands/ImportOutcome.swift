@@ -46,8 +46,8 @@ struct ImportOutcome {
     }
 
     func report() {
-        for text in ImportOutcome.counts(added) { print("\(text) imported.") }
-        for text in ImportOutcome.counts(existing, were: true) { print("\(text) there already.") }
+        for text in ImportOutcome.counts(added) { StandardOutput.line("\(text) imported.") }
+        for text in ImportOutcome.counts(existing, were: true) { StandardOutput.line("\(text) there already.") }
     }
 
     /// How many there are of each kind. A certificate and its key count as one identity.

@@ -168,7 +168,7 @@ struct ItemCommand: ParsableCommand {
             for (key, value) in ItemArguments.flat(dictionary).sorted(by: { $0.key < $1.key }) {
                 try showLine(key, value)
             }
-            print("====")
+            StandardOutput.line("====")
         }
     }
 
@@ -191,10 +191,9 @@ struct ItemCommand: ParsableCommand {
 
     private func showLine(_ key: String, _ value: ItemValue) throws {
         if case .secret(let shared) = value {
-            print("\(key) : ", terminator: "")
-            try StandardOutput.write(SecretText.quoted(shared.secret), newline: true)
+            try StandardOutput.line("\(key) : ", SecretText.quoted(shared.secret))
         } else if let text = ItemArguments.text(value) {
-            print("\(key) : \(Listing.printable(text))")
+            StandardOutput.line("\(key) : \(text)")
         }
     }
 }

@@ -51,9 +51,9 @@ struct ListKeychains: ParsableCommand {
             guard output.json || output.table || output.uris else { return }
         }
         let rows = try rows()
-        if output.uris { return rows.compactMap(\.uri).forEach { print($0) } }
+        if output.uris { return rows.compactMap(\.uri).forEach { StandardOutput.line($0) } }
         if output.isListing { return try Listing.show(rows, json: output.json) }
-        for row in rows { print("    \"\(Listing.printable(row.location))\"") }
+        for row in rows { StandardOutput.line("    \"\(row.location)\"") }
     }
 
     /// As on macOS what is not there may be listed; but a name that is misspelt takes a keychain out of all searches.
@@ -132,7 +132,7 @@ struct KeychainSettingOptions: ParsableArguments {
 
     func show(_ path: String?) throws {
         guard !output.json else { return try Listing.showJSON(["keychain": path]) }
-        if let path, !set { print("    \"\(Listing.printable(path))\"") }
+        if let path, !set { StandardOutput.line("    \"\(path)\"") }
     }
 }
 

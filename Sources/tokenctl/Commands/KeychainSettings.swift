@@ -63,7 +63,7 @@ struct ShowKeychainInfo: ParsableCommand {
             let sleep = locksOnSleep ? " lock-on-sleep" : ""
             let interval = ShowKeychainInfo.text(of: info.lockInterval)
             let name = keychain.map { PKCS11URI.isURI($0) ? info.keychain : $0 } ?? "<NULL>"
-            StandardError.write("Keychain \"\(Listing.printable(name))\"\(sleep)\(interval)\n")
+            StandardError.line("Keychain \"\(name)\"\(sleep)\(interval)")
         }
         let facts = [
             TokenFact("File", info.keychain), TokenFact("State", info.isUnlocked ? "unlocked" : "locked"),
@@ -81,7 +81,7 @@ struct ShowKeychainInfo: ParsableCommand {
         let info = try KeychainInfo(card, card.status(of: .pin))
         guard !output.json else { return try Listing.showJSON(info) }
         let interval = ShowKeychainInfo.text(of: info.lockInterval)
-        StandardError.write("Keychain \"\(Listing.printable(info.keychain))\"\(interval)\n")
+        StandardError.line("Keychain \"\(info.keychain)\"\(interval)")
         Listing.show([
             TokenFact("Reader", card.name), TokenFact("State", info.isUnlocked ? "PIN presented" : "locked"),
             TokenFact("PIN tries left", info.triesLeft.map { String($0) } ?? "unknown"),

@@ -37,7 +37,7 @@ struct CreateKeychain: ParsableCommand {
             let created = try KeychainPreferences.own.create(name, password: password.ask())
             if self.password != nil { try? created.shareKeyWithSession(seconds: LocalKeychain.standardSessionTime) }
             rows.append(KeychainRow(created))
-            if !output.json { print(created.path) }
+            if !output.json { StandardOutput.line(created.path) }
         }
     }
 }
@@ -223,7 +223,7 @@ struct SetKeychainPassword: ParsableCommand {
             argument: newPassword, request: PromptRequest(.newPassword, subject: opened.name), context: context)
         try opened.changePassword(from: old.ask(), to: new.ask())
         guard !output.json else { return try Listing.showJSON(KeychainInfo(opened)) }
-        print("The password of '\(opened.name)' has been changed.")
+        StandardOutput.line("The password of '\(opened.name)' has been changed.")
     }
 }
 

@@ -186,9 +186,7 @@ struct FindPassword<Kind: PasswordCommandKind>: ParsableCommand {
         }
         if passwordOnly { return try StandardOutput.write(SecretText.plain(secret), newline: true) }
         try ItemText.show(item, in: keychain.path)
-        StandardError.write("password: ")
-        try Descriptor.write(SecretText.quoted(secret).bytes, to: STDERR_FILENO)
-        StandardError.write("\n")
+        try StandardError.line("password: ", SecretText.quoted(secret))
     }
 }
 
@@ -218,7 +216,7 @@ struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
         let (item, keychain) = try search.first()
         _ = try keychain.delete(matching: Query(item.reference))
         try ItemText.show(item, in: keychain.path, json: output.json)
-        if !output.json { StandardError.write("password has been deleted.\n") }
+        if !output.json { StandardError.line("password has been deleted.") }
     }
 }
 

@@ -131,7 +131,7 @@ struct Verify: ParsableCommand {
         guard isValid else {
             throw KeychainError(.verifyFailed, "the signature is not of this key over this file with these options")
         }
-        print("Verified OK")
+        StandardOutput.line("Verified OK")
     }
 
     private func isValid() throws -> Bool {

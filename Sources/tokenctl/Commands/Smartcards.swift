@@ -40,7 +40,7 @@ struct Smartcards: ParsableCommand {
             }
             let names = try preferences.disabledDrivers.sorted()
             guard !output.json else { return try Listing.showJSON(names) }
-            for name in names { print("\t\"\(name)\"") }
+            for name in names { StandardOutput.line("\"\(name)\"", isIndented: true) }
         }
 
         private static func known(_ name: String) throws -> String {

@@ -156,11 +156,11 @@ struct VerifyCert: ParsableCommand {
         }
         guard !quiet, !output.json else { return }
         for (number, certificate) in verdict.chain.enumerated() {
-            if verbose { print("\(number): \(Listing.printable(certificate.subject.description))") }
-            if text { try certificate.text().split(separator: "\n").forEach { print(Listing.printable(String($0))) } }
-            if pem { print(certificate.pem, terminator: "") }
+            if verbose { StandardOutput.line("\(number): \(certificate.subject)") }
+            if text { StandardOutput.lines(try certificate.text()) }
+            if pem { StandardOutput.lines(certificate.pem) }
         }
-        print("...certificate verification successful.")
+        StandardOutput.line("...certificate verification successful.")
     }
 
     private func verdict() throws -> Verdict {

@@ -163,7 +163,7 @@ struct VirtualCardCommand: ParsableCommand {
             if output.json {
                 return try Listing.showJSON(Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first })
             }
-            for field in fields { print("\(field.name): \(field.value)") }
+            for field in fields { StandardOutput.line("\(field.name): \(field.value)") }
         }
     }
 }

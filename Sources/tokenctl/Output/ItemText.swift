@@ -8,12 +8,13 @@ enum ItemText {
     /// - Parameter keychain: the file, or the token's id.
     static func show(_ item: Item, in keychain: String, json: Bool = false) throws {
         guard !json else { return try Listing.showJSON(JSONItem(item, keychain: keychain)) }
-        print("keychain: \"\(Listing.printable(keychain))\"")
-        print("version: 512")
-        print("class: \(header(of: item))")
-        print("attributes:")
+        StandardOutput.line("keychain: \"\(keychain)\"")
+        StandardOutput.line("version: 512")
+        StandardOutput.line("class: \(header(of: item))")
+        StandardOutput.line("attributes:")
         for line in lines(of: item) {
-            print("    \(line.name)<\(line.kind)>=\(value(item.attributes[line.attribute], as: line.kind))")
+            StandardOutput.line(
+                "    \(line.name)<\(line.kind)>=\(value(item.attributes[line.attribute], as: line.kind))")
         }
     }
 

@@ -20,11 +20,11 @@ struct JSONSecrets {
         // Between each two marks is the number of a secret.
         for (index, part) in json.split(separator: mark, omittingEmptySubsequences: false).enumerated() {
             if index.isMultiple(of: 2) {
-                print(part, terminator: "")
+                StandardOutput.json(String(part), terminator: "")
             } else if let number = Int(part), secrets.indices.contains(number) {
                 try StandardOutput.write(secrets[number].secret)
             }
         }
-        print()
+        StandardOutput.line()
     }
 }

@@ -13,12 +13,12 @@ enum Listing {
     static func show<R: Row>(_ rows: [R], json: Bool) throws {
         guard !json else { return try showJSON(rows) }
         guard !rows.isEmpty else { return }
-        let cells = rows.map { $0.cells.map(printable) }
+        let cells = rows.map { $0.cells.map(DisplayText.line) }
         let widths = R.columns.indices.map { column in
             max(R.columns[column].count, cells.map { $0[column].count }.max() ?? 0)
         }
-        print(Terminal.emphasized(line(R.columns, widths)))
-        for row in cells { print(line(row, widths)) }
+        StandardOutput.line(after: line(R.columns, widths))
+        for row in cells { StandardOutput.line(line(row, widths)) }
     }
 
     /// Prints what a card tells, a line each.
@@ -26,7 +26,7 @@ enum Listing {
         let width = facts.map(\.name.count).max() ?? 0
         for fact in facts {
             let padding = String(repeating: " ", count: width - fact.name.count)
-            print("\(Terminal.emphasized(fact.name + ":"))\(padding)  \(printable(fact.value))")
+            StandardOutput.line("\(padding)  \(fact.value)", after: fact.name + ":")
         }
     }
 
@@ -36,7 +36,7 @@ enum Listing {
     }
 
     /// Prints a value as JSON, its keys in alphabetical order.
-    static func showJSON(_ value: some Encodable) throws { print(try json(value)) }
+    static func showJSON(_ value: some Encodable) throws { StandardOutput.json(try json(value)) }
 
     /// Prints a value as JSON with secrets in it, of which no copy is made.
     static func showJSON(_ value: some Encodable, with secrets: JSONSecrets) throws {
@@ -53,18 +53,12 @@ enum Listing {
     static func show(_ event: some Encodable, _ parts: [String?], json: Bool) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let text =
-            json
-            ? String(decoding: try encoder.encode(event), as: UTF8.self)
-            : printable(parts.compactMap { $0 }.joined(separator: "  "))
-        try Descriptor.write(text + "\n", to: STDOUT_FILENO)
-    }
-
-    /// Text from a card or file without what would move a terminal's cursor.
-    static func printable(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+        if json {
+            StandardOutput.json(String(decoding: try encoder.encode(event), as: UTF8.self))
+        } else {
+            StandardOutput.line(parts.compactMap { $0 }.joined(separator: "  "))
+        }
+        try StandardOutput.finish()
     }
 
     private static func line(_ cells: [String], _ widths: [Int]) -> String {

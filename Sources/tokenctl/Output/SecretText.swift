@@ -29,18 +29,13 @@ enum SecretText {
     /// Text; nil for bytes that are no UTF-8.
     static func escaped(_ secret: borrowing Secret) -> Secret? {
         let bytes = secret.bytes
-        guard (try? UTF8Span(validating: bytes)) != nil else { return nil }
+        guard let text = try? UTF8Span(validating: bytes) else { return nil }
         return Secret(capacity: 6 * bytes.count) { output in
-            for index in bytes.indices {
-                let byte = bytes[index]
-                if byte < 0x20 {
-                    for character in "\\u00".utf8 { output.append(character) }
-                    output.append(digit(byte >> 4))
-                    output.append(digit(byte & 0x0F))
-                } else {
-                    if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { output.append(UInt8(ascii: "\\")) }
-                    output.append(byte)
-                }
+            var scalars = text.makeUnicodeScalarIterator()
+            while let scalar = scalars.next() {
+                if scalar == "\"" || scalar == "\\" { output.append(UInt8(ascii: "\\")) }
+                let isShown = DisplayText.isShown(scalar)
+                for byte in isShown ? Array(scalar.utf8) : DisplayText.jsonEscape(scalar) { output.append(byte) }
             }
         }
     }

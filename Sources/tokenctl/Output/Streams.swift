@@ -75,7 +75,38 @@ enum StandardInput {
     }
 }
 
+/// Results. Text is written as lines, in which nothing is left that a terminal obeys: whoever has a name, a label or a certificate
+/// to print need not know what is in it.
 enum StandardOutput {
+    /// Writes a line.
+    ///
+    /// - Parameters:
+    ///   - heading: what comes before it, in bold where a person reads it.
+    ///   - isIndented: whether it begins with a tab, as some lines of macOS's `security` do.
+    static func line(_ text: String = "", after heading: String = "", isIndented: Bool = false) {
+        print((isIndented ? "\t" : "") + Terminal.emphasized(DisplayText.line(heading)) + DisplayText.line(text))
+    }
+
+    /// Writes the lines of a text that has several, each as ``line(_:after:isIndented:)`` does.
+    static func lines(_ text: String) {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        if lines.last == "" { lines.removeLast() }
+        for text in lines { line(String(text)) }
+    }
+
+    /// Writes JSON, whose values stay what they are.
+    static func json(_ text: String, terminator: String = "\n") {
+        print(DisplayText.json(text), terminator: terminator)
+    }
+
+    /// Writes a line that ends with a secret, without a copy of it.
+    ///
+    /// - Parameter secret: printable ASCII, as ``SecretText`` makes it.
+    static func line(_ text: String, _ secret: borrowing Secret) throws(WriteError) {
+        print(DisplayText.line(text), terminator: "")
+        try write(secret, newline: true)
+    }
+
     /// Writes a secret without a copy of it.
     static func write(_ secret: borrowing Secret, newline: Bool = false) throws(WriteError) {
         // Whatever print has buffered comes first.
@@ -100,9 +131,27 @@ enum StandardOutput {
     }
 }
 
+/// What is not a result, after what is; there is nobody to tell where writing fails. Lines are as those of ``StandardOutput``.
 enum StandardError {
-    /// Writes what is not a result, after what is; there is nobody to tell where that fails.
-    static func write(_ text: String) {
+    /// Whether a person reads it.
+    static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
+
+    static func line(_ text: String) { put(DisplayText.line(text) + "\n") }
+
+    /// Writes a line in place of the last one that was written so.
+    static func replaceLine(_ text: String) { put("\r\u{1B}[K" + DisplayText.line(text)) }
+
+    /// Writes what an answer is to follow in the same line.
+    static func prompt(_ text: String) { put(DisplayText.line(text)) }
+
+    /// Writes a line that ends with a secret, without a copy of it.
+    static func line(_ text: String, _ secret: borrowing Secret) throws(WriteError) {
+        put(DisplayText.line(text))
+        try Descriptor.write(secret.bytes, to: STDERR_FILENO)
+        put("\n")
+    }
+
+    private static func put(_ text: String) {
         StandardOutput.flush()
         try? Descriptor.write(text, to: STDERR_FILENO)
     }

@@ -13,6 +13,6 @@ enum Terminal {
 
     /// `text` in bold where a person reads it.
     static func emphasized(_ text: String) -> String {
-        isInteractive && Environment.variable("NO_COLOR") == nil ? "\u{1B}[1m\(text)\u{1B}[0m" : text
+        !text.isEmpty && isInteractive && Environment.variable("NO_COLOR") == nil ? "\u{1B}[1m\(text)\u{1B}[0m" : text
     }
 }

@@ -11,18 +11,25 @@ import TokenKit
         (PromptRequest(.pin, subject: "card", triesLeft: 1), "PIN for 'card', last try"),
         (PromptRequest(.newUnblockingKey, subject: "card"), "new PUK for 'card'"),
         (PromptRequest(.password, subject: "login", use: "read it"), "password for 'login' to read it"),
-        // A file's name moves no cursor, and turns round no text.
-        (PromptRequest(.pin, subject: "a\u{1B}[2Jb\nc\u{202E}"), "PIN for 'a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}'"),
-        (PromptRequest(.pin, subject: "Jörg's 🔑\u{9B}"), "PIN for 'Jörg's 🔑\u{FFFD}'"),
     ]
 
     @Test(arguments: sentences) func theSentenceSaysWhatAPersonMustKnow(request: PromptRequest, sentence: String) {
         #expect(request.sentence == sentence)
     }
 
+    /// The message goes to programs, which print it as it is.
+    @Test(arguments: [
+        ("a\u{1B}[2Jb\nc\u{202E}", "PIN for 'a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}' is needed"),
+        ("Jörg's 🔑\u{9B}\u{200B}", "PIN for 'Jörg's 🔑\u{FFFD}\u{FFFD}' is needed"),
+    ])
+    func `A name in an error moves no cursor, and reverses no text`(_ subject: String, _ beginning: String) {
+        let request = PromptRequest(.pin, subject: subject)
+        #expect(KeychainError.cannotAsk(request, by: NoPrompter()).description.hasPrefix(beginning))
+    }
+
     @Test func whatIsTypedOnTheReaderIsSaidSo() {
-        let request = PromptRequest(.pin, subject: "a\nb", use: "sign", triesLeft: 2, failure: "wrong")
-        #expect(request.instruction == "Enter the PIN for 'a\u{FFFD}b' to sign on the reader's keypad, 2 tries left")
+        let request = PromptRequest(.pin, subject: "a-b", use: "sign", triesLeft: 2, failure: "wrong")
+        #expect(request.instruction == "Enter the PIN for 'a-b' to sign on the reader's keypad, 2 tries left")
         let (first, second) = (TypesInTurn(), TypesInTurn())
         request.tellOfPINPad(FirstAvailablePrompter([first, NoPrompter(), second]))
         for person in [first, second] { #expect(person.messages == ["wrong", request.instruction]) }

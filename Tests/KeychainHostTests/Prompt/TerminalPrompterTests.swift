@@ -24,6 +24,14 @@ import TokenKit
         #expect(terminal.isOrdinary)
     }
 
+    @Test func `A terminal is written nothing that it obeys`() throws {
+        let terminal = try PseudoTerminal()
+        let writer = try #require(Terminal(terminal.path))
+        writer.write("a\u{1B}[2J\nb")
+        writer.writeLine("\u{202E}c\u{200B}")
+        try terminal.wait(for: "a\u{FFFD}[2J\u{FFFD}b\u{FFFD}c\u{FFFD}\r\n")
+    }
+
     @Test(arguments: [
         ("12x\u{7F}34\n", "1234"), ("12x\u{8}34\r", "1234"), ("ä\u{7F}é\n", "é"), ("\u{7F}\u{7F}1\n", "1"),
         ("wrong\u{15}right\n", "right"), ("1\u{1A}\u{1}2\n", "12"), ("a b\n", "a b"), ("\n", ""),

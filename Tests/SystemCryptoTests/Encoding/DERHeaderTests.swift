@@ -53,24 +53,3 @@ import Testing
         }
     }
 }
-
-@Suite struct DisplayTextTests {
-    @Test(arguments: [
-        ("", ""), ("plain", "plain"), ("Jö 鍵 🔑", "Jö 鍵 🔑"), ("a\tb", #"a\09b"#), ("\r\n", #"\0D\0A"#),
-        ("\u{7F}", #"\7F"#), ("\u{85}", #"\C2\85"#), ("\u{2028}\u{2029}", #"\E2\80\A8\E2\80\A9"#),
-        ("\u{FEFF}x", #"\EF\BB\BFx"#), ("\u{E000}", #"\EE\80\80"#), ("\u{2066}x\u{2069}", #"\E2\81\A6x\E2\81\A9"#),
-    ])
-    func nothingThatMovesTheCursorIsShown(text: String, shown: String) {
-        #expect(DisplayText.escaped(text) == shown)
-    }
-
-    @Test func whatIsShownIsShownAgainAsItIs() {
-        let once = DisplayText.escaped("a\u{1B}[2Jb\u{202E}c")
-        #expect(DisplayText.escaped(once) == once)
-    }
-
-    @Test func bytesNobodyReadsAreHexadecimal() {
-        #expect(DisplayText.hexadecimal([]) == "#")
-        #expect(DisplayText.hexadecimal([0x0A, 0xFF]) == "#0AFF")
-    }
-}

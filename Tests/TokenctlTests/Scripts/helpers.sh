@@ -39,6 +39,15 @@ peak() {
 # answer ANSWER,… COMMAND…: a person at a terminal, who types the answers when asked.
 answer() { "$ROOT/Scripts/answer" "$@"; }
 
+# hostile: a name that moves a cursor, begins a line, reverses what follows and has a character that is not seen.
+hostile() { printf 'x\e[2J\n9) y\u202e\u200b\u009b!'; }
+
+# obeyed: how many lines of standard input have what a terminal obeys, or what is not seen.
+obeyed() {
+    LC_ALL=C grep -cP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf'
+    return 0
+}
+
 # What JSON there is on standard input, as one line and in order, and an error where it is none.
 json() { jq --compact-output "${1:-.}"; }
 

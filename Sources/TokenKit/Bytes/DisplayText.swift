@@ -1,0 +1,55 @@
+/// Text from cards, files, modules and certificates in forms that a terminal only shows: no character moves a cursor, begins a line,
+/// reverses the reading direction, or is present without being seen.
+///
+/// One rule for all of them, which every writer of text applies.
+package enum DisplayText {
+    /// One line, with U+FFFD in place of each character that is not shown as itself.
+    package static func line(_ text: String) -> String {
+        replacing(text) { _ in ["\u{FFFD}"] }
+    }
+
+    /// One line, with such characters as `\XX` for each byte of their UTF-8. RFC 4514 §2.4.
+    package static func escaped(_ text: String) -> String {
+        replacing(text) { scalar in
+            (UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter).flatMap { "\\\(Hex.encode([$0]))".unicodeScalars }
+        }
+    }
+
+    /// JSON that has the same value, with such characters of its strings as `\uXXXX`. RFC 8259 §7.
+    package static func json(_ text: String) -> String {
+        replacing(text) { scalar in
+            // The lines that the text is laid out in; within a string a line feed is escaped already.
+            scalar == "\n" ? ["\n"] : Array(String(decoding: jsonEscape(scalar), as: UTF8.self).unicodeScalars)
+        }
+    }
+
+    /// The escape of a character in a string of JSON, two for one above U+FFFF. RFC 8259 §7.
+    package static func jsonEscape(_ scalar: Unicode.Scalar) -> [UInt8] {
+        UTF16.encode(scalar).map { $0.flatMap(escape) } ?? []
+    }
+
+    private static func escape(_ unit: UInt16) -> [UInt8] {
+        let digits = Hex.encode([UInt8(truncatingIfNeeded: unit >> 8), UInt8(truncatingIfNeeded: unit)]).lowercased()
+        return Array("\\u\(digits)".utf8)
+    }
+
+    /// Whether a character is shown as itself, and does nothing else.
+    package static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        guard !scalar.isASCII else { return 0x20...0x7E ~= scalar.value }
+        let properties = scalar.properties
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return false
+        // Fillers and selectors have no width either.
+        default: return !properties.isDefaultIgnorableCodePoint
+        }
+    }
+
+    private static func replacing(_ text: String, _ replacement: (Unicode.Scalar) -> [Unicode.Scalar]) -> String {
+        guard !text.unicodeScalars.allSatisfy(isShown) else { return text }
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if isShown(scalar) { result.append(scalar) } else { result.append(contentsOf: replacement(scalar)) }
+        }
+        return String(result)
+    }
+}
