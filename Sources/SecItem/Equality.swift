@@ -46,9 +46,13 @@ extension SecIdentity: Hashable {
 }
 
 extension SecAccessControl: Hashable {
-    public static func == (left: SecAccessControl, right: SecAccessControl) -> Bool { left.control == right.control }
+    /// One that no item can have is equal to itself alone.
+    public static func == (left: SecAccessControl, right: SecAccessControl) -> Bool {
+        guard left !== right, let control = try? left.control else { return left === right }
+        return control == (try? right.control)
+    }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(control) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(try? control) }
 }
 
 extension SecPolicy: Hashable {

@@ -20,7 +20,7 @@ extension ItemValue {
             }
             self = .date(seconds)
         case is NSNull: self = .null
-        case let access as SecAccessControl: self = .data(access.control.encoded())
+        case let access as SecAccessControl: self = .data(try access.control.encoded())
         case let list as [Any]:
             var values: [ItemValue] = []
             for element in list { values.append(try ItemValue(element, for: key)) }

@@ -2,10 +2,20 @@ internal import KeychainHost
 
 /// What has to be shown before an item's secret is used, the value of ``kSecAttrAccessControl``.
 public final class SecAccessControl: Sendable {
-    let control: AccessControl
+    private let content: Result<AccessControl, KeychainError>
 
     init(_ control: AccessControl) {
-        self.control = control
+        content = .success(control)
+    }
+
+    /// One that no item can have, so that none is stored without the protection that it asks for.
+    fileprivate init(refused error: KeychainError) {
+        content = .failure(error)
+    }
+
+    /// - Throws: why no item can have it.
+    var control: AccessControl {
+        get throws(KeychainError) { try content.get() }
     }
 }
 
@@ -31,15 +41,29 @@ public struct SecAccessControlCreateFlags: OptionSet, Sendable {
     public static let applicationPassword = SecAccessControlCreateFlags(rawValue: 1 << 31)
 }
 
-/// An access control; nil, with an error, for a protection there is none of, or flags that exclude each other.
+/// An access control.
+///
+/// One for which biometrics or another device are needed, of which there are none here, is made all the same, and refused with
+/// `errSecUnimplemented` where an item is to have it. A program that found nil in its place would leave the key out of the
+/// dictionary, and so store the item without protection.
+///
+/// - Parameter error: gets why there is none, for a protection that does not exist, or flags that exclude each other. A caller who gives
+///   no place for it gets an access control, which is refused with that error where an item is to have it.
 public func SecAccessControlCreateWithFlags(
     _ allocator: CFAllocator?, _ protection: Any, _ flags: SecAccessControlCreateFlags,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecAccessControl? {
-    unsafe giving(error) { () throws(KeychainError) in
-        guard let protection = protection as? String, let bits = UInt32(exactly: flags.rawValue) else {
-            throw KeychainError(.param, "the protection or the flags are of a wrong kind", key: kSecAttrAccessControl)
+    let isErrorUnseen = unsafe error == nil
+    return unsafe giving(error) { () throws(KeychainError) in
+        do throws(KeychainError) {
+            guard let protection = protection as? String, let bits = UInt32(exactly: flags.rawValue) else {
+                throw KeychainError(
+                    .param, "the protection or the flags are of a wrong kind", key: kSecAttrAccessControl)
+            }
+            return SecAccessControl(try AccessControl(.string(protection), AccessControl.Flags(rawValue: bits)))
+        } catch let refusal {
+            guard refusal.code == .unimplemented || isErrorUnseen else { throw refusal }
+            return SecAccessControl(refused: refusal)
         }
-        return SecAccessControl(try AccessControl(.string(protection), AccessControl.Flags(rawValue: bits)))
     }
 }

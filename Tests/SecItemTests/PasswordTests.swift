@@ -162,6 +162,63 @@ import Testing
         }
     }
 
+    /// As a program has it that looks at no error: what is nil there leaves the key out of the dictionary.
+    @Test func whatCannotBeProtectedAsAskedForIsNotStored() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            let rows: [(String, SecAccessControlCreateFlags, OSStatus)] = [
+                (kSecAttrAccessibleWhenUnlocked, .biometryAny, errSecUnimplemented),
+                (kSecAttrAccessibleWhenUnlocked, .biometryCurrentSet, errSecUnimplemented),
+                (kSecAttrAccessibleWhenUnlocked, .companion, errSecUnimplemented),
+                (kSecAttrAccessibleWhenUnlocked, [.biometryAny, .privateKeyUsage], errSecUnimplemented),
+                (kSecAttrAccessibleWhenUnlocked, [.biometryAny, .and, .devicePasscode], errSecUnimplemented),
+                (kSecAttrAccessibleWhenUnlocked, [.userPresence, .devicePasscode], errSecParam),
+                ("none", .userPresence, errSecParam),
+            ]
+            for (protection, flags, expected) in rows {
+                var item: [String: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrAccount: "\(flags.rawValue)"]
+                let bare = item
+                item[kSecValueData] = Data([1])
+                item[kSecAttrAccessControl] = SecAccessControlCreateWithFlags(nil, protection, flags, nil)
+                #expect(SecItemAdd(item as CFDictionary, nil) == expected, "\(flags)")
+                #expect(SecItemCopyMatching(bare as CFDictionary, nil) == errSecItemNotFound)
+                // Nor does an item that is there lose or get protection.
+                #expect(add(bare.merging([kSecValueData: Data([1])]) { $1 }) == errSecSuccess)
+                let change = [kSecAttrAccessControl: item[kSecAttrAccessControl]!] as CFDictionary
+                #expect(SecItemUpdate(bare as CFDictionary, change) == expected)
+            }
+        }
+    }
+
+    @Test func aKeyThatIsToBeGuardedByBiometricsIsNotMade() async throws {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            var guarded: [String: Any] = [kSecAttrIsPermanent: true]
+            guarded[kSecAttrAccessControl] = SecAccessControlCreateWithFlags(
+                nil, kSecAttrAccessibleWhenUnlocked, [.biometryAny, .privateKeyUsage], nil)
+            var error: Unmanaged<CFError>?
+            let wanted: [String: Any] = [
+                kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256, kSecPrivateKeyAttrs: guarded,
+            ]
+            #expect(SecKeyCreateRandomKey(wanted as CFDictionary, &error) == nil)
+            #expect(error.map { CFErrorGetCode($0.takeRetainedValue()) } == Int(errSecUnimplemented))
+            #expect(status(of: [kSecClass: kSecClassKey]) == errSecItemNotFound)
+        }
+    }
+
+    @Test func whoLooksAtTheErrorLearnsOfFlagsThatContradictEachOther() {
+        var error: Unmanaged<CFError>?
+        let flags: SecAccessControlCreateFlags = [.userPresence, .devicePasscode]
+        #expect(SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, flags, &error) == nil)
+        #expect(error?.takeRetainedValue() != nil)
+        error = nil
+        let biometry = SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .biometryAny, &error)
+        #expect(biometry != nil && error == nil)
+        #expect(CFEqual(biometry, biometry))
+    }
+
     @Test func aLockedKeychainGivesAttributesAndNoSecrets() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()
