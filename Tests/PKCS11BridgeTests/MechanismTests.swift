@@ -259,7 +259,7 @@ import VirtualCard
     /// A program that is told of a mechanism which the card lacks fails with it at the worst of times.
     @Test(arguments: [
         (CardProfile.yubiKey57, 4096, 384, true), (.yubiKey54, 2048, 384, false), (.yubiKeyNEO, 2048, 256, false),
-        (.generic, 3072, 384, false),
+        (.generic, 2048, 384, false),
     ])
     func mechanismsAreThoseOfTheFirmware(profile: CardProfile, rsa: Int, curve: Int, hasEdDSA: Bool) throws {
         let reader = VirtualReader(card: try Cards.plain(.p256, profile))

@@ -20,17 +20,19 @@ package struct ApplicationTemplate: Hashable, Sendable {
     package let isMinimal: Bool
 
     package init(parsing data: [UInt8]) throws(TokenError) {
-        let fields = try PIVFormat.parsing("application template") { () throws(TLVError) -> [TLVTag: [UInt8]] in
+        let elements = try PIVFormat.parsing("application template") { () throws(TLVError) -> [TLV] in
             var reader = TLVReader(data)
             let template = try reader.require(0x61)
             var inner = try template.children()
             // Some cards put the template into another one.
             if let nested = try inner.next(0x61) { inner = try nested.children() }
-            return try inner.fields()
+            return try inner.all()
         }
+        let fields = Dictionary(elements.map { ($0.tag, $0.value) }) { first, _ in first }
         isPIV = ApplicationTemplate.isPIV(identifier: fields[0x4F], authority: fields[0x79])
         label = fields[0x50].map { PIVFormat.text($0) }
-        algorithms = ApplicationTemplate.algorithms(in: fields[0xAC] ?? [])
+        // PivApplet has one for each algorithm.
+        algorithms = elements.filter { $0.tag == 0xAC }.flatMap { ApplicationTemplate.algorithms(in: $0.value) }
         lengthLimits = ApplicationTemplate.lengthLimits(in: fields[0x7F66] ?? [])
         isMinimal = fields.keys.allSatisfy { $0 == 0x4F || $0 == 0x79 }
     }

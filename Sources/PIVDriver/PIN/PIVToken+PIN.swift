@@ -93,9 +93,12 @@ extension PIVToken {
         pins.notPresented()
         guard !quirks.has(.noLogout) else { throw PIVToken.noLogout }
         let reference = try pinReference(&card)
+        try confirmSelection(&card)
         let response = try send(PIVCommand.logOut(reference), &card)
         if response.status.isUnknownFunction { throw PIVToken.noLogout }
         guard response.status.isSuccess else { throw TokenError(response.status, "logging out") }
+        // A card that took the command for a question about the PIN has it still.
+        guard try !queryStatus(of: reference, &card) else { throw PIVToken.noLogout }
     }
 
     // MARK: - Before and after

@@ -11,7 +11,7 @@ extension PIVToken {
                 triesLeft: told.maximumTries, maximumTries: told.maximumTries, isVerified: true,
                 isDefault: told.isDefault)
         }
-        if let metadata = try metadata(of: reference, &card) {
+        if let metadata = try metadata(of: reference, &card), metadata.triesLeft != nil {
             if let tries = metadata.triesLeft { pins.learn(.left(tries), of: reference) }
             return PINStatus(
                 triesLeft: metadata.triesLeft, maximumTries: metadata.maximumTries, isVerified: isPresented,

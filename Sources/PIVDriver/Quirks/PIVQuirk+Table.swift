@@ -26,15 +26,16 @@ extension PIVQuirk {
             ],
             profiles: ["yubikey-neo"]),
         PIVQuirk(
-            "PivApplet", by: nil, where: Match(labelPrefix: "PivApplet"), [.tellsVersion, .noLogout],
-            profiles: ["pivapplet", "pivapplet-jc22"]),
+            // What it can beside is not told by its label: it had metadata and logout only after 0.9.0.
+            "PivApplet", by: nil, where: Match(labelPrefix: "PivApplet"), [.tellsVersion, .retiredKeysWithoutHistory],
+            profiles: ["pivapplet", "pivapplet-jc22", "pivapplet-metadata"]),
         PIVQuirk(
             nil, by: nil, where: Match(announcedAlgorithm: .p256WithSHA1), [.hashesOnCard],
             profiles: ["pivapplet-jc22"]),
         PIVQuirk(
             // It claims a version whose functions it lacks, and has neither GUID nor FASC-N.
             nil, by: nil, where: Match(atr: ATR([0x3B, 0x80, 0x80, 0x01, 0x01]), isMinimal: true),
-            [.tellsVersion, .tellsSerialNumber, .noLogout], profiles: ["token2"]),
+            [.tellsVersion, .tellsSerialNumber, .retiredKeysWithoutHistory], profiles: ["token2"]),
         PIVQuirk(
             nil, by: "SoloKeys", where: Match(announcedAlgorithm: .soloEd25519), [.ed25519As22], profiles: ["solo-2"]),
         PIVQuirk(

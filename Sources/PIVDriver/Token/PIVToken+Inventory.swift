@@ -16,7 +16,7 @@ extension PIVToken {
             guard let slot = PIVSlot(id) else { break }
             try add(keyToSignWith(in: slot, &card)?.key, in: slot, to: &inventory, &card)
         case .all:
-            for slot in PIVSlot.primary { try add(slot, to: &inventory, &card) }
+            for slot in PIVSlot.primary { try add(slot, to: &inventory, isListing: true, &card) }
             for slot in try retiredSlots(&inventory, &card) { try add(slot, to: &inventory, &card) }
             if knowledge.attests { try add(.attestation, to: &inventory, &card) }
             try learnVersion(&card)
@@ -39,9 +39,9 @@ extension PIVToken {
     }
 
     private mutating func add(
-        _ slot: PIVSlot, to inventory: inout TokenInventory, _ card: inout CardTransaction
+        _ slot: PIVSlot, to inventory: inout TokenInventory, isListing: Bool = false, _ card: inout CardTransaction
     ) throws(TokenError) {
-        let reading = try object(in: slot, &card)
+        let reading = try object(in: slot, isListing: isListing, &card)
         if let object = reading.object { inventory.objects.append(object) }
         if let failure = reading.failure { inventory.failures[slot.objectID] = failure }
     }
@@ -51,19 +51,18 @@ extension PIVToken {
         _ inventory: inout TokenInventory, _ card: inout CardTransaction
     ) throws(TokenError) -> [PIVSlot] {
         var slots: Set<PIVSlot> = []
+        var isComplete = false
         do {
             if let history = try keyHistory(&card) {
                 slots.formUnion(history.slots)
-                // Only YubiKeys, which do not keep the object up to date themselves, have more than it says.
-                guard quirks.has(.retiredKeysWithoutHistory) else { return PIVSlot.retired.filter(slots.contains) }
+                // The makers' tools that put keys on cards with metadata do not keep the object up to date.
+                isComplete = !knowledge.tellsMetadata && !quirks.has(.retiredKeysWithoutHistory)
             }
         } catch {
             if error.preventsAnswers { throw error }
             inventory.failures[TokenObjectID(PIVContainer.keyHistory.name)] = error
         }
-        if knowledge.tellsMetadata || quirks.has(.retiredKeysWithoutHistory) {
-            slots.formUnion(try rememberedSlots(&card))
-        }
+        if !isComplete { slots.formUnion(try rememberedSlots(&card)) }
         return PIVSlot.retired.filter(slots.contains)
     }
 

@@ -1,19 +1,30 @@
 public import TokenKit
 
 extension PIVToken {
-    /// A card without a make of its own has the keys of SP 800-78-5 §3.1 and those that it announces.
+    /// Those of the version, where the make has them by version. Any other card has the keys that every PIV card has (RSA of 2048
+    /// bits, P-256 and P-384; SP 800-78-5 §3.1), those that it announces, and those that are on it.
     public var knownKeyLimits: TokenKeyLimits? {
         if quirks.has(.keysByVersion) { return knownVersion.flatMap { Firmware($0) }.map(Self.limits) }
-        guard quirks.manufacturer == nil, quirks.model == nil else { return .unknown }
-        let announced = application.algorithms
-        return TokenKeyLimits(
-            rsa: 1024...(announced.contains(.rsa4096) ? 4096 : 3072), curves: 256...384,
-            hasCurve25519: announced.contains(.ed25519) || announced.contains(.x25519))
+        return announcedLimits
     }
 
     public mutating func keyLimits(_ card: inout CardTransaction) throws(TokenError) -> TokenKeyLimits {
         if let knownKeyLimits { return knownKeyLimits }
-        return try firmware(&card).map(Self.limits) ?? .unknown
+        return try firmware(&card).map(Self.limits) ?? announcedLimits
+    }
+
+    private var announcedLimits: TokenKeyLimits {
+        var (sizes, hasCurve25519): (Set<Int>, Bool) = ([2048], false)
+        let present = knowledge.slots.values.compactMap { $0?.key } + knowledge.bareKeys.values
+        for algorithm in application.algorithms.compactMap(\.keyAlgorithm) + present.map(\.algorithm) {
+            switch algorithm {
+            case .rsa(let bits): sizes.insert(bits)
+            case .ed25519, .x25519: hasCurve25519 = true
+            case .ecP256, .ecP384, .other: break
+            }
+        }
+        return TokenKeyLimits(
+            rsa: (sizes.min() ?? 2048)...(sizes.max() ?? 2048), curves: 256...384, hasCurve25519: hasCurve25519)
     }
 
     /// What YubiKeys have by their versions: P-384 from 4.0, RSA 3072 and 4096, Ed25519 and X25519 from 5.7.

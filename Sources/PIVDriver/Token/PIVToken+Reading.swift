@@ -89,32 +89,57 @@ extension PIVToken {
     /// What the card tells of a slot's key; nil where the slot has none, or the card tells nothing.
     mutating func metadata(of slot: PIVSlot, _ card: inout CardTransaction) throws(TokenError) -> KeyMetadata? {
         if let metadata = knowledge.metadata[slot] { return metadata }
-        guard let data = try metadata(slot.rawValue, &card) else { return nil }
+        guard knowledge.tellsMetadata else { return nil }
+        guard let data = try metadata(slot.rawValue, &card) else {
+            if knowledge.tellsMetadata { knowledge.untold.insert(slot) }
+            return nil
+        }
         let metadata = data.isEmpty ? nil : try KeyMetadata(parsing: data)
-        if certificates != nil { knowledge.keyAnswers[slot] = data.isEmpty ? nil : data }
+        if certificates != nil { knowledge.keyAnswers[slot] = metadata == nil ? nil : data }
         knowledge.metadata.updateValue(metadata, forKey: slot)
         return metadata
     }
 
     /// What the card tells of a PIN's tries; nil where it tells nothing.
+    ///
+    /// VERIFY without data tells of the PIN's as well. There is nothing else to ask for those of the unblocking key.
     mutating func metadata(of pin: PINReference, _ card: inout CardTransaction) throws(TokenError) -> PINMetadata? {
-        guard let data = try metadata(pin.rawValue, &card), !data.isEmpty else { return nil }
-        let metadata = try PINMetadata(parsing: data)
+        guard pin == .unblocking || (pin == .application && knowledge.tellsMetadata) else { return nil }
+        return try askMetadata(of: pin, &card)
+    }
+
+    /// Finds out whether the card tells of its keys: one that does also tells of its PIN, whichever keys it has.
+    mutating func learnMetadataSupport(_ card: inout CardTransaction) throws(TokenError) {
+        guard knowledge.metadataSupport == .unknown else { return }
+        _ = try readable { (token) throws(TokenError) in try token.askMetadata(of: .application, &card) }
+    }
+
+    private mutating func askMetadata(
+        of pin: PINReference, _ card: inout CardTransaction
+    ) throws(TokenError) -> PINMetadata? {
+        let isExpected = knowledge.tellsMetadata
+        let data = try metadata(pin.rawValue, &card) ?? []
+        let metadata = data.isEmpty ? nil : try PINMetadata(parsing: data)
+        // Every card with metadata has both PINs, so that one which does not tell of them has none.
+        if metadata?.triesLeft != nil { knowledge.metadataSupport = .seen(true) }
+        if metadata?.triesLeft == nil, !isExpected { knowledge.metadataSupport = .seen(false) }
         if pin != .unblocking { pins.metadata = metadata }
         return metadata
     }
 
-    /// - Returns: nil where the card has no metadata at all, nothing where it has none for this reference.
+    /// - Returns: nil where the card does not tell, nothing where it says that there is nothing under this reference.
     private mutating func metadata(_ reference: UInt8, _ card: inout CardTransaction) throws(TokenError) -> [UInt8]? {
-        guard knowledge.tellsMetadata else { return nil }
+        guard knowledge.metadataSupport != .seen(false) else { return nil }
         let response = try send(PIVCommand.metadata(reference), &card)
+        let isYubico = quirks.has(.mayTellMetadata)
         switch response.status {
         case .success: return response.data
         case .instructionNotSupported, .classNotSupported:
-            knowledge.tellsMetadata = false
+            knowledge.metadataSupport = .seen(false)
             return nil
-        case .noPreciseDiagnosis: throw TokenError(response.status, "asking for metadata")
-        default: return []
+        case .referenceNotFound, .objectNotFound: return []
+        case .noPreciseDiagnosis where isYubico: throw TokenError(response.status, "asking for metadata")
+        default: return isYubico ? [] : nil
         }
     }
 }

@@ -37,6 +37,9 @@ extension PIVToken {
             let card = certificates.recall(id).flatMap { RememberedCard(parsing: $0) }
             let own = card?.identity.id == id ? card : nil
             knowledge.remembered = .known(own)
+            if let told = own?.tellsMetadata, knowledge.metadataSupport == .unknown {
+                knowledge.metadataSupport = .believed(told)
+            }
             return own
         }
     }
@@ -54,8 +57,10 @@ extension PIVToken {
     /// Remembers the certificates and keys that were read, where they are not those of last time.
     mutating func rememberContents() {
         guard let certificates, let identity = knownIdentity, !isBlank else { return }
+        let support: Bool? = knowledge.metadataSupport == .unknown ? nil : knowledge.tellsMetadata
         let card = RememberedCard(
-            identity: identity, objects: knowledge.answers, metadata: knowledge.keyAnswers)
+            identity: identity, objects: knowledge.answers, metadata: knowledge.keyAnswers, tellsMetadata: support,
+            pinReference: pins.reference == .application && support == true ? .application : remembered?.pinReference)
         guard card != remembered, !card.isEmpty || remembered != nil else { return }
         certificates.remember(card.encoded(), for: identity.id)
         knowledge.remembered = .known(card)

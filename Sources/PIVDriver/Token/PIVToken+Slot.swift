@@ -11,8 +11,11 @@ struct SlotReading {
 extension PIVToken {
     /// Reads a slot, unless it is known.
     ///
+    /// - Parameter isListing: whether all of the card is read, so that what it tells of its keys is worth a question.
     /// - Throws: what keeps the card from answering at all; anything else becomes the reading's failure.
-    mutating func object(in slot: PIVSlot, _ card: inout CardTransaction) throws(TokenError) -> SlotReading {
+    mutating func object(
+        in slot: PIVSlot, isListing: Bool = false, _ card: inout CardTransaction
+    ) throws(TokenError) -> SlotReading {
         if let known = knowledge.slots[slot] { return SlotReading(object: known) }
         var failure: TokenError?
         func attempt<Value>(
@@ -27,6 +30,10 @@ extension PIVToken {
             }
         }
         var certificate = try attempt { (token, card) throws(TokenError) in try token.certificate(in: slot, &card) }
+        // Of a slot without a certificate there may be metadata alone.
+        if certificate == nil || isListing {
+            _ = try attempt { (token, card) throws(TokenError) in try token.learnMetadataSupport(&card) }
+        }
         let metadata = try attempt { (token, card) throws(TokenError) in try token.metadata(of: slot, &card) }
         if let key = metadata?.subjectPublicKeyInfo, let believed = certificate, believed.spki != key,
             forgetRemembered(slot)
@@ -37,7 +44,7 @@ extension PIVToken {
         var key: TokenKey?
         if let metadata {
             key = SlotKey.key(metadata, certificate: certificate, in: slot)
-        } else if !knowledge.tellsMetadata || failure != nil {
+        } else if !knowledge.tellsMetadata || knowledge.untold.contains(slot) || failure != nil {
             // A card that tells nothing of its keys has one for each certificate.
             key = certificate.flatMap { SlotKey.key(certificate: $0, in: slot) }
             if key == nil, certificate == nil, failure == nil {

@@ -42,7 +42,9 @@ public struct PIVToken: Token {
         var keyHistory: Once<KeyHistory?> = .unknown
         var firmware: Once<Firmware?> = .unknown
         var serialNumber: Once<UInt32?> = .unknown
-        var tellsMetadata: Bool
+        var metadataSupport: MetadataSupport
+        /// Slots of which a card with metadata tells nothing, not even that they are empty.
+        var untold: Set<PIVSlot> = []
         var attests: Bool
         var identity: TokenID?
         /// What was remembered of its label and serial number, where that is believed.
@@ -56,6 +58,14 @@ public struct PIVToken: Token {
         /// What the card told of its keys, where that is to be remembered.
         var keyAnswers: [PIVSlot: [UInt8]] = [:]
 
+        /// Whether GET METADATA is expected to be answered.
+        var tellsMetadata: Bool {
+            switch metadataSupport {
+            case .unknown: false
+            case .believed(let isThere), .seen(let isThere): isThere
+            }
+        }
+
         /// Notes a signature that was right: the slot holds this key.
         mutating func signed(_ slot: PIVSlot, with key: TokenKey) {
             signatures[slot] = .now
@@ -68,6 +78,7 @@ public struct PIVToken: Token {
         mutating func forget(_ slot: PIVSlot) {
             slots.removeValue(forKey: slot)
             metadata.removeValue(forKey: slot)
+            untold.remove(slot)
             bareKeys.removeValue(forKey: slot)
             rememberedKeys.removeValue(forKey: slot)
             signatures.removeValue(forKey: slot)
@@ -85,7 +96,8 @@ public struct PIVToken: Token {
         self.rejectedPINs = rejectedPINs
         quirks = PIVQuirks(of: atr, application)
         selection = Selection(epoch: card.epoch, isConfirmed: true)
-        knowledge = Knowledge(tellsMetadata: quirks.has(.mayTellMetadata), attests: quirks.has(.mayAttest))
+        knowledge = Knowledge(
+            metadataSupport: quirks.has(.mayTellMetadata) ? .believed(true) : .unknown, attests: quirks.has(.mayAttest))
         announceLengths(to: card.link)
     }
 
@@ -93,6 +105,14 @@ public struct PIVToken: Token {
     func announceLengths(to link: CardLink) {
         if let limits = application.lengthLimits { link.allowExtendedLength(commandLimit: limits.command) }
     }
+}
+
+/// Whether the card answers GET METADATA, which cards of several makers do and no answer to reset tells.
+enum MetadataSupport: Hashable, Sendable {
+    case unknown
+    /// By its make, or when the card was last read.
+    case believed(Bool)
+    case seen(Bool)
 }
 
 /// What is found out at most once.

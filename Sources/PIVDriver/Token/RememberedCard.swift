@@ -4,15 +4,23 @@ internal import TokenKit
 /// A card as it was when it was last read: which it is, and the answers that its certificates and keys came from.
 ///
 ///     80 version · 81 instance · 82 label · 83 manufacturer · 84 model · 85 serial number · 86 card version
+///     87 whether it has metadata, if that is known · 88 reference of the cardholder's PIN, if that is to be believed
 ///     A0 { 80 slot · 81 answer to GET DATA, if any · 82 answer to GET METADATA, if any } …
 struct RememberedCard: Hashable, Sendable {
     let identity: TokenIdentity
     var objects: [PIVSlot: [UInt8]]
     var metadata: [PIVSlot: [UInt8]]
+    let tellsMetadata: Bool?
+    let pinReference: PINReference?
 
-    private static let version: UInt8 = 2
+    private static let version: UInt8 = 3
 
-    init(identity: TokenIdentity, objects: [PIVSlot: [UInt8]], metadata: [PIVSlot: [UInt8]] = [:]) {
+    init(
+        identity: TokenIdentity, objects: [PIVSlot: [UInt8]], metadata: [PIVSlot: [UInt8]] = [:],
+        tellsMetadata: Bool? = nil, pinReference: PINReference? = nil
+    ) {
+        self.tellsMetadata = tellsMetadata
+        self.pinReference = pinReference
         self.identity = identity
         self.objects = objects
         self.metadata = metadata
@@ -32,6 +40,11 @@ struct RememberedCard: Hashable, Sendable {
         identity = TokenIdentity(
             id: TokenID(driver: PIVToken.driverName, instance: instance), label: label, manufacturer: text(0x83),
             model: text(0x84), serialNumber: text(0x85), version: text(0x86))
+        func octet(_ tag: TLVTag) -> UInt8? {
+            fields.first { $0.tag == tag && $0.value.count == 1 }?.value[0]
+        }
+        tellsMetadata = octet(0x87).map { $0 == 1 }
+        pinReference = octet(0x88).flatMap { PINReference(rawValue: $0) }
         objects = [:]
         metadata = [:]
         for field in fields where field.tag == 0xA0 {
@@ -50,6 +63,8 @@ struct RememberedCard: Hashable, Sendable {
         ]
         var fields = [TLV(0x80, [RememberedCard.version])]
         fields += texts.compactMap { tag, text in text.map { TLV(tag, Array($0.utf8)) } }
+        if let tellsMetadata { fields.append(TLV(0x87, [tellsMetadata ? 1 : 0])) }
+        if let pinReference { fields.append(TLV(0x88, [pinReference.rawValue])) }
         let slots = Set(objects.keys).union(metadata.keys).sorted { $0.rawValue < $1.rawValue }
         fields += slots.map { slot in
             let answers = [objects[slot].map { TLV(0x81, $0) }, metadata[slot].map { TLV(0x82, $0) }]

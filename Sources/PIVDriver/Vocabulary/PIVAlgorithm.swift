@@ -34,6 +34,21 @@ public struct PIVAlgorithm: RawRepresentable, Hashable, Sendable, CustomStringCo
     /// PivApplet's ECDSA that hashes on the card.
     public static let p256WithSHA1 = PIVAlgorithm(0xF0)
 
+    /// The kind of key pair that it is for; nil for symmetric ones, secure messaging and what has no name here.
+    var keyAlgorithm: TokenKey.Algorithm? {
+        switch self {
+        case .rsa1024: .rsa(bits: 1024)
+        case .rsa2048: .rsa(bits: 2048)
+        case .rsa3072: .rsa(bits: 3072)
+        case .rsa4096: .rsa(bits: 4096)
+        case .p256, .p256WithSHA1: .ecP256
+        case .p384: .ecP384
+        case .ed25519, .soloEd25519: .ed25519
+        case .x25519: .x25519
+        default: nil
+        }
+    }
+
     public var description: String {
         switch self {
         case .tripleDES: "3DES"

@@ -1,6 +1,6 @@
 package import TokenKit
 
-/// What a YubiKey tells of a key. Yubico, GET METADATA.
+/// What a card tells of a key: YubiKeys from firmware 5.3, and cards that do as they do. Yubico, GET METADATA.
 ///
 ///     01 algorithm · 02 PIN policy, touch policy · 03 origin · 04 public key
 package struct KeyMetadata: Hashable, Sendable {
@@ -13,12 +13,14 @@ package struct KeyMetadata: Hashable, Sendable {
     /// `81` modulus, `82` exponent of an RSA key, or `86` point; empty where the card does not tell.
     package let publicKey: [UInt8]
 
-    package init(parsing data: [UInt8]) throws(TokenError) {
+    /// Nil for a slot without a key: PivApplet tells its policies and origin all the same.
+    package init?(parsing data: [UInt8]) throws(TokenError) {
         let fields = try PIVFormat.parsing("key metadata") { () throws(TLVError) in
             var reader = TLVReader(data)
             return try reader.fields()
         }
         guard let algorithm = fields[0x01]?.first else {
+            if !fields.isEmpty, fields[0x01] == nil, fields[0x04] == nil { return nil }
             throw PIVFormat.malformed("key metadata", TLVError(.missing, tag: 0x01).description)
         }
         self.algorithm = PIVAlgorithm(rawValue: algorithm)
@@ -29,7 +31,7 @@ package struct KeyMetadata: Hashable, Sendable {
     }
 }
 
-/// What a YubiKey tells of a PIN or unblocking key.
+/// What such a card tells of a PIN or unblocking key.
 ///
 ///     05 whether it is the factory's · 06 tries in all, tries left
 package struct PINMetadata: Hashable, Sendable {

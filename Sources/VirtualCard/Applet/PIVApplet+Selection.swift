@@ -46,9 +46,9 @@ extension PIVApplet {
             children.append(TLV(0x50, Array(label.utf8)))
             children.append(TLV(0x5F50, Array("http://csrc.nist.gov/npivp".utf8)))
         }
-        if !profile.announcedAlgorithms.isEmpty {
-            children.append(TLV(0xAC, profile.announcedAlgorithms.map { TLV(0x80, [$0]) } + [TLV(0x06, [0x00])]))
-        }
+        let algorithms = profile.announcedAlgorithms.map { TLV(0x80, [$0]) }
+        let groups = profile.has(.algorithmsApart) ? algorithms.map { [$0] } : [algorithms]
+        children += groups.filter { !$0.isEmpty }.map { TLV(0xAC, $0 + [TLV(0x06, [0x00])]) }
         if profile.transport.announcesExtendedLength {
             let transport = profile.transport
             children.append(

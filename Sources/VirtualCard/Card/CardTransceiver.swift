@@ -10,6 +10,8 @@ struct CardTransceiver: Sendable {
     private let transport: CardTransport
     private let ignoresExpectedLength: Bool
     private let announcesTooMuch: Bool
+    /// SW2 of the status word that announces 256 bytes or more.
+    private let announcementOfMore: UInt8
     private var chain: CommandAPDU?
     private var rest: ArraySlice<UInt8> = []
     private var restStatus = StatusWord.success
@@ -18,6 +20,7 @@ struct CardTransceiver: Sendable {
         transport = profile.transport
         ignoresExpectedLength = profile.has(.ignoresExpectedLength)
         announcesTooMuch = profile.has(.announcesTooMuch)
+        announcementOfMore = profile.has(.announces255) ? 0xFF : 0x00
     }
 
     /// Forgets half a command and half an answer.
@@ -103,6 +106,7 @@ struct CardTransceiver: Sendable {
 
     /// The next `length` bytes, and how many there are after them.
     private mutating func next(_ length: Int) -> ResponseAPDU {
+        let length = min(length, transport.pieceLength ?? length)
         let piece = rest.prefix(length)
         rest = rest.dropFirst(length)
         let data = Array(piece)
@@ -119,6 +123,7 @@ struct CardTransceiver: Sendable {
     }
 
     private func remaining() -> ResponseAPDU {
-        ResponseAPDU(status: StatusWord(0x61, rest.count > 255 ? 0 : UInt8(truncatingIfNeeded: rest.count)))
+        let count = rest.count > 255 ? announcementOfMore : UInt8(truncatingIfNeeded: rest.count)
+        return ResponseAPDU(status: StatusWord(0x61, count))
     }
 }

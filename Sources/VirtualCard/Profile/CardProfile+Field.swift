@@ -1,8 +1,9 @@
 // Cards of other makers, and copies: each shows the differences that clients have met in the field.
 extension CardProfile {
     static let fieldCards: [CardProfile] = [
-        pivApplet, pivAppletHashing, openFIPS201, token2, pivKey, nitrokey, solo, dualCAC, oberthurVA, gieseckeDevrient,
-        idemia, betaNIST, earlyCard, oldEndpoint, oldCompression, nestedTemplate, silentCounter, strictClone,
+        pivApplet, pivAppletHashing, pivAppletMetadata, canoKey, openFIPS201, token2, pivKey, nitrokey, solo, dualCAC,
+        oberthurVA, gieseckeDevrient, idemia, betaNIST, earlyCard, oldEndpoint, oldCompression, nestedTemplate,
+        silentCounter, strictClone,
     ]
 
     /// PivApplet on a Java Card: found by its label, and any command after VERIFY takes the PIN from 9C.
@@ -21,6 +22,33 @@ extension CardProfile {
         $0.label = "PivApplet v0.9.0/RrSA-E"
         $0.announcedAlgorithms = [0x03, 0x06, 0x07, 0xF0]
         $0.quirks.insert(.hashesOnCard)
+    }
+
+    /// PivApplet as it became after 0.9.0, under the same label: with metadata, also of empty slots, and with logout. It takes no
+    /// key in the last nine retired slots, and answers in pieces of 255 bytes.
+    public static let pivAppletMetadata = pivApplet.variant("pivapplet-metadata") {
+        $0.announcedAlgorithms = [0x03, 0x0C, 0x07, 0x11, 0x14]
+        $0.firmware = Firmware(5, 4, 0)
+        $0.extensions.formUnion([.metadata, .serialNumber])
+        $0.keyReferences.subtract((0x8D...0x95).map { CardKeyReference(rawValue: $0) })
+        $0.hasDiscovery = false
+        $0.transport.pieceLength = 255
+        $0.quirks = [
+            .fullIdentifierInTemplate, .algorithmsApart, .anyCommandSpendsPIN, .changeLeavesUnverified,
+            .emptySlotsTellPolicies, .pinMetadataWithoutAlgorithm, .announces255,
+        ]
+    }
+
+    /// CanoKey: a YubiKey's functions under another ATR, short lengths alone, and no Key History Object.
+    public static let canoKey = generic.variant("canokey") {
+        $0.atr =
+            [0x3B, 0xF7, 0x11, 0x00, 0x00, 0x81, 0x31, 0xFE, 0x65] + Array("Canokey".utf8) + [0x99]
+        $0.label = nil
+        $0.algorithms = [.tripleDES, .rsa2048, .p256, .p384]
+        $0.firmware = Firmware(5, 7, 0)
+        $0.extensions = [.version, .serialNumber, .metadata, .reset, .setRetries, .importKey, .setManagementKey]
+        $0.transport.takesExtendedLength = false
+        $0.quirks = [.noKeyHistory, .announces255]
     }
 
     /// OpenFIPS201 on a Java Card.

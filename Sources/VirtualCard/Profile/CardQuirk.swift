@@ -7,6 +7,8 @@ public enum CardQuirk: String, Sendable, Hashable, CaseIterable {
     case nestedTemplate
     /// Tag `4F` holds the whole AID instead of its PIX.
     case fullIdentifierInTemplate
+    /// Each algorithm has a tag `AC` of its own.
+    case algorithmsApart
     /// The PIX in tag `4F` has lost its first byte and gained one at the end.
     case shiftedIdentifierInTemplate
     /// SELECT answers 6282 with the template.
@@ -25,6 +27,8 @@ public enum CardQuirk: String, Sendable, Hashable, CaseIterable {
     case discoveryRefused
     /// An object that wants a PIN is 6A82 before the PIN, not 6982.
     case hidesProtectedObjects
+    /// There is no Key History Object, and none can be stored.
+    case noKeyHistory
     /// Two zero bytes follow the last data object.
     case trailingBytes
     /// The CHUID that provisioning writes has neither FASC-N nor GUID, only zeros.
@@ -69,12 +73,18 @@ public enum CardQuirk: String, Sendable, Hashable, CaseIterable {
     case ed25519As22
     /// A touch that does not come is 6985, not 6982.
     case touchTimeoutIs6985
+    /// GET METADATA of an empty slot is 9000 with a PIN policy and an origin, and no algorithm.
+    case emptySlotsTellPolicies
+    /// GET METADATA of a PIN has no tag `01`.
+    case pinMetadataWithoutAlgorithm
     /// Attestation certificates lack the basic constraints of a CA.
     case attestationWithoutConstraints
 
     // Transport
     /// 61xx announces bytes that GET RESPONSE then knows nothing of.
     case announcesTooMuch
+    /// 61FF announces 255 bytes or more.
+    case announces255
     /// The whole answer comes at once, whatever Le says.
     case ignoresExpectedLength
 }

@@ -24,5 +24,8 @@ public struct CardTransport: Sendable, Hashable {
     /// Bytes of data in the longest extended answer.
     public var responseLimit = 4096
 
+    /// Bytes of data in the longest answer, short or extended, after which 61xx announces the rest; nil for as many as Le asks for.
+    public var pieceLength: Int?
+
     public init() {}
 }

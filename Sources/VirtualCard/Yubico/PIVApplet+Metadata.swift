@@ -19,7 +19,11 @@ extension PIVApplet {
         let reference = CardKeyReference(rawValue: command.p2)
         if reference == .management { return try managementMetadata() }
         guard profile.keyReferences.contains(reference) else { throw Refusal(.incorrectParameters) }
-        guard let key = contents.keys[reference] else { throw Refusal(.referenceNotFound) }
+        guard let key = contents.keys[reference] else {
+            guard profile.has(.emptySlotsTellPolicies) else { throw Refusal(.referenceNotFound) }
+            let policy = CardKey.PINPolicy.standard(for: reference)
+            return answer([TLV(0x02, [policy.rawValue, CardKey.TouchPolicy.never.rawValue]), TLV(0x03, [0x00])])
+        }
         return answer([
             TLV(0x01, [key.algorithm.rawValue]), TLV(0x02, [key.pinPolicy.rawValue, key.touchPolicy.rawValue]),
             TLV(0x03, [key.origin.rawValue]), TLV(0x04, key.publicTemplate),
@@ -29,9 +33,8 @@ extension PIVApplet {
     private func metadata(of reference: PINReference) throws(Refusal) -> ResponseAPDU {
         guard let data = contents.references[reference] else { throw Refusal(.referenceNotFound) }
         let isDefault = data.value == ReferenceData.factory(reference, limit: data.limit).value
-        return answer([
-            TLV(0x01, [0xFF]), TLV(0x05, [isDefault ? 1 : 0]), TLV(0x06, [data.limit, data.remaining]),
-        ])
+        let algorithm = profile.has(.pinMetadataWithoutAlgorithm) ? [] : [TLV(0x01, [0xFF])]
+        return answer(algorithm + [TLV(0x05, [isDefault ? 1 : 0]), TLV(0x06, [data.limit, data.remaining])])
     }
 
     private func managementMetadata() throws(Refusal) -> ResponseAPDU {

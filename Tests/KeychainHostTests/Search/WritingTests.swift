@@ -43,7 +43,7 @@ import VirtualCard
         #expect(try list.certificates([.label: "mine"]).map(\.isOnToken) == [false])
         #expect(try list.delete(matching: Query(.certificate, in: [local.keychain.identifier])) == 1)
         #expect(try list.certificates().count == 4)
-        #expect(desk.commands.allSatisfy { [0xA4, 0xCB].contains($0) })
+        #expect(desk.commands.allSatisfy { [0xA4, 0xCB, 0xF7].contains($0) })
     }
 
     @Test func whatIsNowhereIsNoError() throws {

@@ -56,12 +56,12 @@ struct Travel: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Travel.all)
-    func listingIsOneCommandACertificateAndTheKeyHistory(travel: Travel) throws {
+    func listingIsOneCommandACertificateTheKeyHistoryAndWhetherThereIsMetadata(travel: Travel) throws {
         let desk = try Desk(travel.card)
         #expect(try desk.inventory().objects.count == 4)
-        #expect(desk.commands == [select] + Array(repeating: getData, count: 5))
+        #expect(desk.commands == [select, getData, 0xF7] + Array(repeating: getData, count: 4))
         _ = try desk.inventory()
-        #expect(desk.commands.count == 6)
+        #expect(desk.commands.count == 7)
     }
 
     @Test(arguments: Travel.all)

@@ -186,8 +186,12 @@ import TokenKit
             as [[PIVSlot: [UInt8]]]
         {
             for metadata in [[:], [.authentication: [4]], [.retired1: [5, 6], .retired20: []]] as [[PIVSlot: [UInt8]]] {
-                let card = RememberedCard(identity: identity, objects: objects, metadata: metadata)
-                #expect(RememberedCard(parsing: card.encoded()) == card)
+                for support in [nil, false, true] as [Bool?] {
+                    let card = RememberedCard(
+                        identity: identity, objects: objects, metadata: metadata, tellsMetadata: support,
+                        pinReference: support == true ? .application : nil)
+                    #expect(RememberedCard(parsing: card.encoded()) == card)
+                }
             }
         }
     }
@@ -202,8 +206,8 @@ import TokenKit
             #expect(cut != card)
         }
         for other in [
-            [], [0x80, 1, 1] + bytes.dropFirst(3), [0x80, 1, 3] + bytes.dropFirst(3), bytes + [0xA0, 0],
-            bytes + [0xA0, 3, 0x80, 1, 0x55],
+            [], [0x80, 1, 1] + bytes.dropFirst(3), [0x80, 1, 2] + bytes.dropFirst(3),
+            [0x80, 1, 4] + bytes.dropFirst(3), bytes + [0xA0, 0], bytes + [0xA0, 3, 0x80, 1, 0x55],
         ] {
             #expect(RememberedCard(parsing: Array(other)) == nil)
         }

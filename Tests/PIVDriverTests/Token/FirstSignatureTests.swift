@@ -54,8 +54,9 @@ import TokenKit
         let inventory = try token.inventory(.all, &transaction)
         #expect(inventory.objects.map(\.id.rawValue) == ["9A", "9C", "9D", "9E"])
         #expect(inventory.failures.isEmpty)
-        #expect(card.commands.count == 6)
+        // SELECT, whether there is metadata, four certificates, Key History.
+        #expect(card.commands.count == 7)
         _ = try token.inventory(.all, &transaction)
-        #expect(card.commands.count == 6)
+        #expect(card.commands.count == 7)
     }
 }

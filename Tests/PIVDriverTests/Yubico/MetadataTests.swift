@@ -14,14 +14,20 @@ import TokenKit
         ] as [(String, PINPolicy?, TouchPolicy)])
     func policiesKeepTheirNumberWhereTheyHaveNoName(policies: String, pin: PINPolicy?, touch: TouchPolicy) throws {
         let bytes = TLV(0x01, [0x11]).encoded() + TLV(0x02, .init(hex: policies)).encoded()
-        let metadata = try KeyMetadata(parsing: bytes)
+        let metadata = try #require(try KeyMetadata(parsing: bytes))
         #expect(metadata.pinPolicy == pin)
         #expect(metadata.touchPolicy == touch)
     }
 
     @Test func metadataWithoutAnAlgorithmIsAnError() {
-        #expect(throws: TokenError(.malformed, "")) { try KeyMetadata(parsing: .init(hex: "02020101")) }
+        #expect(throws: TokenError(.malformed, "")) { try KeyMetadata(parsing: .init(hex: "020201010404860204FF")) }
+        #expect(throws: TokenError(.malformed, "")) { try KeyMetadata(parsing: .init(hex: "010002020101")) }
         #expect(throws: TokenError(.malformed, "")) { try KeyMetadata(parsing: []) }
+    }
+
+    /// As PivApplet answers.
+    @Test func policiesWithoutAKeyAreThoseOfAnEmptySlot() throws {
+        #expect(try KeyMetadata(parsing: .init(hex: "02020201030100")) == nil)
     }
 
     @Test(arguments: [
@@ -33,7 +39,7 @@ import TokenKit
         let template = TLV(0x86, key.rawRepresentation).encoded()
         let metadata = try KeyMetadata(
             parsing: TLV(0x01, [algorithm.rawValue]).encoded() + TLV(0x04, template).encoded())
-        #expect(metadata.subjectPublicKeyInfo == key.spki)
+        #expect(metadata?.subjectPublicKeyInfo == key.spki)
     }
 
     @Test func modulusAndExponentBecomeAPublicKey() throws {
@@ -41,14 +47,15 @@ import TokenKit
         let parts = try #require(key.rsaComponents)
         let template = TLV(0x81, parts.modulus).encoded() + TLV(0x82, parts.exponent).encoded()
         let metadata = try KeyMetadata(parsing: TLV(0x01, [0x06]).encoded() + TLV(0x04, template).encoded())
-        #expect(metadata.subjectPublicKeyInfo == key.spki)
+        #expect(metadata?.subjectPublicKeyInfo == key.spki)
     }
 
     @Test(arguments: [
         "010111", "0101110404860204FF", "0101070400", "01010704048102000F", "0101FF0404860204FF", "010111040186",
     ])
     func bytesThatAreNoKeyGiveNone(hex: String) throws {
-        #expect(try KeyMetadata(parsing: .init(hex: hex)).subjectPublicKeyInfo == nil)
+        let metadata = try #require(try KeyMetadata(parsing: .init(hex: hex)))
+        #expect(metadata.subjectPublicKeyInfo == nil)
     }
 }
 
