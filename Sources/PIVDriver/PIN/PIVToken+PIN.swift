@@ -55,6 +55,7 @@ extension PIVToken {
         let oldBlock = try padded(old, kind)
         let newBlock = try padded(new, kind)
         let reference = try kind == .pin ? pinReference(&card) : .unblocking
+        if kind == .unblockingKey { try requireLength(ofUnblockingKeys: [old.bytes.count, new.bytes.count], &card) }
         try requireTry(of: reference, oldBlock, lastTry, &card)
         pins.sending(to: reference)
         let response = try send(
@@ -62,6 +63,20 @@ extension PIVToken {
         let what = kind == .pin ? "changing the PIN" : "changing the unblocking key"
         try judge(response.status, oldBlock, of: reference, what, &card)
         replaced(reference, by: newBlock, &card)
+    }
+
+    /// An unblocking key of SP 800-73 has eight bytes; the application of YubiKeys, and those that do as it does, take one of six
+    /// characters or more and fill it up.
+    ///
+    /// SP 800-73-5 part 1 §4.4. Whether the card is such a one it is asked only where the answer matters.
+    private mutating func requireLength(
+        ofUnblockingKeys counts: [Int], _ card: inout CardTransaction
+    ) throws(TokenError) {
+        guard counts.contains(where: { $0 < PINBlock.length }), !quirks.has(.tellsVersion),
+            try metadata(of: .unblocking, &card) == nil
+        else { return }
+        throw TokenError(
+            .pinFormat, "this card's unblocking key has \(PINBlock.length) characters; nothing was sent to the card")
     }
 
     public mutating func unblock(
@@ -73,12 +88,15 @@ extension PIVToken {
         guard pins.isUnblockable else {
             throw TokenError(.unsupported, "unblocking: this card's PIN is that of all its applications, not of PIV")
         }
+        try requireLength(ofUnblockingKeys: [unblockingKey.bytes.count], &card)
         try requireTry(of: .unblocking, keyBlock, lastTry, &card)
         pins.sending(to: .unblocking)
         let response = try send(
             PIVCommand.resetRetryCounter(reference), secret: PINBlock.pair(keyBlock, newBlock), &card)
         try judge(response.status, keyBlock, of: .unblocking, "unblocking the PIN", &card)
         pins.accepted(PINState.fingerprint(keyBlock, of: .unblocking), of: .unblocking)
+        // All its tries are back, which few cards tell.
+        forgetRejections(of: .unblocking, &card)
         replaced(reference, by: newBlock, &card)
     }
 

@@ -19,7 +19,7 @@ extension PIVToken {
         }
         // Asking would make some cards forget what was presented, and there is no asking for an unblocking key.
         guard pin == .pin, !isPresented else {
-            return PINStatus(triesLeft: pins.triesLeft(of: reference), isVerified: isPresented)
+            return PINStatus(triesLeft: try believedTries(of: reference, &card), isVerified: isPresented)
         }
         let isVerified = try queryStatus(of: reference, &card)
         return PINStatus(triesLeft: pins.triesLeft(of: reference), isVerified: isVerified)
@@ -60,14 +60,14 @@ extension PIVToken {
         if selection.epoch != card.epoch || pins.wantsTries(of: reference, for: fingerprint) {
             try learnTries(of: reference, &card)
         }
-        let count = pins.triesLeft(of: reference)
+        let count = try believedTries(of: reference, &card)
         guard count != 0 else { throw TokenError.blocked(reference) }
         guard !pins.hasRejected(fingerprint, of: reference) else {
             throw TokenError(
                 .pinKnownIncorrect, "the card refused this very value before; it was not sent again", triesLeft: count)
         }
-        guard let count else { return }
-        guard count > 1 || lastTry == .spend else {
+        if pins.tries(of: reference) == .all { return }
+        guard count != 1 || lastTry == .spend else {
             throw TokenError(
                 .pinLastTry, "one try is left before the card blocks; nothing was sent (say so to spend it)",
                 triesLeft: 1)
@@ -77,6 +77,14 @@ extension PIVToken {
                 .pinKnownIncorrect, "the card refused this very value from another program; it was not sent again",
                 triesLeft: count)
         }
+    }
+
+    /// The tries that are left, as the card told them, or where it does not tell, as it did when it last refused a value.
+    private mutating func believedTries(
+        of reference: PINReference, _ card: inout CardTransaction
+    ) throws(TokenError) -> Int? {
+        guard pins.tries(of: reference) == .unknown else { return pins.triesLeft(of: reference) }
+        return try rememberedTries(of: reference, &card)
     }
 
     /// Takes the status word of a command that held a PIN.

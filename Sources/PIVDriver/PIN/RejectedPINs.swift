@@ -6,7 +6,7 @@ internal import TokenKit
 ///
 /// A value is believed to be wrong for as long as the card has no more tries than that. With more, the right one has been
 /// presented or set since, and a value that was wrong may have become right. So it may have when another is refused later and
-/// leaves as many tries.
+/// leaves as many tries. Where the card does not tell how many there are, a value is wrong until another was taken here.
 ///
 ///     version · salt (32) · { kind of PIN · tries left · HMAC-SHA-256 (32) } …
 struct RejectedPINs {
@@ -14,6 +14,8 @@ struct RejectedPINs {
     private static let saltLength = 32
     private static let entryLength = 34
     private static let maximumCount = 32
+    /// In place of the tries that were left, where the card did not tell.
+    private static let untold = UInt8.max
 
     private let salt: [UInt8]
     private var entries: [[UInt8]]
@@ -37,10 +39,13 @@ struct RejectedPINs {
 
     var encoded: [UInt8] { [RejectedPINs.version] + salt + entries.flatMap { $0 } }
 
-    mutating func insert(_ block: borrowing Secret, of reference: PINReference, triesLeft: Int) {
-        guard let code = try? HMAC.code(for: salt, key: block), let tries = UInt8(exactly: triesLeft) else { return }
+    mutating func insert(_ block: borrowing Secret, of reference: PINReference, triesLeft: Int?) {
+        guard let code = try? HMAC.code(for: salt, key: block),
+            let tries = triesLeft.map({ UInt8(exactly: $0) }) ?? RejectedPINs.untold
+        else { return }
         entries.removeAll { entry in
-            entry[0] == reference.rawValue && (entry[1] <= tries || entry.dropFirst(2).elementsEqual(code))
+            let isOutOfDate = tries != RejectedPINs.untold && entry[1] <= tries
+            return entry[0] == reference.rawValue && (isOutOfDate || entry.dropFirst(2).elementsEqual(code))
         }
         entries = Array(entries.suffix(RejectedPINs.maximumCount - 1)) + [[reference.rawValue, tries] + code]
     }
@@ -50,11 +55,18 @@ struct RejectedPINs {
         entries.removeAll { $0[0] == reference.rawValue }
     }
 
+    /// The fewest tries that the card left when it refused a value.
+    func fewestTries(of reference: PINReference) -> Int? {
+        entries.filter { $0[0] == reference.rawValue && $0[1] != RejectedPINs.untold }.map { Int($0[1]) }.min()
+    }
+
     /// Whether the card refused the value, and nothing has been right since.
-    func contains(_ block: borrowing Secret, of reference: PINReference, triesLeft: Int) -> Bool {
+    ///
+    /// - Parameter triesLeft: nil where the card does not tell.
+    func contains(_ block: borrowing Secret, of reference: PINReference, triesLeft: Int?) -> Bool {
         guard let code = try? HMAC.code(for: salt, key: block) else { return false }
         return entries.contains { entry in
-            entry[0] == reference.rawValue && triesLeft <= Int(entry[1]) && entry.dropFirst(2).elementsEqual(code)
+            entry[0] == reference.rawValue && triesLeft ?? 0 <= Int(entry[1]) && entry.dropFirst(2).elementsEqual(code)
         }
     }
 }
@@ -64,7 +76,7 @@ extension PIVToken {
     ///
     /// Which card it is costs a command, and so is asked only where some card has refused the value.
     mutating func isRejectedElsewhere(
-        _ block: borrowing Secret, of reference: PINReference, triesLeft: Int, _ card: inout CardTransaction
+        _ block: borrowing Secret, of reference: PINReference, triesLeft: Int?, _ card: inout CardTransaction
     ) throws(TokenError) -> Bool {
         guard let rejectedPINs, !block.isEmpty else { return false }
         for bytes in rejectedPINs.all() {
@@ -76,10 +88,20 @@ extension PIVToken {
         return false
     }
 
+    /// The tries that the card left when it last refused a value of whichever program of the user; nil where none is remembered.
+    mutating func rememberedTries(
+        of reference: PINReference, _ card: inout CardTransaction
+    ) throws(TokenError) -> Int? {
+        let known = rejectedPINs?.all().compactMap { RejectedPINs(parsing: $0) } ?? []
+        guard let rejectedPINs, known.contains(where: { $0.fewestTries(of: reference) != nil }) else { return nil }
+        return rejectedPINs.recall(try tokenID(&card)).flatMap(RejectedPINs.init(parsing:))?
+            .fewestTries(of: reference)
+    }
+
     mutating func rememberRejection(
         of block: borrowing Secret, _ reference: PINReference, triesLeft: Int?, _ card: inout CardTransaction
     ) {
-        guard let rejectedPINs, !block.isEmpty, let triesLeft, let id = try? tokenID(&card) else { return }
+        guard let rejectedPINs, !block.isEmpty, let id = try? tokenID(&card) else { return }
         guard var known = rejectedPINs.recall(id).flatMap(RejectedPINs.init(parsing:)) ?? RejectedPINs() else { return }
         known.insert(block, of: reference, triesLeft: triesLeft)
         rejectedPINs.remember(known.encoded, for: id)

@@ -50,7 +50,11 @@ extension Card {
                 let isDefault: Bool?
 
                 var cells: [String] {
-                    let state = isBlocked ? "blocked" : isDefault == true ? "still the one it was delivered with" : "ok"
+                    let state =
+                        isBlocked
+                        ? "blocked"
+                        : isDefault == true
+                            ? "still the one it was delivered with" : triesLeft == nil ? "unknown" : "ok"
                     return [
                         name, triesLeft.map(String.init) ?? "unknown", maximumTries.map(String.init) ?? "unknown",
                         state,
