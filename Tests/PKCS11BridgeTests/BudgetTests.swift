@@ -53,6 +53,27 @@ import VirtualCard
         #expect(rsa.unseen == 8)
     }
 
+    @Test(arguments: [CardProfile.pivAppletMetadata, .canoKey])
+    func aSignatureCostsNoMoreOnAKnownCardThatDoesAsYubiKeysDo(profile: CardProfile) throws {
+        #expect(try commands(.p256, profile) { try sign($0, .p256) }.known == 6)
+        // The block takes two commands, and its answer another.
+        #expect(try commands(.rsa2048, profile) { try sign($0, .rsa2048) }.known == 8)
+    }
+
+    @Test(arguments: [CardProfile.pivAppletMetadata, .canoKey, .generic])
+    func aSignatureWithoutAPINCostsFiveCommandsOnAKnownCard(profile: CardProfile) throws {
+        for (algorithm, count) in [(CardAlgorithm.p256, 3), (.rsa2048, 5)] {
+            let cost = try commands(algorithm, profile) { module in
+                let session = try module.session()
+                let key = try module.key(session, [4])
+                let mechanism = algorithm == .p256 ? CKM_ECDSA : CKM_SHA256_RSA_PKCS
+                _ = try module.sign(
+                    session, MechanismRequest(mechanism), key, [UInt8](repeating: 1, count: 32))
+            }
+            #expect(cost.known == count)
+        }
+    }
+
     @Test func theMechanismsOfACardThatWasListedCostNothing() throws {
         for profile in [CardProfile.yubiKey54, .generic] {
             let reader = VirtualReader(card: try Cards.plain(.p256, profile))

@@ -15,7 +15,7 @@ extension LocalKeychain {
     public func symmetricKeys(_ selector: KeySelector) throws(KeychainError) -> [SymmetricKey] {
         let query: Query
         switch selector {
-        case .name(let label), .label(let label):
+        case .name(let label), .signer(let label), .label(let label):
             let fixed: Attributes = [.keyClass: KeyClass.symmetric.value, .synchronizable: Query.anySynchronizable]
             query = try Query(.key, fixed.merging([.label: .string(label)]) { $1 }, limit: .all)
         case .reference(let reference): query = Query(reference)

@@ -140,6 +140,9 @@ extension Keychain {
 public enum KeySelector: Hashable, Sendable {
     /// By its object on a card (`9A`), or its label in a local keychain.
     case name(String)
+    /// By the same, for whoever is about to sign with it: one on a card is as it was when the card was last read. Signing tells
+    /// whether it still is.
+    case signer(String)
     /// By its label alone, for which a whole card is read.
     case label(String)
     /// By the SHA-1 of its public key, which its certificates carry as well.

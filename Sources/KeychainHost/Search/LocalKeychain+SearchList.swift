@@ -39,7 +39,8 @@ extension LocalKeychain: Keychain {
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
         let query =
             switch selector {
-            case .name(let label), .label(let label): try LocalKeychain.privateKeys([.label: .string(label)])
+            case .name(let label), .signer(let label), .label(let label):
+                try LocalKeychain.privateKeys([.label: .string(label)])
             case .publicKeyHash(let hash): try LocalKeychain.privateKeys([.applicationLabel: .data(hash)])
             case .reference(let reference): Query(reference)
             }

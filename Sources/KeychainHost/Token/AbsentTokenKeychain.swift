@@ -41,7 +41,7 @@ public struct AbsentTokenKeychain: CardKeychain {
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
         token.inventory.objects.filter { object in
             switch selector {
-            case .name(let name): object.id == TokenObjectID(name.uppercased())
+            case .name(let name), .signer(let name): object.id == TokenObjectID(name.uppercased())
             case .label(let label): object.keyLabel == label
             case .publicKeyHash(let hash): TokenItems.publicKeyHash(of: object) == hash
             case .reference(let reference):

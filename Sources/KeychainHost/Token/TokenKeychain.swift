@@ -74,15 +74,24 @@ public struct TokenKeychain: CardKeychain {
     }
 
     private static func objects(
+        _ selection: TokenSelection, _ token: inout any Token, _ card: inout CardTransaction
+    ) throws(TokenError) -> [TokenObject] {
+        do {
+            return try token.inventory(selection, &card).objects
+        } catch  where error.code == .notFound {
+            return []
+        }
+    }
+
+    private static func objects(
         _ selector: KeySelector, _ token: inout any Token, _ card: inout CardTransaction
     ) throws(TokenError) -> [TokenObject] {
         switch selector {
-        case .name(let name):
-            do {
-                return try token.inventory(.object(TokenObjectID(name)), &card).objects
-            } catch  where error.code == .notFound {
-                return []
-            }
+        case .name(let name): return try objects(.object(TokenObjectID(name)), &token, &card)
+        case .signer(let name):
+            // Only of a card that is known by its name is anything remembered.
+            _ = try token.identity(&card)
+            return try objects(.privateKey(TokenObjectID(name)), &token, &card)
         case .label(let label): return try token.inventory(.all, &card).objects.filter { $0.keyLabel == label }
         case .publicKeyHash(let hash):
             return try token.inventory(.all, &card).objects.filter { TokenItems.publicKeyHash(of: $0) == hash }

@@ -35,7 +35,9 @@ extension PIVToken {
     /// SP 800-73-5 part 1 §3.3.2. Cards after SP 800-73-1 have only the PIN of the whole card.
     mutating func pinReference(_ card: inout CardTransaction) throws(TokenError) -> PINReference {
         if let known = pins.reference { return known }
-        let reference = try quirks.has(.onlyApplicationPIN) ? .application : discoveredReference(&card)
+        // A card with metadata has the application's PIN. That its Discovery Object says nothing else has been seen before.
+        let isKnown = quirks.has(.onlyApplicationPIN) || remembered?.pinReference == .application
+        let reference = try isKnown ? .application : discoveredReference(&card)
         pins.reference = reference
         return reference
     }

@@ -20,6 +20,7 @@ extension PIVToken {
             for slot in try retiredSlots(&inventory, &card) { try add(slot, to: &inventory, &card) }
             if knowledge.attests { try add(.attestation, to: &inventory, &card) }
             try learnVersion(&card)
+            try learnPINReference(&card)
             rememberContents()
         }
         return inventory
@@ -29,6 +30,12 @@ extension PIVToken {
     private mutating func learnVersion(_ card: inout CardTransaction) throws(TokenError) {
         guard certificates != nil, knownIdentity?.version == nil else { return }
         _ = try readable { (token) throws(TokenError) in try token.firmware(&card) }
+    }
+
+    /// Has it remembered which PIN a card with metadata has: whoever signs with it later pays no command for it.
+    private mutating func learnPINReference(_ card: inout CardTransaction) throws(TokenError) {
+        guard certificates != nil, knowledge.tellsMetadata, !quirks.has(.onlyApplicationPIN) else { return }
+        _ = try readable { (token) throws(TokenError) in try token.pinReference(&card) }
     }
 
     private mutating func add(

@@ -53,23 +53,32 @@ struct KeyOptions: ParsableArguments {
         static let publicKey = Wanted(noun: "key", command: "find-key")
     }
 
-    /// The one key that is meant.
-    func resolve(in session: Session) throws -> any KeychainKey {
-        try resolve(in: session, .privateKey)
+    /// What becomes of the key.
+    enum Use {
+        case any
+        /// It signs, and is as it was when its card was last read.
+        case signing
+        /// Its public half is all that is wanted.
+        case publicHalf
     }
 
-    /// - Parameter isPublic: whether its public half is all that is wanted.
+    /// The one key that is meant.
+    func resolve(in session: Session) throws -> any KeychainKey {
+        try resolve(in: session, .privateKey, for: .any)
+    }
+
     private func resolve(
-        in session: Session, _ wanted: Wanted, isPublic: Bool = false
+        in session: Session, _ wanted: Wanted, for use: Use
     ) throws -> any KeychainKey {
+        let isPublic = use == .publicHalf
         if let uri = try PKCS11URI(argument: key) {
             return try session.key(namedBy: uri, as: wanted.noun, isPublic: isPublic)
         }
-        var selector = try selector(in: session)
+        var selector = try selector(in: session, for: use)
         var found = try session.searchList.keys(selector)
         // To look for labels takes all that is on every card.
-        if case .name(let label) = selector, found.found.isEmpty {
-            selector = .label(label)
+        if [.name(key), .signer(key)].contains(selector), found.found.isEmpty {
+            selector = .label(key)
             found = try session.searchList.keys(selector)
         }
         let damage = found.found.isEmpty ? session.damage(in: found) : nil
@@ -94,9 +103,9 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// The one key that is meant. A symmetric key comes after all others.
-    func resolveAny(in session: Session) throws -> NamedKey {
+    func resolveAny(in session: Session, for use: Use = .any) throws -> NamedKey {
         do {
-            return .pair(try resolve(in: session, .anyKey))
+            return .pair(try resolve(in: session, .anyKey, for: use))
         } catch let error as KeychainError where [.itemNotFound, .decode].contains(error.code) {
             guard let key = try symmetricKey(in: session) else { throw error }
             return .symmetric(key)
@@ -106,7 +115,7 @@ struct KeyOptions: ParsableArguments {
     /// The same where the public half of a pair is all that is wanted, and may be all that there is.
     func resolvePublic(in session: Session) throws -> NamedPublicKey {
         do {
-            return .key(try PublicKey(spki: resolve(in: session, .publicKey, isPublic: true).publicKey))
+            return .key(try PublicKey(spki: resolve(in: session, .publicKey, for: .publicHalf).publicKey))
         } catch let error as KeychainError where [.itemNotFound, .decode].contains(error.code) {
             if let key = try symmetricKey(in: session) { return .symmetric(key) }
             guard let key = try publicKey(in: session) else { throw error }
@@ -159,9 +168,9 @@ struct KeyOptions: ParsableArguments {
         return try session.session().absentKey(.name(key)) ?? session.session().absentKey(selector)
     }
 
-    private func selector(in session: Session) throws -> KeySelector {
+    private func selector(in session: Session, for use: Use) throws -> KeySelector {
         guard let fingerprint = Hex.decode(key), fingerprint.count == DigestAlgorithm.sha1.byteCount else {
-            return .name(key)
+            return use == .signing ? .signer(key) : .name(key)
         }
         let certificates = try session.searchList.items(matching: Query(.certificate, limit: .all)).found
         let match = certificates.first { item in

@@ -57,7 +57,7 @@ struct Sign: ParsableCommand {
         let input = try Input(file)
         try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
-        let key = try key.resolveAny(in: session)
+        let key = try key.resolveAny(in: session, for: .signing)
         let (use, context) = (
             "sign \(input.name)", try authentication.context(session.process, for: self.key.key, cards.reader)
         )

@@ -1,0 +1,87 @@
+import PIVDriver
+import SystemCrypto
+import TestSupport
+import Testing
+import TokenKit
+import VirtualCard
+
+@testable import KeychainHost
+
+/// How many commands a signature costs a program that starts anew, as each run of the command is, with a card that was listed
+/// before.
+@Suite struct SignatureBudgetTests {
+    struct Job: Sendable, CustomTestStringConvertible {
+        let profile: CardProfile
+        let algorithm: CardAlgorithm
+        var testDescription: String { "\(profile.name), \(algorithm)" }
+
+        static let all = [CardProfile.pivAppletMetadata, .canoKey, .genericShort, .pivApplet, .yubiKey57].flatMap {
+            profile in [CardAlgorithm.p256, .rsa2048].map { Job(profile: profile, algorithm: $0) }
+        }
+
+        var tellsMetadata: Bool { ![.genericShort, .pivApplet].contains(profile) }
+
+        /// The block of an RSA key takes two commands, and its answer another. A card without metadata tells of its PIN only after
+        /// it has been selected anew.
+        var limit: Int { (algorithm == .p256 ? 6 : 8) + (tellsMetadata ? 0 : 2) }
+    }
+
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// A program that starts anew.
+    private func program(_ reader: VirtualReader) -> TokenKeychain {
+        let certificates = FileTokenMemory(
+            directory: folder.path("certificates"), limit: FileTokenMemory.certificateLimit)
+        let driver = PIVDriver(memory: FileTokenMemory(directory: folder.path("tokens")), certificates: certificates)
+        return TokenKeychain(TokenSlot(reader: reader, drivers: [driver]))
+    }
+
+    /// What a signature costs, continuing commands included.
+    private func log(_ job: Job, _ key: String) throws -> [LoggedCommand] {
+        let reader = VirtualReader(card: try TestCard(profile: job.profile, algorithm: job.algorithm).make())
+        #expect(try program(reader).items(matching: Query(.certificate, limit: .all)).items.count >= 4)
+        reader.clearLog()
+        let signer = try #require(try program(reader).keys(.signer(key)).first)
+        let digest = [UInt8](repeating: 0x5A, count: 32)
+        let action = TokenOperation.Action.sign(job.algorithm == .p256 ? .ecdsa : .rsaPKCS1(.sha256), digest)
+        let context = AuthenticationContext(prompter: AnswersByScript("123456"))
+        let signature = try signer.perform(action, use: "sign it", authentication: context).copiedBytes
+        let publicKey = try PublicKey(spki: signer.publicKey)
+        let algorithm: SystemCrypto.SignatureAlgorithm = job.algorithm == .p256 ? .ecdsa(nil) : .rsaPKCS1(.sha256)
+        #expect(try publicKey.verify(signature, digest: digest, using: algorithm))
+        return reader.log
+    }
+
+    /// The tries that are left are asked for before the question, and again with the PIN: others may have used some up.
+    @Test(arguments: Job.all, ["9A", "9C"])
+    func aSignatureCostsOnePINAndNoQuestionAboutItsKey(job: Job, key: String) throws {
+        let log = try log(job, key)
+        #expect(log.count <= job.limit, "\(log)")
+        #expect(log.count { $0.ins == 0xA4 } == (job.tellsMetadata ? 1 : 2))
+        #expect(log.count { $0.ins == 0x20 && $0.dataCount > 0 } == 1)
+        #expect(log.count { $0.ins == 0xF7 || ($0.ins == 0x20 && $0.dataCount == 0) } <= 2)
+    }
+
+    @Test(arguments: Job.all)
+    func aKeyWithoutAPINCostsFive(job: Job) throws {
+        #expect(try log(job, "9E").count <= 5)
+    }
+
+    @Test func anotherKeyThatTookThePlaceOfTheRememberedOneIsNotTakenForIt() throws {
+        let card = TestCard(profile: .canoKey)
+        let reader = VirtualReader(card: try card.make())
+        _ = try program(reader).items(matching: Query(.certificate, limit: .all))
+        // The same card with other keys.
+        reader.insert(try TestCard(profile: .canoKey, name: "another").make())
+        let context = AuthenticationContext(prompter: AnswersByScript("123456"))
+        let stale = try #require(try program(reader).keys(.signer("9A")).first)
+        #expect(throws: KeychainError(.itemNotFound)) { try stale.sign(context) }
+        let signer = try #require(try program(reader).keys(.signer("9A")).first)
+        #expect(signer.publicKey != stale.publicKey)
+        #expect(try signer.sign(AuthenticationContext(prompter: AnswersByScript("123456"))).isEmpty == false)
+    }
+}
