@@ -10,20 +10,49 @@ struct CommandError: Error, CustomStringConvertible {
     }
 }
 
-/// What was told of damage in local keychains while a command ran: what it then calls missing may be that.
-enum ToldDamage {
-    private static let first = Mutex<KeychainError?>(nil)
-
-    static func note(_ errors: [KeychainError]) {
-        guard let damage = errors.first(where: { [.decode, .invalidKeychain].contains($0.code) }) else { return }
-        first.withLock { $0 = $0 ?? damage }
+/// What was told of damage in local keychains and of cards that could not be read while a command ran: what it then calls missing
+/// may be that.
+enum ToldFailures {
+    private struct First {
+        var damage: KeychainError?
+        var card: KeychainError?
     }
 
-    static func forget() { first.withLock { $0 = nil } }
+    private static let first = Mutex(First())
+
+    static func note(damage errors: [KeychainError]) {
+        guard let damage = errors.first(where: { [.decode, .invalidKeychain].contains($0.code) }) else { return }
+        first.withLock { $0.damage = $0.damage ?? damage }
+    }
+
+    static func note(ofCards errors: [KeychainError]) {
+        guard let error = errors.first else { return }
+        first.withLock { $0.card = $0.card ?? error }
+    }
+
+    static func forget() { first.withLock { $0 = First() } }
+
+    /// Why a card could not be read, which is a reason for a list of everything not to count as complete.
+    static var ofCard: KeychainError? { first.withLock { $0.card } }
 
     /// The error for somebody who is told that there is no such item.
     static func doubting(_ error: KeychainError) -> KeychainError {
-        guard error.code == .itemNotFound, let damage = first.withLock({ $0 }) else { return error }
-        return KeychainError(damage.code, "\(error.reason), unless it is what is damaged", remedy: damage.remedy)
+        guard error.code == .itemNotFound else { return error }
+        let told = first.withLock { $0 }
+        if let damage = told.damage {
+            return KeychainError(damage.code, "\(error.reason), unless it is what is damaged", remedy: damage.remedy)
+        }
+        guard let card = told.card else { return error }
+        return KeychainError(card.code, "\(error.reason), unless it is on the card that could not be read")
+    }
+}
+
+/// A list that lacks what is on a card which could not be read. The reason has been told.
+struct IncompleteListError: Error {
+    let cause: KeychainError
+
+    /// - Throws: where the list is not complete.
+    static func check() throws {
+        if let cause = ToldFailures.ofCard { throw IncompleteListError(cause: cause) }
     }
 }

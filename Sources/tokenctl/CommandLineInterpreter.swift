@@ -51,7 +51,7 @@ struct CommandLineInterpreter {
     }
 
     private static func status(of arguments: [String]) -> Int32 {
-        ToldDamage.forget()
+        ToldFailures.forget()
         do {
             let arguments = try CommandName.completed(arguments)
             var command = try Tokenctl.parseAsRoot(ArgumentForms.expanded(arguments))
@@ -67,9 +67,11 @@ struct CommandLineInterpreter {
     private static func report(_ error: any Error) -> Int32 {
         switch error {
         case let error as KeychainError:
-            let error = ToldDamage.doubting(error)
+            let error = ToldFailures.doubting(error)
             printError(error.description)
             return status(of: error.code)
+        case let error as IncompleteListError:
+            return status(of: error.cause.code)
         case let error as ExitCode:
             return error.rawValue
         case let error as WriteError:

@@ -67,12 +67,16 @@ extension PresentKeychains {
         return result
     }
 
+    /// Whether it is the card in a reader that could not be read.
+    func isOfReader(_ failure: SearchList.Failure) -> Bool { tokens.contains { $0.name == failure.keychain } }
+
     /// The items or keys of a search, its failures reported on standard error.
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
-        let others = failures.filter { !result.failures.contains($0) }
-        for failure in others + result.failures { printError(failure.text) }
+        let failures = failures.filter { !result.failures.contains($0) } + result.failures
+        for failure in failures { printError(failure.text) }
         let names = Set(locals.map(\.name))
-        ToldDamage.note((others + result.failures).filter { names.contains($0.keychain) }.map(\.error))
+        ToldFailures.note(damage: failures.filter { names.contains($0.keychain) }.map(\.error))
+        ToldFailures.note(ofCards: result.failures.filter(isOfReader).map(\.error))
         return result.found
     }
 }
@@ -125,6 +129,7 @@ extension ProcessKeychains {
         let modules = try Modules.inUse(options)
         self.init(
             .own, recalls: options?.rescan != true, trace: try options?.trace.map { try TraceFile(path: $0) },
+            waitsOnce: true,
             drivers: CardDrivers.all,
             modules: {
                 let isFound = choice.map { (try? !$0.readers().isEmpty) ?? false } ?? false
@@ -132,7 +137,7 @@ extension ProcessKeychains {
             },
             includesToken: { choice?.includes($0) ?? true },
             readers: { () throws(CardError) in
-                guard let choice else { return try PCSCReader.all() }
+                guard let choice else { return try PCSCReader.all(answerLimit: ReaderChoice.answerLimit) }
                 return try choice.readers()
             })
     }
@@ -140,6 +145,9 @@ extension ProcessKeychains {
 
 /// The reader that is meant: one whose name contains a text, or whose card a URI names.
 private struct ReaderChoice {
+    /// For a person who waits. A card waits for a touch for a quarter of this.
+    static let answerLimit: Duration = .seconds(60)
+
     private let text: String
     private let uri: PKCS11URI?
 
@@ -148,10 +156,20 @@ private struct ReaderChoice {
         uri = try PKCS11URI(argument: text)
     }
 
+    /// - Throws: where the card that a URI names may be in a reader that fails.
     func readers() throws(CardError) -> [PCSCReader] {
-        try PCSCReader.all().filter { reader in
-            uri.map { CardDrivers.card(in: reader, is: $0) } ?? reader.name.contains(text)
+        let all = try PCSCReader.all(answerLimit: ReaderChoice.answerLimit)
+        guard let uri else { return all.filter { $0.name.contains(text) } }
+        var (found, failure): ([PCSCReader], CardError?) = ([], nil)
+        for reader in all {
+            do throws(CardError) {
+                if try CardDrivers.card(in: reader, is: uri) { found.append(reader) }
+            } catch {
+                failure = failure ?? error
+            }
         }
+        if found.isEmpty, let failure { throw failure }
+        return found
     }
 
     /// Whether a module's token is in such a one.
@@ -169,11 +187,18 @@ enum CardDrivers {
     }
 
     /// Whether the card in a reader is one that a URI names. It is let go again.
-    static func card(in reader: PCSCReader, is uri: PKCS11URI) -> Bool {
+    ///
+    /// - Throws: where another program holds it.
+    static func card(in reader: PCSCReader, is uri: PKCS11URI) throws(CardError) -> Bool {
         let slot = TokenSlot(reader: reader, drivers: all(TokenCaches(in: .own)))
         defer { slot.disconnect(resetting: false) }
-        guard let identity = (try? TokenKeychain(slot).identity()) ?? nil else { return false }
-        return uri.matches(PKCS11URI.Place(identity, in: slot))
+        do throws(TokenError) {
+            let identity = try slot.read { (token, card, _) throws(TokenError) in try token.identity(&card) }
+            return uri.matches(PKCS11URI.Place(identity, in: slot))
+        } catch {
+            if error.code == .card(.inUse) { throw CardError(.inUse, error.reason) }
+            return false
+        }
     }
 
     static let names = all(TokenCaches(in: .own)).map(\.name)

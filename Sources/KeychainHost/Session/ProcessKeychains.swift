@@ -18,6 +18,7 @@ public final class ProcessKeychains: Sendable {
     private let includesToken: @Sendable (TokenKeychain) -> Bool
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
+    private let waitsOnce: Bool
     private let blockedPINs: BlockedPINs
     private let state = Mutex(State())
 
@@ -31,6 +32,7 @@ public final class ProcessKeychains: Sendable {
     /// - Parameters:
     ///   - recalls: whether drivers believe what was remembered of cards.
     ///   - trace: who is told each command to a card, and its answer.
+    ///   - waitsOnce: whether a card that was waited for in vain is not waited for again.
     ///   - drivers: for cards, with where they may remember what they read. Those that the user has disabled are not used;
     ///     without any, all readers are left alone.
     ///   - modules: where tokens come from beside; asked for once, when tokens are searched for the first time.
@@ -38,7 +40,7 @@ public final class ProcessKeychains: Sendable {
     ///   - readers: those to look for cards in.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
-        trace: (any CardTrace)? = nil,
+        trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
         drivers: (TokenCaches) -> [any TokenDriver] = { _ in [] },
         modules: @escaping @Sendable () -> [any TokenModule] = { [] },
         includesToken: @escaping @Sendable (TokenKeychain) -> Bool = { _ in true },
@@ -52,6 +54,7 @@ public final class ProcessKeychains: Sendable {
         self.includesToken = includesToken
         self.readers = readers
         self.trace = trace
+        self.waitsOnce = waitsOnce
         let all = drivers(TokenCaches(in: preferences.directories, recalls: recalls))
         do throws(KeychainError) {
             let disabled = try all.isEmpty ? [] : preferences.disabledDrivers
@@ -169,7 +172,7 @@ public final class ProcessKeychains: Sendable {
 
     /// What is in a reader, in no connection with what else this process has there.
     public func slot(of reader: any CardReader) -> TokenSlot {
-        TokenSlot(reader: reader, drivers: drivers, trace: trace) { [preferences] in
+        TokenSlot(reader: reader, drivers: drivers, trace: trace, waitsOnce: waitsOnce) { [preferences] in
             preferences.heededPINTimeout
         } tellingOfBlockedPINs: { [blockedPINs] in
             blockedPINs.note(reader: $0)

@@ -149,6 +149,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     }
 
     private func endTransaction() throws(CardError) {
+        guard handle.isUsable else { return }
         var code = handle.end()
         if code == .resetCard {
             // The service keeps the lock of a transaction under which the card was reset, until that is acknowledged.
@@ -169,6 +170,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     private func explanation(of error: TokenError) -> TokenError {
         guard error.code == .card(.communication) || error.code == .pinPadFailed else { return error }
         if let end { return TokenError(end) }
+        guard handle.isUsable else { return error }
         for _ in 0..<30 {
             let now = CardError(handle.probe(), reader: reader.name)
             if now.code == .removed { return TokenError(now) }
@@ -202,7 +204,9 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         func transmit(_ command: Span<UInt8>) throws(CardError) -> [UInt8] {
             if wasUsed { try hold() } else if !isHeld { try card.waitForOthers() }
             wasUsed = true
-            let (code, response) = card.handle.transmit(command, card.link.transmissionProtocol)
+            let limit = card.reader.answerLimit
+            let (code, response) = card.handle.transmit(command, card.link.transmissionProtocol, atMost: limit)
+            if code == .timeout, let limit { throw CardError.silence(for: limit, reader: card.reader.name) }
             guard code == .success else { throw CardError(code, reader: card.reader.name) }
             return response
         }

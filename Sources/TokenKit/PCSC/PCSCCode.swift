@@ -25,6 +25,7 @@ struct PCSCCode: RawRepresentable, Hashable, Sendable {
     static let linkLost = PCSCCode(SCARD_F_COMM_ERROR)
     static let unsupportedFeature = PCSCCode(SCARD_E_UNSUPPORTED_FEATURE)
     static let resetCard = PCSCCode(SCARD_W_RESET_CARD)
+    static let unresponsiveCard = PCSCCode(SCARD_W_UNRESPONSIVE_CARD)
     static let unpoweredCard = PCSCCode(SCARD_W_UNPOWERED_CARD)
     static let removedCard = PCSCCode(SCARD_W_REMOVED_CARD)
 }
@@ -72,6 +73,14 @@ extension CardError {
     init(_ code: PCSCCode, _ step: PCSCStep = .connected, reader: String = "") {
         let meaning = Code(code, step)
         self.init(meaning, CardError.reason(meaning, code, reader))
+    }
+
+    /// The card has not answered a command.
+    static func silence(for limit: Duration, reader: String) -> CardError {
+        CardError(
+            .communication,
+            "the card in \"\(reader)\" has not answered for \(limit.components.seconds) seconds "
+                + "(take it out, insert it again)")
     }
 
     /// No reader is plugged in.

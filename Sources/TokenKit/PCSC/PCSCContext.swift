@@ -1,6 +1,7 @@
 internal import CPCSC
 internal import Glibc
 internal import Platform
+internal import Synchronization
 
 /// A connection to the PC/SC service.
 ///
@@ -12,6 +13,9 @@ final class PCSCContext: Sendable {
 
     /// The process that made the context. A child by `fork` has the same socket, and must not speak on it.
     private let process = getpid()
+
+    /// Whether a call on it has not returned, which keeps others from it.
+    private let isAbandoned = Atomic(false)
 
     /// Wraps SCardEstablishContext.
     init() throws(CardError) {
@@ -29,11 +33,14 @@ final class PCSCContext: Sendable {
 
     /// Wraps SCardReleaseContext.
     deinit {
-        guard isOwn else { return }
+        guard isOwn, !isAbandoned.load(ordering: .acquiring) else { return }
         cpcsc_begin_context_call()
         defer { cpcsc_end_context_call() }
         SCardReleaseContext(handle)
     }
+
+    /// Leaves the context to a call that does not return: to release it would wait for that, and have all other contexts wait.
+    func abandon() { isAbandoned.store(true, ordering: .releasing) }
 
     /// Whether this is the process that made the context.
     var isOwn: Bool { process == getpid() }

@@ -54,7 +54,8 @@ final class PCSCHandle: Sendable {
         disconnect(.leave)
     }
 
-    /// Whether calls may be made: not after ``disconnect(_:)``, and not in a child of the process that connected.
+    /// Whether calls may be made: not after ``disconnect(_:)``, not where one has not returned, and not in a child of the process that
+    /// connected.
     var isUsable: Bool { isOpen.load(ordering: .acquiring) && context.isOwn }
 
     /// The card's answer to reset. Wraps SCardStatus.
@@ -121,7 +122,34 @@ final class PCSCHandle: Sendable {
     }
 
     /// Sends one command. Wraps SCardTransmit.
+    ///
+    /// - Parameter limit: the call has no end of its own. A card that is silent for longer is left to it, on a thread of its own, and
+    ///   the connection is no longer used.
     func transmit(
+        _ command: Span<UInt8>, _ protocol: CardLink.TransmissionProtocol, atMost limit: Duration?
+    ) -> (code: PCSCCode, response: [UInt8]) {
+        guard let limit else { return transmit(command, `protocol`) }
+        let sent = SentCommand(command)
+        let answer = BlockingThread.run(atMost: limit) { [self] in
+            let (code, response) = transmit(sent.bytes, `protocol`)
+            return ReceivedAnswer(code, response)
+        }
+        guard let answer else {
+            isOpen.store(false, ordering: .releasing)
+            context.abandon()
+            return (.timeout, [])
+        }
+        return (answer.code, answer.takeBytes())
+    }
+
+    private func transmit(
+        _ command: borrowing Secret, _ protocol: CardLink.TransmissionProtocol
+    ) -> (code: PCSCCode, response: [UInt8]) {
+        let bytes = command.bytes
+        return transmit(bytes, `protocol`)
+    }
+
+    private func transmit(
         _ command: Span<UInt8>, _ protocol: CardLink.TransmissionProtocol
     ) -> (code: PCSCCode, response: [UInt8]) {
         let word = UInt(`protocol` == .t0 ? SCARD_PROTOCOL_T0 : SCARD_PROTOCOL_T1)
@@ -173,4 +201,36 @@ final class PCSCHandle: Sendable {
 
     /// `SCARD_ATTR_DEVICE_FRIENDLY_NAME`, a macro with arguments that Swift does not import.
     private static let friendlyName: DWORD = 0x7FFF << 16 | 0x0003
+}
+
+/// A command for as long as the call that sends it lasts, be it waited for or not.
+private final class SentCommand: Sendable {
+    let bytes: Secret
+
+    init(_ command: Span<UInt8>) {
+        bytes = Secret(copying: command)
+    }
+}
+
+/// What a call returned. Bytes that nobody takes are overwritten.
+private final class ReceivedAnswer: Sendable {
+    let code: PCSCCode
+    private let bytes: Mutex<[UInt8]>
+
+    init(_ code: PCSCCode, _ bytes: consuming [UInt8]) {
+        self.code = code
+        self.bytes = Mutex(bytes)
+    }
+
+    deinit {
+        bytes.withLock { $0.wipe() }
+    }
+
+    func takeBytes() -> [UInt8] {
+        bytes.withLock { bytes in
+            let taken = bytes
+            bytes = []
+            return taken
+        }
+    }
 }

@@ -15,25 +15,34 @@ public struct PCSCReader: CardReader, Hashable {
     /// How long another program's transaction is waited for before the card counts as in use.
     public var patience: Duration
 
+    /// How long the card may take for an answer; nil for as long as it likes. A limit costs a thread for each command.
+    public var answerLimit: Duration?
+
     /// A reader by its name, connected or not.
-    public init(name: String, patience: Duration = .seconds(30)) {
+    public init(name: String, patience: Duration = .seconds(30), answerLimit: Duration? = nil) {
         self.name = name
         self.patience = patience
+        self.answerLimit = answerLimit
     }
 
     /// The readers that are connected, in the service's order.
     ///
+    /// - Parameter answerLimit: how long their cards may take for an answer.
     /// - Throws: ``CardError`` `.serviceUnavailable` or `.accessDenied`. That there is no reader is no error, and
     ///   ``CardError/noReaderConnected`` the error to make of it.
-    public static func all() throws(CardError) -> [PCSCReader] {
-        try PCSCContext().readerNames().map { PCSCReader(name: $0) }
+    public static func all(answerLimit: Duration? = nil) throws(CardError) -> [PCSCReader] {
+        try PCSCContext().readerNames().map { PCSCReader(name: $0, answerLimit: answerLimit) }
     }
 
     public var occupancy: ReaderOccupancy {
-        guard let context = try? PCSCContext() else { return ReaderOccupancy(hasCard: false) }
+        guard let status else { return ReaderOccupancy(hasCard: false) }
+        return ReaderOccupancy(hasCard: status.presence != .absent, changeCount: Int(status.changeCount))
+    }
+
+    private var status: PCSCStatus? {
+        guard let context = try? PCSCContext() else { return nil }
         let (code, now) = context.statusChange(from: [PCSCStatus(reader: name)], seconds: 0)
-        guard [.success, .timeout].contains(code), let now = now.first else { return ReaderOccupancy(hasCard: false) }
-        return ReaderOccupancy(hasCard: now.presence != .absent, changeCount: Int(now.changeCount))
+        return [.success, .timeout].contains(code) ? now.first : nil
     }
 
     public func connect(trace: (any CardTrace)?, _ wait: CardWait) throws(CardError) -> any CardConnection {
@@ -67,7 +76,10 @@ public struct PCSCReader: CardReader, Hashable {
             }
         }
         guard let outcome else {
-            throw CardError(wait.isCalledOff ? .cancelled : .sharingViolation, .connecting, reader: name)
+            if wait.isCalledOff { throw CardError(.cancelled, .connecting, reader: name) }
+            // Who holds a card is connected to it; where nobody is, it is the card that keeps the service waiting.
+            if let status, !status.isUsed { throw CardError(.unresponsiveCard, .connecting, reader: name) }
+            throw CardError(.sharingViolation, .connecting, reader: name)
         }
         return PCSCCard(try outcome.get(), reader: self, trace: trace)
     }

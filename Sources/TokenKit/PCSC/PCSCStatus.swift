@@ -21,6 +21,9 @@ struct PCSCStatus: Hashable, Sendable {
     /// How often a card was inserted or removed, modulo 65,536.
     var changeCount: UInt16 { UInt16(truncatingIfNeeded: state >> 16) }
 
+    /// Whether a program is connected to the card.
+    var isUsed: Bool { state & UInt32(SCARD_STATE_INUSE | SCARD_STATE_EXCLUSIVE) != 0 }
+
     /// What the state says of the reader's slot.
     var presence: CardPresence {
         let gone = SCARD_STATE_UNKNOWN | SCARD_STATE_UNAVAILABLE | SCARD_STATE_EMPTY

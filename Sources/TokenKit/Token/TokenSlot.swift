@@ -25,6 +25,8 @@ public final class TokenSlot: Sendable {
     /// For how long a PIN counts that is presented now.
     let pinTimeout: @Sendable () -> Duration?
     let now: @Sendable () -> ContinuousClock.Instant
+    /// Whether a card that was waited for in vain is not waited for again.
+    private let waitsOnce: Bool
     private let endOfWaits = CardWait.End()
     let timedOutPINs = Atomic(0)
     let state = Mutex(State())
@@ -46,6 +48,8 @@ public final class TokenSlot: Sendable {
         var hasLostService = false
         /// Since when another program holds the card, as far as it was looked; nil where it did not at the last look.
         var heldSince: ContinuousClock.Instant?
+        /// Why the card was waited for in vain.
+        var givenUp: TokenError?
 
         /// What a call that came at `arrival`, and has its turn, waited for the same program that those before it gave up on.
         func wait(since arrival: ContinuousClock.Instant, until end: CardWait.End) -> CardWait {
@@ -68,21 +72,24 @@ public final class TokenSlot: Sendable {
     ///   - drivers: asked in this order whether they know the card.
     ///   - trace: who is told each command and answer.
     ///   - pinTimeout: for how long a PIN counts that is presented now; nil for as long as the card counts it.
+    ///   - waitsOnce: whether a card that was waited for in vain, held by another program or silent, is not waited for again: a
+    ///     command asks for it in several places.
     ///   - tellOfBlockedPIN: called when the last try of a PIN was lost here.
     public convenience init(
-        reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil,
+        reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
         endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil },
         tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
     ) {
         self.init(
             CryptokiSlotName(reader: reader.name), reader: reader, drivers: drivers, trace: trace,
-            endingPINsAfter: pinTimeout, tellingOfBlockedPINs: tellOfBlockedPIN)
+            waitsOnce: waitsOnce, endingPINsAfter: pinTimeout, tellingOfBlockedPINs: tellOfBlockedPIN)
     }
 
     /// The same by another name in PKCS #11 than that of its reader.
     package init(
         _ cryptokiName: CryptokiSlotName, reader: any CardReader, drivers: [any TokenDriver],
-        trace: (any CardTrace)? = nil, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil },
         tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
     ) {
@@ -93,6 +100,7 @@ public final class TokenSlot: Sendable {
         self.tellOfBlockedPIN = tellOfBlockedPIN
         self.drivers = drivers
         self.trace = trace
+        self.waitsOnce = waitsOnce
     }
 
     /// Whether both are one place: a reader that two modules look into.
@@ -216,7 +224,9 @@ public final class TokenSlot: Sendable {
         _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         try state.withLock { (state) throws(TokenError) in
+            if let givenUp = state.givenUp { throw givenUp }
             let wait = state.wait(since: arrival, until: endOfWaits)
+            let beginning = now()
             do throws(TokenError) {
                 let result = try use(&state, of: expected, hold, wait, body)
                 state.heldSince = nil
@@ -225,6 +235,7 @@ public final class TokenSlot: Sendable {
                 state.heldSince = error.code == .card(.inUse) ? state.heldSince ?? wait.start : nil
                 if error.code == .card(.serviceUnavailable), state.connection != nil { state.hasLostService = true }
                 if TokenSlot.endsConnection(error) { TokenSlot.drop(&state) }
+                if waitsOnce, isWaitInVain(error, since: beginning) { state.givenUp = error }
                 if error.hasBlockedPIN { tellOfBlockedPIN?(name) }
                 throw error
             }
@@ -300,6 +311,12 @@ public final class TokenSlot: Sendable {
             true
         default: false
         }
+    }
+
+    /// Whether a card was long waited for, and not had.
+    private func isWaitInVain(_ error: TokenError, since beginning: ContinuousClock.Instant) -> Bool {
+        let codes: [TokenError.Code] = [.card(.inUse), .card(.muteCard), .card(.communication)]
+        return codes.contains(error.code) && now() - beginning >= .seconds(5)
     }
 
     static func drop(_ state: inout State, resetting: Bool = false) {

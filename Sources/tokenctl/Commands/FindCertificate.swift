@@ -40,6 +40,11 @@ struct FindCertificate: ParsableCommand {
     }
 
     func run() throws {
+        try find()
+        if all { try IncompleteListError.check() }
+    }
+
+    private func find() throws {
         let session = try search.session()
         let query = try Query.all(.certificate, commonName: name)
         let items = session.reporting(try session.searchList.items(matching: query))

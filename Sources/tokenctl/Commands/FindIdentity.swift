@@ -121,6 +121,11 @@ struct FindIdentity: ParsableCommand {
     }
 
     func run() throws {
+        try list()
+        try IncompleteListError.check()
+    }
+
+    private func list() throws {
         let session = try search.session()
         let query = try Query.all(.identity, commonName: nil)
         let all = session.reporting(try session.searchList.identities(matching: query))

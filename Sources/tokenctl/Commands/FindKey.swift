@@ -32,6 +32,11 @@ struct FindKey: ParsableCommand, AttributeCommand {
     }
 
     func run() throws {
+        try find()
+        try IncompleteListError.check()
+    }
+
+    private func find() throws {
         let session = try search.session()
         let any: Attributes = [.synchronizable: Query.anySynchronizable]
         let query = try Query(.key, any.merging(item.attributes) { $1 }, limit: .all)

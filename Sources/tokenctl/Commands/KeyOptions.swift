@@ -81,6 +81,8 @@ struct KeyOptions: ParsableArguments {
             selector = .label(key)
             found = try session.searchList.keys(selector)
         }
+        // The key may be on a card that could not be read. Any other, and its being missing, would be named wrongly.
+        if found.found.isEmpty, let failure = found.failures.first(where: session.isOfReader) { throw failure.error }
         let damage = found.found.isEmpty ? session.damage(in: found) : nil
         let absent = found.found.isEmpty ? try absentKey(selector, in: session) : nil
         if absent == nil, let damage { throw damage }
@@ -106,7 +108,7 @@ struct KeyOptions: ParsableArguments {
     func resolveAny(in session: Session, for use: Use = .any) throws -> NamedKey {
         do {
             return .pair(try resolve(in: session, .anyKey, for: use))
-        } catch let error as KeychainError where [.itemNotFound, .decode].contains(error.code) {
+        } catch let error as KeychainError {
             guard let key = try symmetricKey(in: session) else { throw error }
             return .symmetric(key)
         }
@@ -116,7 +118,7 @@ struct KeyOptions: ParsableArguments {
     func resolvePublic(in session: Session) throws -> NamedPublicKey {
         do {
             return .key(try PublicKey(spki: resolve(in: session, .publicKey, for: .publicHalf).publicKey))
-        } catch let error as KeychainError where [.itemNotFound, .decode].contains(error.code) {
+        } catch let error as KeychainError {
             if let key = try symmetricKey(in: session) { return .symmetric(key) }
             guard let key = try publicKey(in: session) else { throw error }
             return .key(key)

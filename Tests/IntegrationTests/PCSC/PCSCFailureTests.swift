@@ -89,6 +89,47 @@ import TokenKit
         }
     }
 
+    @Test func aCardThatNoLongerAnswersHoldsNobodyWithoutEnd() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService.started()
+            defer { service.end() }
+            let card = try service.insert()
+            var reader = try service.reader()
+            reader.answerLimit = .seconds(1)
+            let connection = try reader.connect(trace: nil)
+            #expect(try connection.exchange("00A40400").answers == ["00A404009000"])
+            card.fallSilent()
+            let error = #expect(throws: TokenError(.card(.communication), "")) { try connection.exchange("00A40400") }
+            #expect(error?.reason.contains("has not answered for 1 seconds") == true)
+            // Nothing waits for the call that has not returned.
+            #expect(throws: TokenError(.card(.serviceUnavailable), "")) { try connection.exchange("00A40400") }
+            connection.disconnect(resetting: true)
+            card.remove()
+        }
+    }
+
+    /// The service lets nobody connect while it waits for the card, and nobody is connected.
+    @Test func aCardThatFellSilentBeforeIsNotSaidToBeHeldByAnotherProgram() async {
+        await #expect(processExitsWith: .success) {
+            let service = try OwnService.started()
+            defer { service.end() }
+            let card = try service.insert()
+            card.fallSilent()
+            var reader = try service.reader(patience: .seconds(3))
+            reader.answerLimit = .seconds(1)
+            var code: TokenError.Code?
+            do {
+                _ = try reader.connect(trace: nil).exchange("00A40400")
+            } catch let error as CardError {
+                code = .card(error.code)
+            } catch let error as TokenError {
+                code = error.code
+            }
+            #expect(code == .card(.muteCard) || code == .card(.communication), "\(String(describing: code))")
+            card.remove()
+        }
+    }
+
     @Test func removalDuringATransactionAndBetweenTwo() async {
         await #expect(processExitsWith: .success) {
             let service = try OwnService.started()

@@ -20,6 +20,7 @@ final class ScriptedCard: Sendable {
     private let atr: [UInt8]
     private let answer: @Sendable ([UInt8]) -> [UInt8]?
     private let log = Mutex<[Message]>([])
+    private let silence = Atomic(false)
 
     /// - Parameters:
     ///   - socket: the connection to the reader, which the card closes.
@@ -47,6 +48,9 @@ final class ScriptedCard: Sendable {
         messages.compactMap { if case .command(let bytes) = $0 { bytes } else { nil } }
     }
 
+    /// Has the card answer nothing any more, as the program of one that is stopped.
+    func fallSilent() { silence.store(true, ordering: .releasing) }
+
     /// Takes the card out of the reader.
     func remove() { shutdown(socket, Int32(SHUT_RDWR)) }
 
@@ -55,14 +59,16 @@ final class ScriptedCard: Sendable {
         case [0]: log.withLock { $0.append(.powerOff) }
         case [1]: log.withLock { $0.append(.powerOn) }
         case [2]: log.withLock { $0.append(.reset) }
-        case [4]: send(atr)
+        case [4]: if !isSilent { send(atr) }
         default:
             log.withLock { $0.append(.command(message)) }
             guard let answer = answer(message) else { return false }
-            send(answer)
+            if !isSilent { send(answer) }
         }
         return true
     }
+
+    private var isSilent: Bool { silence.load(ordering: .acquiring) }
 
     private func next() -> [UInt8]? {
         guard let header = receive(2) else { return nil }
