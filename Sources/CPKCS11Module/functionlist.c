@@ -228,7 +228,7 @@ EXPORTED CK_RV C_GetInterface(CK_UTF8CHAR *name, CK_VERSION *version, CK_INTERFA
         *interface = candidate;
         return CKR_OK;
     }
-    return CKR_FUNCTION_FAILED;
+    return CKR_ARGUMENTS_BAD;
 }
 
 const char *tokenkit_module_path(void) {

@@ -190,7 +190,6 @@ public func C_VerifyFinal(
     _ session: CK_SESSION_HANDLE, _ signature: UnsafeMutablePointer<UInt8>?, _ signatureLength: CK_ULONG
 ) -> CK_RV {
     perform { context throws(Failure) in
-        try unsafe PKCS11Call(.verifyFinal, [UInt64(session)]).perform(
-            &context, sending: Secrets(signature, signatureLength))
+        try unsafe Operation.verify.finish(session, checking: signature, signatureLength, &context)
     }
 }

@@ -8,12 +8,16 @@ struct Operation {
     let whole: PKCS11Function
     let part: PKCS11Function
     let last: PKCS11Function
+    /// What `C_SessionCancel` calls it.
+    let flag: CK_FLAGS
 
-    static let encrypt = Operation(whole: .encrypt, part: .encryptUpdate, last: .encryptFinal)
-    static let decrypt = Operation(whole: .decrypt, part: .decryptUpdate, last: .decryptFinal)
-    static let digest = Operation(whole: .digest, part: .digestUpdate, last: .digestFinal)
-    static let sign = Operation(whole: .sign, part: .signUpdate, last: .signFinal)
-    static let verify = Operation(whole: .verify, part: .verifyUpdate, last: .verifyFinal)
+    static let encrypt = Operation(
+        whole: .encrypt, part: .encryptUpdate, last: .encryptFinal, flag: CKF_ENCRYPT)
+    static let decrypt = Operation(
+        whole: .decrypt, part: .decryptUpdate, last: .decryptFinal, flag: CKF_DECRYPT)
+    static let digest = Operation(whole: .digest, part: .digestUpdate, last: .digestFinal, flag: CKF_DIGEST)
+    static let sign = Operation(whole: .sign, part: .signUpdate, last: .signFinal, flag: CKF_SIGN)
+    static let verify = Operation(whole: .verify, part: .verifyUpdate, last: .verifyFinal, flag: CKF_VERIFY)
 
     /// Bytes of data in one message.
     static let longestPart: CK_ULONG = 1 << 20
@@ -31,7 +35,9 @@ struct Operation {
         _ output: UnsafeMutablePointer<UInt8>?, _ outputLength: UnsafeMutablePointer<CK_ULONG>?,
         _ context: inout CallContext
     ) throws(Failure) {
-        guard unsafe Operation.takes(data, dataLength), unsafe outputLength != nil else { throw argumentsBad }
+        guard unsafe Operation.takes(data, dataLength), unsafe outputLength != nil else {
+            throw refused(session, context)
+        }
         let call = PKCS11Call(whole, [UInt64(session)])
         // A length is told without the data.
         guard unsafe output != nil else {
@@ -50,6 +56,9 @@ struct Operation {
         _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ dataLength: CK_ULONG,
         _ signature: UnsafeMutablePointer<UInt8>?, _ signatureLength: CK_ULONG, _ context: inout CallContext
     ) throws(Failure) {
+        guard unsafe Operation.takes(data, dataLength), unsafe Operation.takes(signature, signatureLength) else {
+            throw refused(session, context)
+        }
         guard dataLength > Operation.longestPart else {
             var secrets = try unsafe Secrets(data, dataLength)
             try unsafe secrets.append(signature, signatureLength)
@@ -58,8 +67,25 @@ struct Operation {
         }
         try unsafe begin(session, 0, nil, &context)
         try unsafe append(session, data, dataLength, &context)
+        try unsafe finish(session, checking: signature, signatureLength, &context)
+    }
+
+    /// `C_VerifyFinal`.
+    func finish(
+        _ session: CK_SESSION_HANDLE, checking signature: UnsafeMutablePointer<UInt8>?, _ signatureLength: CK_ULONG,
+        _ context: inout CallContext
+    ) throws(Failure) {
+        guard unsafe Operation.takes(signature, signatureLength) else { throw refused(session, context) }
         try unsafe PKCS11Call(last, [UInt64(session)]).perform(
             &context, sending: Secrets(signature, signatureLength))
+    }
+
+    /// Ends the operation for arguments that the host is not asked with: a function that fails ends what it goes on with, whatever
+    /// the reason. PKCS #11 §5.8 to §5.14.
+    private func refused(_ session: CK_SESSION_HANDLE, _ context: borrowing CallContext) -> Failure {
+        var own = CallContext(initialisation: context.initialisation, log: Log("C_SessionCancel"))
+        try? PKCS11Call(.sessionCancel, [UInt64(session), UInt64(flag)]).perform(&own)
+        return argumentsBad
     }
 
     /// Asks whether the data that follows can be given in one call.
@@ -78,7 +104,7 @@ struct Operation {
         _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG,
         _ context: inout CallContext
     ) throws(Failure) {
-        guard unsafe Operation.takes(data, count) else { throw argumentsBad }
+        guard unsafe Operation.takes(data, count) else { throw refused(session, context) }
         var sent: CK_ULONG = 0
         repeat {
             let length = min(count - sent, Operation.longestPart)
@@ -94,6 +120,9 @@ struct Operation {
         _ output: UnsafeMutablePointer<UInt8>?, _ outputLength: UnsafeMutablePointer<CK_ULONG>?,
         _ context: inout CallContext
     ) throws(Failure) {
+        guard unsafe Operation.takes(data, dataLength), unsafe outputLength != nil else {
+            throw refused(session, context)
+        }
         let call = PKCS11Call(part, [UInt64(session)])
         guard unsafe output != nil else { return try unsafe call.output(output, outputLength, &context) }
         try unsafe call.output(output, outputLength, &context, sending: Secrets(data, dataLength))
@@ -104,6 +133,7 @@ struct Operation {
         _ session: CK_SESSION_HANDLE, _ output: UnsafeMutablePointer<UInt8>?,
         _ outputLength: UnsafeMutablePointer<CK_ULONG>?, _ context: inout CallContext
     ) throws(Failure) {
+        guard unsafe outputLength != nil else { throw refused(session, context) }
         try unsafe PKCS11Call(last, [UInt64(session)]).output(output, outputLength, &context)
     }
 

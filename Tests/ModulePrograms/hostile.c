@@ -69,13 +69,16 @@ int main(int count, char **arguments) {
     MUST(CKR_MECHANISM_PARAM_INVALID, p11->C_DeriveKey(session, &long_derive, key, NULL, 0, &object));
     MUST(CKR_OK, p11->C_SignInit(session, &ecdsa, key));
     MUST(CKR_ARGUMENTS_BAD, p11->C_Sign(session, buffer, 32, buffer, NULL));
+    MUST(CKR_OK, p11->C_SignInit(session, &ecdsa, key));
     MUST(CKR_OK, p11->C_Sign(session, buffer, 32, NULL, &length));
     HOLDS(length == 64);
     length = 63;
     MUST(CKR_BUFFER_TOO_SMALL, p11->C_Sign(session, buffer, 32, buffer, &length));
     HOLDS(length == 64);
     MUST(CKR_ARGUMENTS_BAD, p11->C_Sign(session, NULL, 32, buffer, &length));
+    MUST(CKR_OK, p11->C_SignInit(session, &ecdsa, key));
     MUST(CKR_ARGUMENTS_BAD, p11->C_Sign(session, buffer, huge, buffer, &length));
+    MUST(CKR_OK, p11->C_SignInit(session, &ecdsa, key));
     MUST(CKR_OK, p11->C_Sign(session, buffer, 32, buffer, &length));
     MUST(CKR_OPERATION_NOT_INITIALIZED, p11->C_Sign(session, buffer, 32, buffer, &length));
 

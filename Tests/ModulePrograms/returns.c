@@ -49,6 +49,8 @@ static void returned(const char *function, CK_RV wanted, CK_RV got, int line) {
 #define GIVES(code, function, ...) RETURNED(#function, code, p11->function(__VA_ARGS__))
 #define GIVES_3_0(code, function, ...) RETURNED(#function, code, p30->function(__VA_ARGS__))
 #define OK(call) MUST(CKR_OK, call)
+/* What failed has ended its operation. */
+#define ENDED(function, ...) GIVES(CKR_OPERATION_NOT_INITIALIZED, function, __VA_ARGS__)
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define VALUE(value) &(value), sizeof(value)
 
@@ -168,7 +170,7 @@ static void before_and_at_the_beginning(void *library) {
     GIVES(CKR_ARGUMENTS_BAD, C_GetInfo, NULL);
     GIVES(CKR_ARGUMENTS_BAD, C_GetFunctionList, NULL);
     RETURNED("C_GetInterface", CKR_ARGUMENTS_BAD, get(NULL, NULL, NULL, 0));
-    RETURNED("C_GetInterface", CKR_FUNCTION_FAILED, get((CK_UTF8CHAR *)"other", NULL, &interface, 0));
+    RETURNED("C_GetInterface", CKR_ARGUMENTS_BAD, get((CK_UTF8CHAR *)"other", NULL, &interface, 0));
     RETURNED("C_GetInterfaceList", CKR_ARGUMENTS_BAD, get_all(NULL, NULL));
     room = 1;
     RETURNED("C_GetInterfaceList", CKR_BUFFER_TOO_SMALL, get_all(all, &room));
@@ -403,6 +405,8 @@ static void encrypting(void) {
     GIVES(CKR_OPERATION_NOT_INITIALIZED, C_EncryptFinal, card, buffer, &room);
     OK(p11->C_EncryptInit(card, &rsa_pkcs, public));
     GIVES(CKR_ARGUMENTS_BAD, C_Encrypt, card, NULL, 1, buffer, &room);
+    ENDED(C_Encrypt, card, block, 1, buffer, &room);
+    OK(p11->C_EncryptInit(card, &rsa_pkcs, public));
     room = 1;
     GIVES(CKR_BUFFER_TOO_SMALL, C_Encrypt, card, block, 1, buffer, &room);
     GIVES(CKR_DATA_LEN_RANGE, C_Encrypt, card, block, 250, buffer, &room);
@@ -413,9 +417,13 @@ static void encrypting(void) {
 
     OK(p11->C_EncryptInit(card, &rsa_pkcs, public));
     GIVES(CKR_ARGUMENTS_BAD, C_EncryptUpdate, card, NULL, 1, buffer, &room);
+    ENDED(C_EncryptUpdate, card, block, 1, buffer, &room);
+    OK(p11->C_EncryptInit(card, &rsa_pkcs, public));
+    GIVES(CKR_ARGUMENTS_BAD, C_EncryptFinal, card, buffer, NULL);
+    ENDED(C_EncryptFinal, card, buffer, &room);
+    OK(p11->C_EncryptInit(card, &rsa_pkcs, public));
     OK(p11->C_EncryptUpdate(card, block, 250, buffer, &room));
     GIVES(CKR_OPERATION_ACTIVE, C_EncryptInit, card, &rsa_pkcs, public);
-    GIVES(CKR_ARGUMENTS_BAD, C_EncryptFinal, card, buffer, NULL);
     room = 1;
     GIVES(CKR_BUFFER_TOO_SMALL, C_EncryptFinal, card, buffer, &room);
     GIVES(CKR_DATA_LEN_RANGE, C_EncryptFinal, card, buffer, &room);
@@ -443,6 +451,8 @@ static void decrypting(void) {
     OK(p11->C_Encrypt(card, block, 10, ciphertext, &length));
     OK(p11->C_DecryptInit(card, &rsa_pkcs, private));
     GIVES(CKR_ARGUMENTS_BAD, C_Decrypt, card, NULL, 256, buffer, &room);
+    ENDED(C_Decrypt, card, ciphertext, 256, buffer, &room);
+    OK(p11->C_DecryptInit(card, &rsa_pkcs, private));
     room = 1;
     GIVES(CKR_BUFFER_TOO_SMALL, C_Decrypt, card, ciphertext, 256, buffer, &room);
     OK(p11->C_Decrypt(card, ciphertext, 256, buffer, &room));
@@ -456,9 +466,13 @@ static void decrypting(void) {
 
     OK(p11->C_DecryptInit(card, &rsa_pkcs, private));
     GIVES(CKR_ARGUMENTS_BAD, C_DecryptUpdate, card, NULL, 1, buffer, &room);
+    ENDED(C_DecryptUpdate, card, ciphertext, 256, buffer, &room);
+    OK(p11->C_DecryptInit(card, &rsa_pkcs, private));
+    GIVES(CKR_ARGUMENTS_BAD, C_DecryptFinal, card, buffer, NULL);
+    ENDED(C_DecryptFinal, card, buffer, &room);
+    OK(p11->C_DecryptInit(card, &rsa_pkcs, private));
     OK(p11->C_DecryptUpdate(card, ciphertext, 256, buffer, &room));
     GIVES(CKR_OPERATION_ACTIVE, C_DecryptInit, card, &rsa_pkcs, private);
-    GIVES(CKR_ARGUMENTS_BAD, C_DecryptFinal, card, buffer, NULL);
     room = 1;
     GIVES(CKR_BUFFER_TOO_SMALL, C_DecryptFinal, card, buffer, &room);
     GIVES(CKR_ENCRYPTED_DATA_LEN_RANGE, C_DecryptUpdate, card, ciphertext, 1, buffer, &room);
@@ -496,15 +510,28 @@ static void digesting(void) {
     GIVES(CKR_OPERATION_NOT_INITIALIZED, C_DigestFinal, card, buffer, &room);
     OK(p11->C_DigestInit(card, &sha256));
     GIVES(CKR_ARGUMENTS_BAD, C_Digest, card, NULL, 1, buffer, &room);
+    ENDED(C_Digest, card, block, 1, buffer, &room);
+    OK(p11->C_DigestInit(card, &sha256));
+    GIVES(CKR_ARGUMENTS_BAD, C_Digest, card, block, 1, buffer, NULL);
+    ENDED(C_Digest, card, block, 1, buffer, &room);
+    OK(p11->C_DigestInit(card, &sha256));
+    GIVES(CKR_ARGUMENTS_BAD, C_DigestUpdate, card, NULL, 1);
+    ENDED(C_DigestUpdate, card, block, 1);
+    OK(p11->C_DigestInit(card, &sha256));
+    GIVES(CKR_ARGUMENTS_BAD, C_DigestFinal, card, buffer, NULL);
+    ENDED(C_DigestFinal, card, buffer, &room);
+    OK(p11->C_DigestInit(card, &sha256));
     room = 1;
     GIVES(CKR_BUFFER_TOO_SMALL, C_Digest, card, block, 1, buffer, &room);
-    GIVES(CKR_ARGUMENTS_BAD, C_DigestUpdate, card, NULL, 1);
+    GIVES(CKR_OPERATION_ACTIVE, C_DigestFinal, card, buffer, &room);
+    ENDED(C_DigestFinal, card, buffer, &room);
+    OK(p11->C_DigestInit(card, &sha256));
     OK(p11->C_DigestUpdate(card, block, 1));
     GIVES(CKR_OPERATION_ACTIVE, C_DigestInit, card, &sha256);
-    GIVES(CKR_ARGUMENTS_BAD, C_DigestFinal, card, buffer, NULL);
     room = 1;
     GIVES(CKR_BUFFER_TOO_SMALL, C_DigestFinal, card, buffer, &room);
     GIVES(CKR_OPERATION_ACTIVE, C_Digest, card, block, 1, buffer, &room);
+    ENDED(C_Digest, card, block, 1, buffer, &room);
 }
 
 static void signing(void) {
@@ -522,6 +549,8 @@ static void signing(void) {
     GIVES(CKR_OPERATION_NOT_INITIALIZED, C_SignFinal, card, buffer, &room);
     OK(p11->C_SignInit(card, &rsa_pkcs, rsa));
     GIVES(CKR_ARGUMENTS_BAD, C_Sign, card, NULL, 1, buffer, &room);
+    ENDED(C_Sign, card, block, 1, buffer, &room);
+    OK(p11->C_SignInit(card, &rsa_pkcs, rsa));
     room = 1;
     GIVES(CKR_BUFFER_TOO_SMALL, C_Sign, card, block, 1, buffer, &room);
     GIVES(CKR_DATA_LEN_RANGE, C_Sign, card, block, 250, buffer, &room);
@@ -532,9 +561,13 @@ static void signing(void) {
 
     OK(p11->C_SignInit(card, &rsa_pkcs, rsa));
     GIVES(CKR_ARGUMENTS_BAD, C_SignUpdate, card, NULL, 1);
+    ENDED(C_SignUpdate, card, block, 1);
+    OK(p11->C_SignInit(card, &rsa_pkcs, rsa));
+    GIVES(CKR_ARGUMENTS_BAD, C_SignFinal, card, buffer, NULL);
+    ENDED(C_SignFinal, card, buffer, &room);
+    OK(p11->C_SignInit(card, &rsa_pkcs, rsa));
     OK(p11->C_SignUpdate(card, block, 250));
     GIVES(CKR_OPERATION_ACTIVE, C_SignInit, card, &rsa_pkcs, rsa);
-    GIVES(CKR_ARGUMENTS_BAD, C_SignFinal, card, buffer, NULL);
     room = 1;
     GIVES(CKR_BUFFER_TOO_SMALL, C_SignFinal, card, buffer, &room);
     GIVES(CKR_DATA_LEN_RANGE, C_SignFinal, card, buffer, &room);
@@ -579,6 +612,8 @@ static void verifying(void) {
     GIVES(CKR_OPERATION_NOT_INITIALIZED, C_VerifyFinal, card, block, 256);
     OK(p11->C_VerifyInit(card, &rsa_sha256, public));
     GIVES(CKR_ARGUMENTS_BAD, C_Verify, card, NULL, 1, block, 256);
+    ENDED(C_Verify, card, block, 1, block, 256);
+    OK(p11->C_VerifyInit(card, &rsa_sha256, public));
     GIVES(CKR_SIGNATURE_INVALID, C_Verify, card, block, 1, block, 256);
     OK(p11->C_VerifyInit(card, &rsa_sha256, public));
     GIVES(CKR_SIGNATURE_LEN_RANGE, C_Verify, card, block, 1, block, 255);
@@ -587,9 +622,13 @@ static void verifying(void) {
 
     OK(p11->C_VerifyInit(card, &rsa_sha256, public));
     GIVES(CKR_ARGUMENTS_BAD, C_VerifyUpdate, card, NULL, 1);
+    ENDED(C_VerifyUpdate, card, block, 1);
+    OK(p11->C_VerifyInit(card, &rsa_sha256, public));
+    GIVES(CKR_ARGUMENTS_BAD, C_VerifyFinal, card, NULL, 256);
+    ENDED(C_VerifyFinal, card, block, 256);
+    OK(p11->C_VerifyInit(card, &rsa_sha256, public));
     OK(p11->C_VerifyUpdate(card, block, 1));
     GIVES(CKR_OPERATION_ACTIVE, C_VerifyInit, card, &rsa_sha256, public);
-    GIVES(CKR_ARGUMENTS_BAD, C_VerifyFinal, card, NULL, 256);
     GIVES(CKR_SIGNATURE_INVALID, C_VerifyFinal, card, block, 256);
     OK(p11->C_VerifyInit(card, &rsa_sha256, public));
     GIVES(CKR_SIGNATURE_LEN_RANGE, C_VerifyFinal, card, block, 1);

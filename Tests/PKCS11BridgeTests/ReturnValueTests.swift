@@ -191,6 +191,65 @@ import VirtualCard
         #expect(returned { _ = try cryptoki.decryptUpdate(session, [1], .bytes(0)) } == CKR_OPERATION_NOT_INITIALIZED)
     }
 
+    /// PKCS #11 §5.10.4, and in the same words of the other kinds of operations.
+    @Test func aQuestionForTheLengthInOneCallIsNotGoneOnWithInParts() throws {
+        let (publicKey, key) = (try module.key(session, [1], CKO_PUBLIC_KEY), try module.key(session, [1]))
+        let (rsa, sha) = (MechanismRequest(CKM_RSA_PKCS), MechanismRequest(CKM_SHA256))
+        let block = [UInt8](repeating: 1, count: 256)
+        let cases: [(begin: () throws -> Void, ask: () throws -> Int?, finish: () throws -> Void)] = [
+            (
+                { try cryptoki.digestInit(session, sha) }, { try length(of: cryptoki.digest(session, [1], .query)) },
+                { _ = try cryptoki.digestFinal(session, .bytes(256)) }
+            ),
+            (
+                { try cryptoki.digestInit(session, sha) },
+                { try length(of: cryptoki.digest(session, [1], .bytes(2))) },
+                { try cryptoki.digestUpdate(session, [1]) }
+            ),
+            (
+                { try cryptoki.signInit(session, rsa, key: key) },
+                { try length(of: cryptoki.sign(session, [1], .query)) },
+                { _ = try cryptoki.signFinal(session, .bytes(256)) }
+            ),
+            (
+                { try cryptoki.encryptInit(session, rsa, key: publicKey) },
+                { try length(of: cryptoki.encrypt(session, .of("a"), .query)) },
+                { _ = try cryptoki.encryptFinal(session, .bytes(256)) }
+            ),
+            (
+                { try cryptoki.decryptInit(session, rsa, key: key) },
+                { try length(of: cryptoki.decrypt(session, block, .query)) },
+                { _ = try cryptoki.decryptFinal(session, .bytes(256)) }
+            ),
+        ]
+        for (index, row) in cases.enumerated() {
+            try row.begin()
+            #expect(try row.ask() ?? 0 > 0)
+            #expect(returned(row.finish) == CKR_OPERATION_ACTIVE, "\(index)")
+            #expect(returned(row.finish) == CKR_OPERATION_NOT_INITIALIZED, "\(index)")
+        }
+    }
+
+    @Test func aMechanismThatNobodyHasIsJudgedBeforeTheKey() throws {
+        let secret = try cryptoki.createObject(
+            session, Template([(CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY)), (CKA_VALUE, [1, 2, 3])]))
+        let unknown = MechanismRequest(1 << 31 | 999)
+        let calls: [() throws -> Void] = [
+            { try cryptoki.signInit(session, unknown, key: secret) },
+            { try cryptoki.verifyInit(session, unknown, key: secret) },
+            { try cryptoki.encryptInit(session, unknown, key: secret) },
+            { try cryptoki.decryptInit(session, unknown, key: secret) },
+            { _ = try cryptoki.wrapKey(session, unknown, wrapping: secret, key: secret, .query) },
+            { _ = try cryptoki.unwrapKey(session, unknown, unwrapping: secret, [], Template()) },
+            { _ = try cryptoki.deriveKey(session, unknown, base: secret, Template()) },
+        ]
+        for (index, call) in calls.enumerated() { #expect(returned(call) == CKR_MECHANISM_INVALID, "\(index)") }
+        // One that there is, and that is for another kind of key.
+        #expect(
+            returned { try cryptoki.signInit(session, MechanismRequest(CKM_RSA_PKCS), key: secret) }
+                == CKR_KEY_TYPE_INCONSISTENT)
+    }
+
     @Test func noMechanismEndsWhatWasBegun() throws {
         let key = try module.key(session, [1])
         for flag in [CKF_SIGN, CKF_VERIFY, CKF_ENCRYPT, CKF_DECRYPT, CKF_DIGEST] {

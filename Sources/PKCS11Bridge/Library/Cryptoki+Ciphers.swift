@@ -9,10 +9,11 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ request: MechanismRequest, key: CK_OBJECT_HANDLE
     ) throws(CryptokiError) {
         let session = try session(handle)
+        try session.slot.require(request.type, for: CKF_ENCRYPT)
         let publicKey = try publicKey(key, in: session)
         let object = try handles.entry(key, in: session).object
         try session.state.withLock { state throws(CryptokiError) in
-            guard state.encryption?.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
+            guard state.encryption?.course != .inParts else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.encryption = nil
             let operation = try CipherOperation(request, object, publicKey, login: session.slot.login)
             guard object.isTrue(CKA_ENCRYPT) else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
@@ -24,18 +25,16 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ data: consuming Secret, _ room: Room
     ) throws(CryptokiError) -> Output {
         let plaintext = data
-        let session = try session(handle)
-        let scheme = try session.state.withLock { state throws(CryptokiError) in
-            guard let scheme = state.encryption?.scheme else { throw Cryptoki.notBegun }
-            guard state.encryption?.hasBegun != true else {
-                state.encryption = nil
-                throw Cryptoki.begunInParts
+        return try session(handle).state.withLock { state throws(CryptokiError) -> Output in
+            guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
+            try operation.course.goOn(.inOne)
+            let scheme = operation.scheme
+            guard room.holds(scheme.length) else {
+                state.encryption = consume operation
+                return .length(scheme.length)
             }
-            return scheme
+            return .bytes(try scheme.encrypt(plaintext))
         }
-        guard room.holds(scheme.length) else { return .length(scheme.length) }
-        session.state.withLock { $0.encryption = nil }
-        return .bytes(try scheme.encrypt(plaintext))
     }
 
     /// What comes out comes at the end. Whoever asks how much that is has given nothing yet.
@@ -44,9 +43,12 @@ extension Cryptoki {
     ) throws(CryptokiError) -> Output {
         let part = part
         return try session(handle).state.withLock { state throws(CryptokiError) -> Output in
-            guard state.encryption != nil else { throw Cryptoki.notBegun }
-            if case .query = room { return .length(0) }
             guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
+            try operation.course.goOn(.inParts)
+            if case .query = room {
+                state.encryption = consume operation
+                return .length(0)
+            }
             try operation.appendPlaintext(part)
             state.encryption = consume operation
             return .bytes([])
@@ -55,9 +57,13 @@ extension Cryptoki {
 
     package func encryptFinal(_ handle: CK_SESSION_HANDLE, _ room: Room) throws(CryptokiError) -> Output {
         try session(handle).state.withLock { state throws(CryptokiError) -> Output in
-            guard let length = state.encryption?.scheme.length else { throw Cryptoki.notBegun }
-            guard room.holds(length) else { return .length(length) }
-            guard let operation = state.encryption.take() else { throw Cryptoki.notBegun }
+            guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
+            try operation.course.goOn(.inParts)
+            let length = operation.scheme.length
+            guard room.holds(length) else {
+                state.encryption = consume operation
+                return .length(length)
+            }
             return .bytes(try operation.encrypt())
         }
     }
@@ -68,11 +74,12 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ request: MechanismRequest, key: CK_OBJECT_HANDLE
     ) throws(CryptokiError) {
         let session = try session(handle)
+        try session.slot.require(request.type, for: CKF_DECRYPT)
         let object = try privateKey(key, in: session)
         guard object.mechanisms.canDecrypt else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
         guard let publicKey = object.publicKey else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
         try session.state.withLock { state throws(CryptokiError) in
-            guard state.decryption?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
+            guard state.decryption?.course != .inParts else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.decryption = nil
             state.decryption = try CipherOperation(request, object, publicKey, login: session.slot.login)
         }
@@ -83,8 +90,8 @@ extension Cryptoki {
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
-            guard let operation = state.decryption.take() else { throw Cryptoki.notBegun }
-            guard !operation.hasParts else { throw Cryptoki.begunInParts }
+            guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
+            try operation.course.goOn(.inOne)
             if case .query = room {
                 let length = operation.knownLength
                 state.decryption = consume operation
@@ -99,11 +106,13 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ part: [UInt8], _ room: Room
     ) throws(CryptokiError) -> Output {
         try session(handle).state.withLock { state throws(CryptokiError) -> Output in
-            guard state.decryption != nil else { throw Cryptoki.notBegun }
-            if case .query = room { return .length(0) }
             guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
+            try operation.course.goOn(.inParts)
+            if case .query = room {
+                state.decryption = consume operation
+                return .length(0)
+            }
             guard operation.result == nil else { throw CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE) }
-            operation.hasParts = true
             try operation.appendCiphertext(part)
             state.decryption = consume operation
             return .bytes([])
@@ -113,7 +122,8 @@ extension Cryptoki {
     package func decryptFinal(_ handle: CK_SESSION_HANDLE, _ room: Room) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
-            guard let operation = state.decryption.take() else { throw Cryptoki.notBegun }
+            guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
+            try operation.course.goOn(.inParts)
             if case .query = room {
                 let length = operation.knownLength
                 state.decryption = consume operation
@@ -165,6 +175,7 @@ extension Cryptoki {
         _ room: Room
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
+        try session.slot.require(request.type, for: CKF_WRAP)
         let entry = try handles.keyEntry(key, in: session)
         let publicKey = try Cryptoki.renaming([
             CKR_KEY_HANDLE_INVALID: CKR_WRAPPING_KEY_HANDLE_INVALID,
@@ -189,6 +200,7 @@ extension Cryptoki {
         _ template: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let session = try session(handle)
+        try session.slot.require(request.type, for: CKF_UNWRAP)
         let object = try Cryptoki.renaming([
             CKR_KEY_HANDLE_INVALID: CKR_UNWRAPPING_KEY_HANDLE_INVALID,
             CKR_KEY_TYPE_INCONSISTENT: CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT,
@@ -213,6 +225,7 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ request: MechanismRequest, base: CK_OBJECT_HANDLE, _ template: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let session = try session(handle)
+        try session.slot.require(request.type, for: CKF_DERIVE)
         let object = try privateKey(base, in: session)
         guard let publicKey = object.publicKey else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
         try requireSecretKey(template, in: session)
@@ -258,7 +271,7 @@ extension Cryptoki {
         guard let algorithm = DigestAlgorithm(mechanism: request.type) else { throw MechanismRequest.unknown }
         try request.requireNoParameter()
         try session.state.withLock { state throws(CryptokiError) in
-            guard state.digest?.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
+            guard state.digest?.course != .inParts else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.digest = nil
             state.digest = try Input(algorithm, limit: 0)
         }
@@ -268,10 +281,13 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ data: [UInt8], _ room: Room
     ) throws(CryptokiError) -> Output {
         try session(handle).state.withLock { state throws(CryptokiError) -> Output in
-            guard let length = state.digest?.digestLength else { throw Cryptoki.notBegun }
-            guard room.holds(length) else { return .length(length) }
             guard var input = state.digest.take() else { throw Cryptoki.notBegun }
-            guard !input.hasBegun else { throw Cryptoki.begunInParts }
+            try input.course.goOn(.inOne)
+            let length = input.digestLength
+            guard room.holds(length) else {
+                state.digest = consume input
+                return .length(length)
+            }
             try input.append(data)
             return .bytes(try input.finish())
         }
@@ -280,6 +296,7 @@ extension Cryptoki {
     package func digestUpdate(_ handle: CK_SESSION_HANDLE, _ part: [UInt8]) throws(CryptokiError) {
         try session(handle).state.withLock { state throws(CryptokiError) in
             guard var input = state.digest.take() else { throw Cryptoki.notBegun }
+            try input.course.goOn(.inParts)
             try input.append(part)
             state.digest = consume input
         }
@@ -287,9 +304,13 @@ extension Cryptoki {
 
     package func digestFinal(_ handle: CK_SESSION_HANDLE, _ room: Room) throws(CryptokiError) -> Output {
         try session(handle).state.withLock { state throws(CryptokiError) -> Output in
-            guard let length = state.digest?.digestLength else { throw Cryptoki.notBegun }
-            guard room.holds(length) else { return .length(length) }
             guard var input = state.digest.take() else { throw Cryptoki.notBegun }
+            try input.course.goOn(.inParts)
+            let length = input.digestLength
+            guard room.holds(length) else {
+                state.digest = consume input
+                return .length(length)
+            }
             return .bytes(try input.finish())
         }
     }

@@ -9,12 +9,13 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ request: MechanismRequest, key: CK_OBJECT_HANDLE
     ) throws(CryptokiError) {
         let session = try session(handle)
+        try session.slot.require(request.type, for: CKF_SIGN)
         let object = try privateKey(key, in: session)
         guard object.mechanisms.canSign else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
         guard let publicKey = object.publicKey else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
         try session.state.withLock { state throws(CryptokiError) in
             // One that was begun and given up, as after a login that failed, is no hindrance.
-            guard state.signature?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
+            guard state.signature?.input.course != .inParts else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.signature = nil
             state.signature = try SignatureOperation(request, object, publicKey, login: session.slot.login)
         }
@@ -25,13 +26,13 @@ extension Cryptoki {
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
-            guard let length = state.signature?.scheme.signatureLength else { throw Cryptoki.notBegun }
-            guard state.signature?.input.hasBegun != true else {
-                state.signature = nil
-                throw Cryptoki.begunInParts
-            }
-            guard room.holds(length) else { return .length(length) }
             guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
+            try operation.input.course.goOn(.inOne)
+            let length = operation.scheme.signatureLength
+            guard room.holds(length) else {
+                state.signature = consume operation
+                return .length(length)
+            }
             try operation.input.append(data)
             return .bytes(try Cryptoki.finish(operation, in: session))
         }
@@ -40,6 +41,7 @@ extension Cryptoki {
     package func signUpdate(_ handle: CK_SESSION_HANDLE, _ part: [UInt8]) throws(CryptokiError) {
         try session(handle).state.withLock { state throws(CryptokiError) in
             guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
+            try operation.input.course.goOn(.inParts)
             try operation.input.append(part)
             state.signature = consume operation
         }
@@ -48,9 +50,13 @@ extension Cryptoki {
     package func signFinal(_ handle: CK_SESSION_HANDLE, _ room: Room) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
-            guard let length = state.signature?.scheme.signatureLength else { throw Cryptoki.notBegun }
-            guard room.holds(length) else { return .length(length) }
-            guard let operation = state.signature.take() else { throw Cryptoki.notBegun }
+            guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
+            try operation.input.course.goOn(.inParts)
+            let length = operation.scheme.signatureLength
+            guard room.holds(length) else {
+                state.signature = consume operation
+                return .length(length)
+            }
             return .bytes(try Cryptoki.finish(operation, in: session))
         }
     }
@@ -73,10 +79,11 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ request: MechanismRequest, key: CK_OBJECT_HANDLE
     ) throws(CryptokiError) {
         let session = try session(handle)
+        try session.slot.require(request.type, for: CKF_VERIFY)
         let publicKey = try publicKey(key, in: session)
         let object = try handles.entry(key, in: session).object
         try session.state.withLock { state throws(CryptokiError) in
-            guard state.verification?.input.hasBegun != true else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
+            guard state.verification?.input.course != .inParts else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
             state.verification = nil
             let operation = try VerificationOperation(request, publicKey)
             guard object.isTrue(CKA_VERIFY) else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
@@ -89,7 +96,7 @@ extension Cryptoki {
     ) throws(CryptokiError) {
         try session(handle).state.withLock { state throws(CryptokiError) in
             guard var operation = state.verification.take() else { throw Cryptoki.notBegun }
-            guard !operation.input.hasBegun else { throw Cryptoki.begunInParts }
+            try operation.input.course.goOn(.inOne)
             try operation.input.append(data)
             let scheme = operation.scheme
             try scheme.verify(signature, of: operation.input.finish())
@@ -99,6 +106,7 @@ extension Cryptoki {
     package func verifyUpdate(_ handle: CK_SESSION_HANDLE, _ part: [UInt8]) throws(CryptokiError) {
         try session(handle).state.withLock { state throws(CryptokiError) in
             guard var operation = state.verification.take() else { throw Cryptoki.notBegun }
+            try operation.input.course.goOn(.inParts)
             try operation.input.append(part)
             state.verification = consume operation
         }
@@ -115,7 +123,6 @@ extension Cryptoki {
     // MARK: Keys
 
     static var notBegun: CryptokiError { CryptokiError(CKR_OPERATION_NOT_INITIALIZED) }
-    static var begunInParts: CryptokiError { CryptokiError(CKR_OPERATION_ACTIVE, "it was begun in parts") }
 
     /// - Throws: `CKR_KEY_HANDLE_INVALID`, `CKR_KEY_TYPE_INCONSISTENT` for another kind of object.
     func privateKey(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {

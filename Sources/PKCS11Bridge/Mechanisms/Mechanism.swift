@@ -126,6 +126,8 @@ enum MechanismTable {
         mechanisms(limits, hardware: CKF_HW, generates: false)
     }
 
+    static let mechanismsOfAnyCard = mechanisms(ofCard: .unknown)
+
     static let mechanismsOfKeychains = mechanisms(
         TokenKeyLimits(rsa: 512...16384, curves: 256...521, hasCurve25519: true), hardware: 0, generates: true)
 
@@ -139,7 +141,7 @@ enum MechanismTable {
         var mechanisms = signatures.map { type, form, _ in
             let cipher =
                 ciphers.contains(type)
-                ? CKF_ENCRYPT | CKF_DECRYPT | (type == CKM_RSA_PKCS ? CKF_WRAP | CKF_UNWRAP : 0) : 0
+                ? CKF_ENCRYPT | CKF_DECRYPT | CKF_WRAP | CKF_UNWRAP : 0
             let isRSA = form != .ecdsa && form != .ed25519
             return Mechanism(
                 type, isRSA ? rsa : form == .ecdsa ? curves : 256...256,

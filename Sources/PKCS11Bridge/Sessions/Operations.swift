@@ -2,14 +2,37 @@ internal import CCryptoki
 internal import SystemCrypto
 package import TokenKit
 
+/// How a program goes on with an operation that it has begun. The two ways are not mixed. PKCS #11 §5.8 to §5.14.
+enum OperationCourse {
+    case open
+    /// The length of a result in one call was asked, or there was too little room for it.
+    case inOne
+    /// A part has come already.
+    case inParts
+
+    /// - Throws: `CKR_OPERATION_ACTIVE`, which ends the operation as any failure does.
+    mutating func goOn(_ way: OperationCourse) throws(CryptokiError) {
+        guard self == .open || self == way else {
+            throw CryptokiError(CKR_OPERATION_ACTIVE, "it was begun \(self == .inOne ? "in one call" : "in parts")")
+        }
+        self = way
+    }
+
+    /// Begins a call whose data follows in parts of the wire's own.
+    ///
+    /// - Throws: `CKR_OPERATION_ACTIVE`.
+    mutating func beginOne() throws(CryptokiError) {
+        try goOn(.inOne)
+        self = .open
+    }
+}
+
 /// Bytes that come in one or more parts: digested as they come where there is a digest, collected where there is none.
 struct Input: ~Copyable {
     private var digest: DigestContext?
     private var collected: [UInt8] = []
     private let limit: Int
-
-    /// Whether a part has come already.
-    private(set) var hasBegun = false
+    var course = OperationCourse.open
 
     init(_ algorithm: DigestAlgorithm?, limit: Int) throws(CryptokiError) {
         self.limit = limit
@@ -23,7 +46,6 @@ struct Input: ~Copyable {
 
     /// - Throws: `CKR_DATA_LEN_RANGE`.
     mutating func append(_ part: [UInt8]) throws(CryptokiError) {
-        hasBegun = true
         do throws(CryptoError) {
             if try digest?.update(part) != nil { return }
         } catch {
@@ -95,8 +117,7 @@ struct CipherOperation: ~Copyable {
     /// The plaintext that came in parts.
     var plaintext: Secret?
     var pin: Secret?
-    /// Whether it is decrypted in parts, which one call cannot end.
-    var hasParts = false
+    var course = OperationCourse.open
     /// What came out, while the program finds room for it: the card is not asked twice.
     var result: Secret?
 
@@ -107,9 +128,6 @@ struct CipherOperation: ~Copyable {
         input = try Input(nil, limit: scheme.length)
         (self.key, self.scheme, self.login) = (key, scheme, login)
     }
-
-    /// Whether a part has come already.
-    var hasBegun: Bool { input.hasBegun || plaintext != nil }
 }
 
 /// How much room a program has for what it gets. PKCS #11 §5.2.

@@ -113,6 +113,8 @@ final class CardSlot: Slot {
         return MechanismTable.mechanisms(ofCard: limits ?? .unknown)
     }
 
+    var possibleMechanisms: [Mechanism] { MechanismTable.mechanismsOfAnyCard }
+
     private func keyLimits(_ state: inout State) throws(CryptokiError) -> TokenKeyLimits {
         if let known = try present(&state).keyLimits { return known }
         let limits = try reading(&state) { (token, card) throws(TokenError) in try token.keyLimits(&card) }

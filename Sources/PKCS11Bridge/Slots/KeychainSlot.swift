@@ -44,7 +44,8 @@ final class KeychainSlot: Slot {
 
     var occupancy: ReaderOccupancy { ReaderOccupancy(hasCard: keychain.isValid, changeCount: knownGeneration) }
 
-    let mechanisms = MechanismTable.mechanismsOfKeychains
+    var mechanisms: [Mechanism] { MechanismTable.mechanismsOfKeychains }
+    var possibleMechanisms: [Mechanism] { MechanismTable.mechanismsOfKeychains }
 
     func generation() throws(CryptokiError) -> Int {
         try requireToken()

@@ -53,6 +53,9 @@ protocol Slot: AnyObject, Sendable {
 
     var mechanisms: [Mechanism] { get }
 
+    /// Those that a token of its kind may have. No card is asked.
+    var possibleMechanisms: [Mechanism] { get }
+
     /// The token's objects that the template finds, those of the logged-in user left out unless he is.
     func objects(matching template: Template) throws(CryptokiError) -> [CryptokiObject]
 
@@ -135,6 +138,15 @@ extension Slot {
     func noticeEndOfLogin() {}
 
     func endWaits() {}
+
+    /// Judges a mechanism before the key that it is to be used with.
+    ///
+    /// - Throws: `CKR_MECHANISM_INVALID`.
+    func require(_ mechanism: CK_MECHANISM_TYPE, for use: CK_FLAGS) throws(CryptokiError) {
+        guard possibleMechanisms.contains(where: { $0.type == mechanism && $0.flags & use != 0 }) else {
+            throw MechanismRequest.unknown
+        }
+    }
 
     func requireToken() throws(CryptokiError) {
         guard hasToken else { throw CryptokiError(CKR_TOKEN_NOT_PRESENT) }

@@ -136,37 +136,44 @@ extension Cryptoki {
         return CallResult([CK_ULONG(length)])
     }
 
-    /// How long the output of a function that takes its data at once will be, at most.
+    /// How long the output of a function that takes its data at once will be, at most. The parts that follow are parts of this one call.
     ///
     /// - Throws: `CKR_OPERATION_NOT_INITIALIZED`; `CKR_OPERATION_ACTIVE` where a part has come already, which ends the operation.
     private func outputLength(
         of function: PKCS11Function, in handle: CK_SESSION_HANDLE
     ) throws(CryptokiError) -> Int {
         try session(handle).state.withLock { state throws(CryptokiError) -> Int in
-            let length: Int?
-            let hasBegun: Bool
             switch function {
             case .encrypt:
-                (length, hasBegun) = (state.encryption?.scheme.length, state.encryption?.hasBegun == true)
-                if hasBegun { state.encryption = nil }
+                guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
+                try operation.course.beginOne()
+                let length = operation.scheme.length
+                state.encryption = consume operation
+                return length
             case .decrypt:
-                (length, hasBegun) = (state.decryption?.knownLength, state.decryption?.hasParts == true)
-                if hasBegun { state.decryption = nil }
+                guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
+                try operation.course.beginOne()
+                let length = operation.knownLength
+                state.decryption = consume operation
+                return length
             case .digest:
-                (length, hasBegun) = (state.digest?.digestLength, state.digest?.hasBegun == true)
-                if hasBegun { state.digest = nil }
+                guard var input = state.digest.take() else { throw Cryptoki.notBegun }
+                try input.course.beginOne()
+                let length = input.digestLength
+                state.digest = consume input
+                return length
             case .sign:
-                (length, hasBegun) = (
-                    state.signature?.scheme.signatureLength, state.signature?.input.hasBegun == true
-                )
-                if hasBegun { state.signature = nil }
+                guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
+                try operation.input.course.beginOne()
+                let length = operation.scheme.signatureLength
+                state.signature = consume operation
+                return length
             default:
-                (length, hasBegun) = (state.verification == nil ? nil : 0, state.verification?.input.hasBegun == true)
-                if hasBegun { state.verification = nil }
+                guard var operation = state.verification.take() else { throw Cryptoki.notBegun }
+                try operation.input.course.beginOne()
+                state.verification = consume operation
+                return 0
             }
-            guard let length else { throw Cryptoki.notBegun }
-            guard !hasBegun else { throw Cryptoki.begunInParts }
-            return length
         }
     }
 }
