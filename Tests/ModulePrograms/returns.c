@@ -1,5 +1,5 @@
 /* Provokes every return value that can be, and prints each with its function: whoever runs it knows which there are. The module
- * shows a card (RSA in 9A and 9D, P-256 in 9C and 9E) and a keychain with the password "open". */
+ * shows a card (RSA in 9A and 9D, P-256 in 9C, 9E and 82) and a keychain with the password "open". */
 #include "module.h"
 
 static int failures;
@@ -843,7 +843,7 @@ static void unwilling_person(void) {
     CK_ATTRIBUTE peer = {CKA_EC_POINT, VALUE(encoded)};
     OK(p11->C_GetAttributeValue(card, find(card, CKO_PUBLIC_KEY, 4), &peer, 1));
     memcpy(point, encoded + 2, sizeof point);
-    GIVES(CKR_FUNCTION_CANCELED, C_DeriveKey, card, &ecdh, find(card, CKO_PRIVATE_KEY, 2), NULL, 0, &made);
+    GIVES(CKR_FUNCTION_CANCELED, C_DeriveKey, card, &ecdh, find(card, CKO_PRIVATE_KEY, 5), NULL, 0, &made);
     GIVES(CKR_FUNCTION_CANCELED, C_UnwrapKey, card, &rsa_pkcs, opener, block, 256, NULL, 0, &made);
     room = sizeof buffer;
     GIVES(CKR_FUNCTION_CANCELED, C_Sign, card, block, 1, buffer, &room);

@@ -1,4 +1,5 @@
 import CCryptoki
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
@@ -212,5 +213,63 @@ import VirtualCard
         ] as [(Int64, String)])
     func datesAreThoseOfTheCalendar(seconds: Int64, date: String) {
         #expect(String(decoding: Encoded.date(seconds), as: UTF8.self) == date)
+    }
+
+    // MARK: What keys on curves are for
+
+    private func uses(
+        _ module: TestModule, _ session: CK_SESSION_HANDLE, _ id: [UInt8]
+    ) throws -> (signs: Bool, derives: Bool, publicDerives: Bool) {
+        let (key, publicKey) = (try module.key(session, id), try module.key(session, id, CKO_PUBLIC_KEY))
+        return (
+            try module.value(session, key, CKA_SIGN) == [1], try module.value(session, key, CKA_DERIVE) == [1],
+            try module.value(session, publicKey, CKA_DERIVE) == [1]
+        )
+    }
+
+    @Test(arguments: [CardProfile.yubiKey57, .generic])
+    func aSignatureKeyOnACurveDoesNotDeriveAndAKeyManagementKeyDoesNotSign(profile: CardProfile) throws {
+        let module = try TestModule(VirtualReader(card: try Cards.plain(.p256, profile)))
+        let session = try module.session(loggedIn: true)
+        #expect(try uses(module, session, [2]) == (true, false, false))
+        #expect(try uses(module, session, [3]) == (false, true, true))
+        let digest = [UInt8](repeating: 1, count: 32)
+        let (signer, agreer) = (try module.key(session, [2]), try module.key(session, [3]))
+        let signed = returned { _ = try module.sign(session, MechanismRequest(CKM_ECDSA), agreer, digest) }
+        #expect(signed == CKR_KEY_FUNCTION_NOT_PERMITTED)
+        let request = MechanismRequest(
+            CKM_ECDH1_DERIVE,
+            .agreement(
+                kdf: CKD_NULL, sharedInfo: [], publicData: try module.publicKey(session, [3]).rawRepresentation))
+        let derived = returned { _ = try module.cryptoki.deriveKey(session, request, base: signer, Template()) }
+        #expect(derived == CKR_KEY_FUNCTION_NOT_PERMITTED)
+        // RSA keys do what they did.
+        let rsa = try TestModule(VirtualReader(card: try Cards.plain(.rsa2048, profile)))
+        let other = try rsa.session(loggedIn: true)
+        #expect(try uses(rsa, other, [2]) == (true, false, false))
+        #expect(try uses(rsa, other, [3]) == (true, false, false))
+    }
+
+    @Test(arguments: [KeyUsage.digitalSignature, .nonRepudiation, .keyAgreement, []])
+    func aKeyManagementKeyOnACurveSignsWhereItsCertificateSaysSo(usage: KeyUsage) throws {
+        let folder = try TemporaryFolder()
+        let key = try PrivateKey.generate(.ecP256)
+        var builder = try CertificateBuilder(
+            commonName: "Jo", publicKey: key.publicKey, notBefore: 1_600_000_000, notAfter: 1_900_000_000)
+        builder.keyUsage = usage
+        let certificate = try builder.selfSigned(by: key)
+        try folder.write("keymgmt-9d.crt", certificate.der)
+        try folder.write(
+            "keymgmt-9d.p12",
+            PKCS12.create([.init(key, certificate)], password: Secret(capacity: 0) { _ in }, iterations: 1))
+        let card = try CardImage.load(folder.path).makeCard(profile: .yubiKey57)
+        let signs = !usage.isDisjoint(with: [.digitalSignature, .nonRepudiation])
+        for isListed in [false, true] {
+            // A search for the private key alone knows of the certificate as well.
+            let module = try TestModule(VirtualReader(card: card))
+            let session = try module.session(loggedIn: true)
+            if isListed { _ = try module.find(session) }
+            #expect(try uses(module, session, [3]) == (signs, true, true))
+        }
     }
 }

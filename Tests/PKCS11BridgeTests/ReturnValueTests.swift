@@ -94,7 +94,7 @@ import VirtualCard
     }
 
     @Test func aKeyIsUsedForWhatItIs() throws {
-        let (rsa, ec) = (try module.key(session, [1]), try module.key(session, [3]))
+        let (rsa, ec) = (try module.key(session, [1]), try module.key(session, [2]))
         let (publicKey, certificate) = (
             try module.key(session, [1], CKO_PUBLIC_KEY), try module.key(session, [1], CKO_CERTIFICATE)
         )
@@ -119,7 +119,9 @@ import VirtualCard
     }
 
     @Test func aMechanismHasItsParameterAndNoOther() throws {
-        let (rsa, ec) = (try module.key(session, [1]), try module.key(session, [3]))
+        let (rsa, ec, agreeing) = (
+            try module.key(session, [1]), try module.key(session, [2]), try module.key(session, [3])
+        )
         func sign(_ request: MechanismRequest, _ key: CK_OBJECT_HANDLE) -> CK_RV {
             returned { try cryptoki.signInit(session, request, key: key) }
         }
@@ -140,7 +142,7 @@ import VirtualCard
         for point in points {
             let request = MechanismRequest(
                 CKM_ECDH1_DERIVE, .agreement(kdf: CKD_NULL, sharedInfo: [], publicData: point))
-            let result = returned { _ = try cryptoki.deriveKey(session, request, base: ec, Template()) }
+            let result = returned { _ = try cryptoki.deriveKey(session, request, base: agreeing, Template()) }
             #expect(result == CKR_MECHANISM_PARAM_INVALID)
         }
     }

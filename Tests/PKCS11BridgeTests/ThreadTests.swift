@@ -115,7 +115,7 @@ import VirtualCard
                     _ = try module.find(session)
                     let code = returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456")) }
                     guard [CKR_OK, CKR_USER_ALREADY_LOGGED_IN].contains(code) else { throw CryptokiError(code) }
-                    let key = try module.key(session, [UInt8(1 + number % 4)])
+                    let key = try module.key(session, [[1, 2, 4][number % 3]])
                     _ = try module.sign(session, MechanismRequest(CKM_ECDSA), key, [UInt8](repeating: 1, count: 32))
                     signed.add(1, ordering: .relaxed)
                     if number == 0 { try module.cryptoki.logOut(session) }

@@ -150,7 +150,7 @@ enum SlotKey {
     ) -> TokenKey {
         let algorithm = algorithm(of: spki) ?? .other(number?.rawValue ?? 0)
         return TokenKey(
-            algorithm: algorithm, publicKey: spki, usage: usage(of: algorithm, in: slot),
+            algorithm: algorithm, publicKey: spki, usage: usage(of: algorithm, in: slot), purpose: slot.purpose,
             pinPolicy: pinPolicy ?? slot.standardPINPolicy, touchPolicy: touchPolicy)
     }
 

@@ -56,6 +56,15 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
+    /// SP 800-73-5 part 1 §3.1.3 to §3.2.2. Retired keys are used for whatever their certificates were issued for.
+    var purpose: TokenKey.Purpose {
+        switch self {
+        case .signature: .signatures
+        case .keyManagement: .keyManagement
+        default: .any
+        }
+    }
+
     /// When the key wants the PIN on a card that does not tell. SP 800-73-5 part 1 table 4b.
     public var standardPINPolicy: PINPolicy {
         switch self {

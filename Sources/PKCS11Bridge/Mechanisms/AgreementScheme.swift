@@ -12,7 +12,7 @@ struct AgreementScheme: Sendable {
     init(_ request: MechanismRequest, key: PublicKey) throws(CryptokiError) {
         // On these curves the cofactor is 1, and X25519 clears it: both mechanisms are the same.
         guard MechanismTable.agreements.contains(request.type) else { throw MechanismRequest.unknown }
-        guard key.kind.isEC || key.kind == .x25519 else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
+        guard key.kind.agrees else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
         guard case .agreement(let kdf, let sharedInfo, let publicData) = request.parameter,
             let peer = key.kind.point(in: publicData)
         else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }

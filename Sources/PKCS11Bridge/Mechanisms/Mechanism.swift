@@ -182,11 +182,13 @@ struct KeyMechanisms: Sendable {
         if canDerive { allowed += MechanismTable.agreements }
     }
 
-    init(_ key: TokenKey, _ kind: KeyKind) {
+    /// Those of a token's key. On a curve it is one for signatures or one for key management, as its place on the token has it.
+    init(_ key: TokenKey, _ kind: KeyKind, _ certificate: Certificate?) {
         let decrypts = key.usage.contains(.decrypt)
+        let signs = key.purpose != .keyManagement || certificate?.keyUsage?.isDisjoint(with: .signatures) == false
         self.init(
-            kind, signs: key.usage.contains(.sign), decrypts: decrypts, unwraps: decrypts,
-            derives: key.usage.contains(.agree))
+            kind, signs: key.usage.contains(.sign) && (signs || !kind.isEC), decrypts: decrypts, unwraps: decrypts,
+            derives: key.usage.contains(.agree) && (key.purpose != .signatures || !kind.isEC))
     }
 
     /// Those of a key with an item's attributes.
@@ -200,7 +202,7 @@ struct KeyMechanisms: Sendable {
 
     /// What a public key may be kept from, and where its item has it.
     static let publicUses: [(CK_ATTRIBUTE_TYPE, Attribute)] = [
-        (CKA_ENCRYPT, .canEncrypt), (CKA_VERIFY, .canVerify), (CKA_WRAP, .canWrap),
+        (CKA_ENCRYPT, .canEncrypt), (CKA_VERIFY, .canVerify), (CKA_WRAP, .canWrap), (CKA_DERIVE, .canDerive),
     ]
 
     var attributes: ObjectAttributes.Attributes {
@@ -210,4 +212,13 @@ struct KeyMechanisms: Sendable {
             CKA_ALLOWED_MECHANISMS: Encoded.ulongs(allowed),
         ]
     }
+}
+
+extension TokenKey {
+    /// Whether it takes the certificate to know what the key is for.
+    var isJudgedByCertificate: Bool { purpose == .keyManagement && [.ecP256, .ecP384].contains(algorithm) }
+}
+
+extension KeyUsage {
+    fileprivate static var signatures: KeyUsage { [.digitalSignature, .nonRepudiation] }
 }

@@ -37,11 +37,12 @@ struct CardObjects: Sendable {
             made.append(stored(CKO_CERTIFICATE, object, attributes, isPrivate: false))
         }
         guard let key = object.key, let publicKey = try? PublicKey(spki: key.publicKey) else { return made }
-        let mechanisms = KeyMechanisms(key, publicKey.kind)
+        let mechanisms = KeyMechanisms(key, publicKey.kind, certificate)
         made.append(
             stored(
                 CKO_PUBLIC_KEY, object,
-                ObjectAttributes.publicKey(publicKey, id: id(of: object), subject: subject, isLocal: false),
+                ObjectAttributes.publicKey(
+                    publicKey, id: id(of: object), subject: subject, isLocal: false, derives: mechanisms.canDerive),
                 isPrivate: false, publicKey: publicKey, mechanisms: mechanisms))
         var attributes = ObjectAttributes.privateKey(publicKey, id: id(of: object), subject: subject, isLocal: false)
         attributes.merge(mechanisms.attributes) { $1 }

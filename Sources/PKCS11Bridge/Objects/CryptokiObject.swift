@@ -123,12 +123,17 @@ enum ObjectAttributes {
     }
 
     /// PKCS #11 §4.7 and §4.8, and the attributes of the key's kind.
-    static func publicKey(_ key: PublicKey, id: [UInt8], subject: [UInt8], isLocal: Bool) -> Attributes {
+    ///
+    /// - Parameter derives: whether its private half agrees on keys; nil where that is not known.
+    static func publicKey(
+        _ key: PublicKey, id: [UInt8], subject: [UInt8], isLocal: Bool, derives: Bool? = nil
+    ) -> Attributes {
         let isRSA = key.kind.isRSA
         let canVerify = key.kind != .x25519
         let own: Attributes = [
             CKA_SUBJECT: subject, CKA_ENCRYPT: Encoded.bool(isRSA), CKA_VERIFY: Encoded.bool(canVerify),
             CKA_VERIFY_RECOVER: Encoded.bool(false), CKA_WRAP: Encoded.bool(isRSA), CKA_TRUSTED: Encoded.bool(false),
+            CKA_DERIVE: Encoded.bool(derives ?? key.kind.agrees),
         ]
         return own.merging(self.key(key, id: id, isLocal: isLocal)) { $1 }
             .merging(numbers(of: key, withBits: true)) { $1 }
@@ -148,7 +153,7 @@ enum ObjectAttributes {
     private static func key(_ key: PublicKey, id: [UInt8], isLocal: Bool) -> Attributes {
         [
             CKA_KEY_TYPE: Encoded.ulong(key.kind.keyType), CKA_ID: id, CKA_START_DATE: [], CKA_END_DATE: [],
-            CKA_DERIVE: Encoded.bool(false), CKA_LOCAL: Encoded.bool(isLocal),
+            CKA_LOCAL: Encoded.bool(isLocal),
             CKA_KEY_GEN_MECHANISM: Encoded.ulong(isLocal ? key.kind.generation : CK_ULONG.max),
             CKA_PUBLIC_KEY_INFO: key.spki,
         ]
@@ -169,6 +174,9 @@ extension KeyKind {
     var isRSA: Bool {
         if case .rsa = self { true } else { false }
     }
+
+    /// Whether keys of the kind agree on others.
+    var agrees: Bool { isEC || self == .x25519 }
 
     var keyType: CK_KEY_TYPE {
         switch self {

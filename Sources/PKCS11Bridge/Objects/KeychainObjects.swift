@@ -48,12 +48,14 @@ struct KeychainObjects {
         let hashes = Set(stored.compactMap(\.publicKeyHash))
         let local = Set(keys.filter(isLocal).compactMap(\.publicKeyHash))
         let implied = keys.filter { $0.isPrivateKey && !($0.publicKeyHash.map(hashes.contains) ?? false) }
+        let kept = Set(
+            keys.filter { $0.isPrivateKey && $0[.canDerive]?.isTrue == false }.compactMap(\.publicKeyHash))
         let subjects = subjects
         return (stored + implied).compactMap { item in
             guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
             var attributes = ObjectAttributes.publicKey(
                 key, id: names.id(ofKeyWithHash: key.keyHash), subject: subjects[key.keyHash] ?? [],
-                isLocal: local.contains(key.keyHash))
+                isLocal: local.contains(key.keyHash), derives: kept.contains(key.keyHash) ? false : nil)
             if !item.isPrivateKey {
                 for (use, attribute) in KeyMechanisms.publicUses where item[attribute]?.isTrue == false {
                     attributes[use] = Encoded.bool(false)

@@ -296,7 +296,12 @@ final class CardSlot: Slot {
         }
         let isComplete = part == .all
         let (inventory, possible, known) = try reading(&state) { (token, card) throws(TokenError) in
-            let inventory = try token.inventory(part, &card)
+            var inventory = try token.inventory(part, &card)
+            if case .privateKey(let object) = part,
+                inventory.objects.contains(where: { $0.certificate == nil && $0.key?.isJudgedByCertificate == true })
+            {
+                inventory = try token.inventory(.object(object), &card)
+            }
             return (inventory, token.possibleData, token.knownData)
         }
         let token = state.card?.identity?.id

@@ -80,11 +80,20 @@ public struct TokenKey: Hashable, Sendable {
         public static let agree = Usage(rawValue: 4)
     }
 
+    /// What a key is there for by the token's own standard, which may be less than it can do.
+    public enum Purpose: Hashable, Sendable {
+        case any
+        case signatures
+        /// Signatures only where the key's certificate has them among its uses.
+        case keyManagement
+    }
+
     public let algorithm: Algorithm
 
     /// The public key as a DER SubjectPublicKeyInfo (RFC 5280 §4.1).
     public let publicKey: [UInt8]
     public let usage: Usage
+    public let purpose: Purpose
     public let pinPolicy: PINPolicy
     public let touchPolicy: TouchPolicy
 
@@ -95,12 +104,13 @@ public struct TokenKey: Hashable, Sendable {
     public let publicLabel: String?
 
     public init(
-        algorithm: Algorithm, publicKey: [UInt8], usage: Usage, pinPolicy: PINPolicy,
+        algorithm: Algorithm, publicKey: [UInt8], usage: Usage, purpose: Purpose = .any, pinPolicy: PINPolicy,
         touchPolicy: TouchPolicy = .unknown, label: String? = nil, publicLabel: String? = nil
     ) {
         self.algorithm = algorithm
         self.publicKey = publicKey
         self.usage = usage
+        self.purpose = purpose
         self.pinPolicy = pinPolicy
         self.touchPolicy = touchPolicy
         self.label = label

@@ -5,8 +5,13 @@ import Testing
 
 /// OpenSSL uses a card's keys through the module and libp11's engine. What it makes is checked without either.
 @Suite struct EngineTests {
-    @Test(arguments: OpenSSHTests.kinds, ["9A", "9D"]) func signsAndRequests(kind: KeyKind, reference: String) throws {
-        let engine = try EngineCard(["9A": kind, "9D": kind])
+    /// On a curve 9D agrees on secrets, and signs nothing.
+    private static let signers = OpenSSHTests.kinds.flatMap { kind in
+        if case .rsa = kind { [(kind, "9A"), (kind, "9D")] } else { [(kind, "9A"), (kind, "9E")] }
+    }
+
+    @Test(arguments: signers) func signsAndRequests(kind: KeyKind, reference: String) throws {
+        let engine = try EngineCard([reference: kind])
         let (card, key) = (engine.card, engine.key(reference))
         for digest in ["sha256", "sha384", "sha512"] {
             try engine.openssl(

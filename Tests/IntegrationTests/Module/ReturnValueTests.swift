@@ -17,6 +17,7 @@ import VirtualCard
         builder.keys[.signature] = .init(.p256)
         builder.keys[.keyManagement] = .init(.rsa2048)
         builder.keys[.cardAuthentication] = .init(.p256)
+        builder.keys[CardKeyReference.retired[0]] = .init(.p256)
         holder = try DaemonWithCard(builder.build())
         program = try ModuleProgram.compile("returns", in: folder)
         try ModuleProgram.createKeychain(in: folder, ModuleProgram.environment(in: folder))
