@@ -42,7 +42,11 @@ extension CardSlot {
             let insertion = try connection(of: generation, &state)
             // Whether it is the card that the PIN was given for nobody knows once its service was started anew.
             guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN, "the login is over") }
-            return try perform(operation, with: PIN(pin), at: insertion, &state)
+            do throws(CryptokiError) {
+                return try perform(operation, with: PIN(pin), at: insertion, &state)
+            } catch {
+                throw refused(error, &state)
+            }
         }
         if let result = try performAtOnce(operation, of: generation, &state) { return result }
         noticeOverduePIN(&state)

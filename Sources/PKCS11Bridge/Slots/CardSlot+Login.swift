@@ -35,23 +35,34 @@ extension CardSlot {
     }
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
+        let isGiven = pin != nil
         var given = pin
         try inSession { state throws(CryptokiError) in
             _ = try present(&state)
             guard !isLoggedIn else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
             state.login.pin = try authenticate(given.take(), "log in", &state)
             state.login.isFresh = true
+            state.login.isPINFromProgram = isGiven
             state.login.timedOutPINCount = slot.timedOutPINCount
             let number = logins.add(1, ordering: .relaxed).newValue
             currentLogin.store(number, ordering: .releasing)
         }
     }
 
+    /// A program that gave the PIN to log in need not keep it: an empty one stands for it. NSS asks its program for the PIN a second
+    /// time, and poppler has none to give.
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
+        let isEmpty =
+            switch pin {
+            case .some(let pin): pin.count == 0
+            case .none: false
+            }
         var given = pin
         return try inSession { state throws(CryptokiError) -> Secret? in
             _ = try present(&state)
             guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+            // The card gets it with the use of the key, and not before.
+            if isEmpty, state.login.isPINFromProgram { return state.login.clonedPIN() }
             let pin = try authenticate(given.take(), "use the key once", &state)
             // Nobody is to type it twice: that it was presented has to do.
             if pin == nil { state.login.isFresh = true }

@@ -73,6 +73,8 @@ final class CardSlot: Slot {
     struct Login: ~Copyable {
         /// Nil where it was typed on the reader.
         var pin: Secret?
+        /// Whether the program gave it, and no person was asked.
+        var isPINFromProgram = false
         var isFresh = false
         /// How many PINs of the slot had come to the end of their time when this one was presented.
         var timedOutPINCount = 0
