@@ -14,12 +14,12 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 }
 
 /// Adds an item to the default keychain, or the one of ``kSecUseKeychain``.
+///
+/// - Parameter result: gets what the `kSecReturn…` keys ask for; nil where that is not wanted after all.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     status { () throws(KeychainError) in
-        let attributes = try [String: Any](attributes)
-        try unsafe requirePlace(for: attributes, result)
-        if let added = try Keychains.add(attributes) { unsafe result?.pointee = added }
+        if let added = try Keychains.add([String: Any](attributes)) { unsafe result?.pointee = added }
     }
 }
 

@@ -15,6 +15,8 @@ struct DictionaryKey: Sendable {
     }()
 
     private static let everywhere: Set<Operation> = [.add, .copy, .update, .delete]
+    /// Whatever selects items that are there.
+    private static let selecting: Set<Operation> = [.copy, .update, .delete]
 
     private typealias Family = [(String, DictionaryKey)]
 
@@ -23,7 +25,7 @@ struct DictionaryKey: Sendable {
     private static let values: Family = [
         (
             "class",
-            key(everywhere) { value, parsed throws(KeychainError) in
+            key(everywhere.union([.change])) { value, parsed throws(KeychainError) in
                 guard case .string(let code) = value else { return false }
                 parsed.itemClass = try ItemClass(code: code)
                 return true
@@ -49,7 +51,7 @@ struct DictionaryKey: Sendable {
         ),
         (
             "v_PersistentRef",
-            key([.copy, .update, .delete]) { value, parsed throws(KeychainError) in
+            key(selecting) { value, parsed throws(KeychainError) in
                 guard case .data(let bytes) = value else { return false }
                 parsed.persistentReference = try PersistentReference(parsing: bytes)
                 return true
@@ -63,7 +65,7 @@ struct DictionaryKey: Sendable {
         [
             (
                 "m_Limit",
-                key([.copy]) { value, parsed throws(KeychainError) in
+                key(selecting) { value, parsed throws(KeychainError) in
                     switch value {
                     case .string("m_LimitOne"): parsed.limit = .one
                     case .string("m_LimitAll"): parsed.limit = .all
@@ -102,10 +104,10 @@ struct DictionaryKey: Sendable {
                 }
             ),
             ("m_TrustedOnly", flag([.copy]) { flag, parsed in if flag { parsed.filters.append(.trusted) } }),
-            ("m_ItemList", filter { value in ItemList(value).map { .items($0) } }),
+            ("m_ItemList", filter(selecting) { value in ItemList(value).map { .items($0) } }),
             (
                 "m_SearchList",
-                key([.copy]) { value, parsed in
+                key(selecting) { value, parsed in
                     guard case .array(let values) = value else { return false }
                     let keychains = values.compactMap(\.keychain)
                     parsed.searchList = keychains
@@ -179,7 +181,7 @@ struct DictionaryKey: Sendable {
                 return parsed.target != nil
             }
         ),
-        ("u_LocalOnly", flag([.copy, .update, .delete]) { flag, parsed in parsed.isLocalOnly = flag }),
+        ("u_LocalOnly", flag(selecting) { flag, parsed in parsed.isLocalOnly = flag }),
         ("u_Distinct", flag([.copy]) { flag, parsed in parsed.isDistinct = flag }),
         ("u_AbsentTokens", flag([.copy]) { flag, parsed in parsed.includesAbsentTokens = flag }),
         // There is one kind of keychain here, so either answer means the same.
@@ -213,8 +215,10 @@ struct DictionaryKey: Sendable {
         flag([.add, .copy]) { flag, parsed in if flag { parsed.returns.insert(part) } }
     }
 
-    private static func filter(_ make: @escaping @Sendable (ItemValue) -> Filter?) -> DictionaryKey {
-        key([.copy]) { value, parsed in
+    private static func filter(
+        _ operations: Set<Operation> = [.copy], _ make: @escaping @Sendable (ItemValue) -> Filter?
+    ) -> DictionaryKey {
+        key(operations) { value, parsed in
             guard let filter = make(value) else { return false }
             parsed.filters.append(filter)
             return true

@@ -54,6 +54,11 @@ struct ParsedDictionary {
         if authenticationUI == .skip, operation != .copy {
             throw KeychainError(.param, "only a search can leave items out", key: "u_AuthUI")
         }
+        if operation == .update || operation == .delete, let limit, limit != .all {
+            throw KeychainError(
+                .param, "a change concerns every item that matches",
+                remedy: "leave the limit out, or name the items with m_ItemList", key: "m_Limit")
+        }
         if operation != .change { itemClass = try resolvedClass() }
         if operation != .add { try checkPersistentReference(of: dictionary) }
     }
@@ -76,7 +81,7 @@ struct ParsedDictionary {
 
     /// The class that is given, or that a reference supplies.
     private func resolvedClass() throws(KeychainError) -> ItemClass {
-        let referred = persistentReference?.itemClass ?? reference?.itemClass
+        let referred = persistentReference?.itemClass ?? reference?.itemClass ?? classOfItemList
         guard let known = itemClass ?? referred else {
             throw KeychainError(.param, "the class is missing", remedy: "say which with class", key: "class")
         }
@@ -85,6 +90,13 @@ struct ParsedDictionary {
                 .param, "the reference is to \(referred.anyNoun), not to \(known.anyNoun)", key: "class")
         }
         return known
+    }
+
+    /// The class of a list of items, where all of them are of one.
+    private var classOfItemList: ItemClass? {
+        guard case .items(let list)? = filters.first(where: { $0.key == "m_ItemList" }) else { return nil }
+        let classes = Set(list.references.map(\.itemClass)).union(list.certificates.isEmpty ? [] : [.certificate])
+        return classes.count == 1 && itemClass == nil ? classes.first : nil
     }
 
     /// A persistent reference is the whole query; that of a token may name the token.

@@ -107,7 +107,7 @@ public struct Query: Sendable, Hashable {
         self.reference = reference
         self.filters = try filters.map { filter throws(KeychainError) in try filter.checked(for: itemClass) }
         self.folding = try Self.checked(
-            folding, hasText: attributes[.label] != nil || filters.contains(where: \.isSubject))
+            folding, hasText: attributes.keys.contains(where: \.isFolded) || filters.contains(where: \.isSubject))
         self.keychains = keychains
         self.limit = try Self.checked(limit)
         self.authenticationUI = authenticationUI
@@ -127,7 +127,8 @@ public struct Query: Sendable, Hashable {
         let key =
             folding.contains(.case)
             ? "m_CaseInsensitive" : folding.contains(.diacritics) ? "m_DiacriticInsensitive" : "m_WidthInsensitive"
-        throw KeychainError(.param, "there is neither a label nor a subject to compare loosely", key: key)
+        throw KeychainError(
+            .param, "there is no label, account, service, server or subject to compare loosely", key: key)
     }
 
     private static func checked(_ limit: Limit) throws(KeychainError) -> Limit {
@@ -144,7 +145,15 @@ extension Filter {
     }
 }
 
+extension Attribute {
+    /// Whether its text is compared as ``Query/folding`` says. All others are compared by their bytes.
+    fileprivate var isFolded: Bool { [.label, .account, .service, .server].contains(self) }
+}
+
 extension Query {
+    /// Whether an attribute is compared without regard to some difference, and so by no index.
+    func folds(_ attribute: Attribute) -> Bool { !folding.isEmpty && attribute.isFolded }
+
     /// The same query for everything that matches.
     var withoutLimit: Query {
         var query = self

@@ -31,7 +31,7 @@ extension Query {
         guard let actual = item[attribute] else {
             return itemClass.countsAbsentAsDefault(attribute) && wanted.isDefault
         }
-        if attribute == .label, !folding.isEmpty, let left = wanted.string, let right = actual.string {
+        if folds(attribute), let left = wanted.string, let right = actual.string {
             return folding.fold(left) == folding.fold(right)
         }
         return actual.matches(wanted)

@@ -66,11 +66,11 @@ extension KeychainSession {
         let found =
             identities.map { min($0.count, query.limit.count ?? $0.count) }
             ?? (try? request.searchList.items(matching: query).found.count) ?? 0
-        let folded = query.folding.isEmpty || query.attributes[.label] == nil ? nil : Attribute.label
+        let folded = query.attributes.keys.filter(query.folds).sorted()
         return Explanation(
             itemClass: query.itemClass,
-            columns: (query.attributes.keys.filter { $0 != folded }).sorted(),
-            filters: (folded.map { ["\($0) loosely"] } ?? []) + query.filters.map(\.key)
+            columns: query.attributes.keys.filter { !query.folds($0) }.sorted(),
+            filters: folded.map { "\($0) loosely" } + query.filters.map(\.key)
                 + (query.accessGroups == .all ? [] : [Attribute.accessGroup.rawValue])
                 + (query.isDistinct ? ["u_Distinct"] : []),
             limit: query.limit.count, visits: visits + unread, count: found)

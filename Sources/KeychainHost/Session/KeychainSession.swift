@@ -68,6 +68,9 @@ extension KeychainSession {
     public func update(_ query: ItemDictionary, to changes: ItemDictionary) throws(KeychainError) -> Int {
         let parsed = try ParsedDictionary(query, for: .update)
         let changed = try ParsedDictionary(changes, for: .change)
+        if let other = changed.itemClass, other != parsed.itemClass {
+            throw KeychainError(.param, "an item stays of the class that it is of", key: "class")
+        }
         let request = try SearchRequest(parsed, in: self)
         return try update(matching: request, to: ItemChanges(changed.attributes, secret: changed.secret()))
     }

@@ -62,7 +62,7 @@ final class ItemColumns: Sendable {
             } else if attribute == .synchronizable, value.isDefault {
                 // Nearly every search asks for it, and nearly every row has it: SQLite would sort what an index gives in order.
                 continue
-            } else if !(attribute == .label && !query.folding.isEmpty), let column = columns[attribute] {
+            } else if !query.folds(attribute), let column = columns[attribute] {
                 tested.append((column, value.bytes.map { .blob($0) } ?? SQLValue(value)))
             }
         }

@@ -59,20 +59,22 @@ import TokenKit
 
     /// Every key with a value that it can have, and the operations that it is legal in.
     static let matrix: [(String, ItemValue, Set<ParsedDictionary.Operation>)] = [
-        ("class", .string("cert"), [.add, .copy, .update, .delete]),
+        ("class", .string("cert"), [.add, .copy, .update, .delete, .change]),
         ("v_Data", .data([1]), [.add, .change]),
         (
             "v_PersistentRef", .data(PersistentReference(.certificate, .local(UniqueID())).encoded()),
             [.copy, .update, .delete]
         ),
-        ("m_Limit", .string("m_LimitAll"), [.copy]), ("m_CaseInsensitive", .bool(true), [.copy]),
+        ("m_Limit", .string("m_LimitAll"), [.copy, .update, .delete]), ("m_Limit", .string("m_LimitOne"), [.copy]),
+        ("m_Limit", .number(2), [.copy]), ("m_CaseInsensitive", .bool(true), [.copy]),
         ("m_DiacriticInsensitive", .bool(true), [.copy]), ("m_WidthInsensitive", .bool(true), [.copy]),
         ("m_SubjectContains", .string("a"), [.copy]), ("m_SubjectStartsWith", .string("a"), [.copy]),
         ("m_SubjectEndsWith", .string("a"), [.copy]), ("m_SubjectWholeString", .string("a"), [.copy]),
         ("m_Issuers", .array([]), [.copy]), ("m_EmailAddressIfPresent", .string("a"), [.copy]),
         ("m_Policy", .reference(.policy(.smime)), [.copy]), ("m_ValidOnDate", .date(1), [.copy]),
         ("m_TrustedOnly", .bool(false), [.copy]), ("m_HostOrSubdomainOfHost", .string("a"), [.copy]),
-        ("m_ItemList", .array([]), [.copy]), ("m_SearchList", .array([]), [.copy]),
+        ("m_ItemList", .array([]), [.copy, .update, .delete]),
+        ("m_SearchList", .array([]), [.copy, .update, .delete]),
         ("r_Data", .bool(true), [.add, .copy]), ("r_Attributes", .bool(true), [.add, .copy]),
         ("r_Ref", .bool(true), [.add, .copy]), ("r_PersistentRef", .bool(true), [.add, .copy]),
         ("r_Provenance", .bool(true), [.add, .copy]),

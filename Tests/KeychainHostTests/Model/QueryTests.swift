@@ -44,7 +44,7 @@ private func certificateItem(commonName: String?) throws -> Item {
 
     @Test func caseIsNotIgnoredWhereThereIsNothingToFold() throws {
         let error = try #require(throws: KeychainError.self) {
-            try Query(.genericPassword, [.account: "x"], folding: .case)
+            try Query(.genericPassword, [.comment: "x"], folding: .case)
         }
         #expect(error.code == .param)
         #expect(error.key == "m_CaseInsensitive")

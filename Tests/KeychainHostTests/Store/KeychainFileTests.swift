@@ -339,7 +339,7 @@ private func entries(_ folder: String) -> [String] {
             try select([.account: "a", .label: "l"]), try select([.account: "a", .synchronizable: true]),
         ]
         #expect(Set(others.map(\.sql) + [first.sql]).count == 6)
-        #expect(try select([.account: "a", .label: "l"], in: .case).sql == others[0].sql)
+        #expect(try select([.account: "a", .label: "l"], in: .case).sql == others[1].sql)
         for (sql, values) in others + [first] { #expect(sql.count { $0 == "?" } == values.count) }
     }
 
