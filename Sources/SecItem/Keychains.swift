@@ -31,8 +31,10 @@ enum Keychains {
         do { return try choice.modules() } catch { return [ConfiguredModule(path: error.name)] }
     }
 
-    /// Who is asked where a call brings no context of its own.
-    static var authentication: AuthenticationContext { process.authentication(FirstAvailablePrompter.standard()) }
+    /// Who is asked where a call brings no context of its own: once for all guarded items of the call.
+    static var authentication: AuthenticationContext {
+        process.authentication(FirstAvailablePrompter.standard()).rememberingPresence()
+    }
 
     /// The keychains as they are now.
     static func session() throws(KeychainError) -> KeychainSession {

@@ -48,11 +48,12 @@ public final class LAContext: Sendable {
         type.kind.map { base.hasCredential($0) } ?? false
     }
 
-    /// Forgets what was given.
+    /// Forgets what was given, and that somebody has shown to be there.
     public func invalidate() {
         for kind in [AuthenticationContext.CredentialKind.pin, .password, .applicationPassword] {
             base.removeCredential(kind)
         }
+        base.forgetPresence()
     }
 
     var authentication: AuthenticationContext { interactionNotAllowed ? base.restricted(to: .fail) : base }

@@ -21,6 +21,8 @@ public struct AuthenticationContext: Sendable {
 
     private let lookForCards: @Sendable () -> [TokenKeychain]
     private let credentials: Credentials
+    /// Whether presence that was shown once counts for the items after it.
+    private var remembersPresence = false
 
     /// - Parameter cards: those that may open a keychain which is bound to one of them; looked for where there is one.
     public init(
@@ -84,9 +86,30 @@ public struct AuthenticationContext: Sendable {
     /// The context with the same credentials, in which people are asked only where `ui` allows it.
     public func restricted(to ui: Query.AuthenticationUI) -> AuthenticationContext {
         guard ui != .allow else { return self }
-        return AuthenticationContext(
+        var restricted = AuthenticationContext(
             prompter: NoPrompter(alternative: prompter.alternative), lastTry: lastTry, lookForCards: lookForCards,
             credentials: credentials)
+        restricted.remembersPresence = remembersPresence
+        return restricted
+    }
+
+    /// The context in which somebody who has shown to be there is not asked again for the items after it, in the same keychain.
+    public func rememberingPresence() -> AuthenticationContext {
+        var context = self
+        context.remembersPresence = true
+        return context
+    }
+
+    /// Forgets that somebody has shown to be there.
+    public func forgetPresence() { credentials.forgetPresence() }
+
+    /// Whether somebody has shown to be there, by the password of a keychain or the PIN of a card that is bound to it.
+    func knowsPresence(for keychain: KeychainIdentifier) -> Bool {
+        remembersPresence && credentials.knowsPresence(for: keychain)
+    }
+
+    func notePresence(for keychain: KeychainIdentifier) {
+        if remembersPresence { credentials.notePresence(for: keychain) }
     }
 
     func credential(_ kind: CredentialKind) -> Secret? { credentials.clone(kind) }
@@ -98,9 +121,17 @@ private final class Credentials: Sendable {
         var pin: Secret?
         var password: Secret?
         var applicationPassword: Secret?
+        /// The keychains for which somebody has shown to be there.
+        var present: Set<KeychainIdentifier> = []
     }
 
     private let state = Mutex(State())
+
+    func knowsPresence(for keychain: KeychainIdentifier) -> Bool { state.withLock { $0.present.contains(keychain) } }
+
+    func notePresence(for keychain: KeychainIdentifier) { state.withLock { _ = $0.present.insert(keychain) } }
+
+    func forgetPresence() { state.withLock { $0.present = [] } }
 
     func set(_ secret: consuming Secret?, _ kind: AuthenticationContext.CredentialKind) {
         var secret = secret

@@ -13,12 +13,17 @@ extension LocalKeychain {
         if let isUnlocked = try? unlockFromSession(), isUnlocked { return }
         if try !wrappedKey().hasPassword { return try unlock(password: Secret(copying: [UInt8]().span)) }
         try unlock(key: try obtainKey(use: use, afresh: false, authentication: authentication))
+        authentication.notePresence(for: identifier)
     }
 
     /// Has the person show that he knows the password or the PIN, also while the keychain is unlocked; it is unlocked then.
+    ///
+    /// A context that remembers it is not asked again while the keychain stays unlocked.
     func confirmPresence(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+        if !isLocked, authentication.knowsPresence(for: identifier) { return }
         let key = try obtainKey(use: use, afresh: true, authentication: authentication)
         if isLocked { try unlock(key: key) }
+        authentication.notePresence(for: identifier)
     }
 
     /// - Parameter afresh: whether a PIN counts only if it is presented for this.
@@ -28,6 +33,9 @@ extension LocalKeychain {
         var failure: KeychainError?
         let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
         if let given { return given }
+        // A credential that a program gave is its answer: once it is refused nobody is asked for another.
+        if let failure, failure.code == .authFailed { throw failure }
+        let hasPIN = authentication.hasCredential(.pin)
         let byCard = try attempt(&failure) { () throws(KeychainError) in
             guard !authentication.hasOneAnswer || authentication.hasCredential(.pin) else { return nil }
             return try boundKey(with: authentication.cards, use: use, afresh: afresh, authentication: authentication)
@@ -35,8 +43,11 @@ extension LocalKeychain {
         if let byCard { return byCard }
         // Where the file itself is damaged another question leads nowhere.
         if let failure, failure.code == .invalidKeychain { throw failure }
+        let isPINRefused = hasPIN && !authentication.hasCredential(.pin)
         // A script gives its answers in an order: the next one is not for another question than it was written for.
-        if let failure, failure.code == .authFailed, !authentication.prompter.canAskAgain { throw failure }
+        if let failure, failure.code == .authFailed, isPINRefused || !authentication.prompter.canAskAgain {
+            throw failure
+        }
         var timesAsked = 0
         while true {
             let request = PromptRequest(.password, subject: name, use: use, failure: failure?.reason)

@@ -8,8 +8,9 @@ public import TokenKit
 ///         do { return try slot.perform(at: insertion) { … } } catch { try question.answer(failedWith: error) }
 ///     }
 ///
-/// A PIN that the context carries comes first, once; then the reader's own keys, where it has any. The card is held while a
-/// PIN is presented, never while a person is asked here.
+/// A PIN that the context carries is the program's answer: where the card refuses it, nobody is asked for another. Without
+/// one the reader's own keys come first, where it has any. The card is held while a PIN is presented, never while a person
+/// is asked here.
 struct PINQuestion {
     private let kind: PINKind
     private let use: String?
@@ -99,10 +100,14 @@ struct PINQuestion {
             return
         default: throw KeychainError(error)
         }
-        if isFromContext { authentication.removeCredential(.pin) }
-        let mayAsk = isFromContext ? authentication.prompter.canAsk : authentication.prompter.canAskAgain
+        if isFromContext {
+            authentication.removeCredential(.pin)
+            throw KeychainError(error)
+        }
         let isRepetition = isKnownIncorrect && error.code == .pinKnownIncorrect
-        guard mayAsk, !isRepetition, timesAsked < PromptRequest.mostQuestions else { throw KeychainError(error) }
+        guard authentication.prompter.canAskAgain, !isRepetition, timesAsked < PromptRequest.mostQuestions else {
+            throw KeychainError(error)
+        }
         isKnownIncorrect = error.code == .pinKnownIncorrect
         failure = error.reason
         lastTry = authentication.lastTry

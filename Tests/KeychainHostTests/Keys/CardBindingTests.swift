@@ -297,12 +297,26 @@ import VirtualCard
         try reopened.unlock(use: "read", authentication: context)
         try reopened.confirmPresence(use: "read", authentication: context)
         #expect(person.requests.isEmpty && desk.pinsSent == before)
-        // One that is wrong is forgotten, and the card is next.
+        // One that is wrong is forgotten, and nobody is asked instead.
         context.setCredential(.of("wrong"), .password)
         reopened.lock()
-        try reopened.unlock(use: "read", authentication: context)
-        #expect(person.requests.map(\.purpose) == [.pin])
+        #expect(throws: KeychainError(.authFailed)) { try reopened.unlock(use: "read", authentication: context) }
+        #expect(person.requests.isEmpty && desk.pinsSent == before)
         #expect(!context.hasCredential(.password))
+    }
+
+    @Test func aWrongPINOfTheContextEndsTheUnlocking() throws {
+        let desk = try desk()
+        try local.keychain.bind(to: desk.token, authentication: .owner)
+        try desk.token.lock()
+        let person = TypesInTurn("correct")
+        let context = AuthenticationContext(prompter: person, cards: [desk.token])
+        context.setCredential(.of("000000"), .pin)
+        let error = #expect(throws: KeychainError(.authFailed)) {
+            try local.reopened().unlock(use: "read", authentication: context)
+        }
+        #expect(error?.triesLeft == 2)
+        #expect(person.requests.isEmpty)
     }
 
     @Test func thePINOfTheContextOpensWhatItsCardIsBoundTo() throws {

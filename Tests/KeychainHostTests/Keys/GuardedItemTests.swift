@@ -57,6 +57,30 @@ import VirtualCard
         #expect(person.requests.count == 2)
     }
 
+    @Test func aContextThatRemembersPresenceIsAskedOnceForAllItemsOfItsKeychain() throws {
+        let items = try ["a", "b"].map { account in
+            try local.addPassword(account, [.accessControl: attributes(.userPresence)[.accessControl] ?? ""])
+        }
+        let person = TypesInTurn("wrong", "correct", "correct", "correct")
+        let context = AuthenticationContext(prompter: person).rememberingPresence()
+        for item in items + items { #expect(try read(item, context) == "s3cret") }
+        #expect(person.requests.count == 2)
+        #expect(try read(items[0], context.restricted(to: .fail)) == "s3cret")
+        // Neither another keychain's items nor those of one that was locked meanwhile.
+        let other = try TestKeychain()
+        let foreign = try other.addPassword("a", [.accessControl: attributes(.userPresence)[.accessControl] ?? ""])
+        #expect(throws: KeychainError(.interactionNotAllowed)) {
+            _ = try other.keychain.secret(
+                of: foreign.reference, use: "read", authentication: context.restricted(to: .fail))
+        }
+        local.keychain.lock()
+        #expect(try read(items[0], context) == "s3cret")
+        #expect(person.requests.count == 3)
+        context.forgetPresence()
+        #expect(try read(items[0], context) == "s3cret")
+        #expect(person.requests.count == 4)
+    }
+
     @Test func anUnlockedKeychainIsNotEnough() throws {
         let item = try add(.userPresence)
         #expect(throws: KeychainError(.interactionNotAllowed)) { try read(item, .nobody) }

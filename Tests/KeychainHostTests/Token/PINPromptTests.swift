@@ -114,6 +114,8 @@ import VirtualCard
         let person = TypesInTurn("000001", "12", "123456")
         let context = context(person)
         context.setCredential(.of("12"), .pin)
+        #expect(throws: KeychainError(.authFailed)) { try desk.key("9A").sign(context) }
+        #expect(person.requests.isEmpty)
         _ = try desk.key("9A").sign(context)
         #expect(person.requests.count == 3)
     }
