@@ -64,6 +64,7 @@ extension PresentKeychains {
             }
         }
         result.failures.removeAll { $0.error.code == .decode && !damage.contains($0) }
+        result.damagedOthers = []
         return result
     }
 
@@ -73,7 +74,7 @@ extension PresentKeychains {
     /// The items or keys of a search, its failures reported on standard error.
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
         let failures = failures.filter { !result.failures.contains($0) } + result.failures
-        for failure in failures { printError(failure.text) }
+        for failure in failures + result.damagedOthers { printError(failure.text) }
         let names = Set(locals.map(\.name))
         ToldFailures.note(damage: failures.filter { names.contains($0.keychain) }.map(\.error))
         ToldFailures.note(ofCards: result.failures.filter(isOfReader).map(\.error))

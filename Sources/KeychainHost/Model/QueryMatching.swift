@@ -27,7 +27,7 @@ extension Query {
         return item[.accessGroup]?.bytes.map { accessGroups.allow(String(decoding: $0, as: UTF8.self)) } ?? false
     }
 
-    private func matches(_ wanted: AttributeValue, for attribute: Attribute, of item: Item) -> Bool {
+    func matches(_ wanted: AttributeValue, for attribute: Attribute, of item: Item) -> Bool {
         guard let actual = item[attribute] else {
             return itemClass.countsAbsentAsDefault(attribute) && wanted.isDefault
         }

@@ -24,11 +24,12 @@ extension SearchList {
         }
         let certificates = try items(matching: query.half(.certificate))
         var result = Result<Identity>()
-        result.failures = certificates.failures
+        (result.failures, result.damagedOthers) = (certificates.failures, certificates.damagedOthers)
         guard !certificates.found.isEmpty else { return result }
         let keys = try items(matching: query.half(.key))
         // What fails for certificates mostly fails for keys as well; it is told once.
         result.failures += keys.failures.filter { !result.failures.contains($0) }
+        result.damagedOthers += keys.damagedOthers
         let candidates = Dictionary(grouping: keys.found.filter(\.isUsablePrivateKey)) { $0.publicKeyHash ?? [] }
         result.found = certificates.found.compactMap { certificate in
             guard let keys = certificate.publicKeyHash.flatMap({ candidates[$0] }) else { return nil }

@@ -50,6 +50,8 @@ public struct SearchList: Sendable {
     public struct Result<Element: Sendable>: Sendable {
         public var found: [Element] = []
         public var failures: [Failure] = []
+        /// What is damaged and cannot be what was searched for.
+        public var damagedOthers: [Failure] = []
 
         public init() {}
     }
@@ -72,6 +74,7 @@ public struct SearchList: Sendable {
             let found = try member.items(matching: part)
             result.found += found.items
             result.failures += found.damaged.map { Failure(keychain: member.name, error: $0) }
+            result.damagedOthers += found.damagedOthers.map { Failure(keychain: member.name, error: $0) }
             return part.limit.count.map { result.found.count < $0 } ?? true
         }
         if query.isDistinct {

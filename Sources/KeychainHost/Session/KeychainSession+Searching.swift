@@ -22,14 +22,17 @@ extension KeychainSession {
     /// - Throws: `errSecItemNotFound`, which tells what could not be searched.
     private func find(_ query: Query, _ request: SearchRequest) throws(KeychainError) -> [FoundItem] {
         let found: [FoundItem]
-        let failures: [SearchList.Failure]
+        let failures, others: [SearchList.Failure]
         if query.itemClass == .identity {
             let result = try request.searchList.identities(matching: query)
-            (found, failures) = (result.found.map { .identity($0) }, result.failures)
+            (found, failures, others) = (
+                result.found.map { .identity($0) }, result.failures, result.damagedOthers
+            )
         } else {
             let result = try request.searchList.items(matching: query)
-            (found, failures) = (result.found.map { .item($0) }, result.failures)
+            (found, failures, others) = (result.found.map { .item($0) }, result.failures, result.damagedOthers)
         }
+        for other in others { reportDamage(other) }
         if found.isEmpty {
             let locals = Set(request.searchList.members.filter { $0 is LocalKeychain }.map(\.name))
             let damage = failures.first { $0.error.code == .decode && locals.contains($0.keychain) }

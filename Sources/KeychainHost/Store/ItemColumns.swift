@@ -126,6 +126,9 @@ final class ItemColumns: Sendable {
         return (values, checksum.value)
     }
 
+    /// The checksum that a row is stored with.
+    func checksum(of row: ItemRow) -> SQLValue { values(row).sum }
+
     /// The row a statement made by ``select(_:)`` stands on; what this program cannot have written is left out of it.
     ///
     /// - Throws: `errSecDecode` for a row without an id.

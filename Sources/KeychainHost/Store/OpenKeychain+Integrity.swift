@@ -13,12 +13,12 @@ final class IntegrityCheck: Sendable {
     private let finding = Mutex<Finding?>(nil)
     private let unaltered = Mutex<Set<ItemClass>>([])
 
-    /// Whether items of a class are not as they were written; looked up until none is found.
-    func hasAltered(_ itemClass: ItemClass, _ look: () -> Bool) -> Bool {
+    /// The rows of items of a class that are not as they were written; looked up until none is found.
+    func alteredRows(_ itemClass: ItemClass, _ look: () -> [SQLValue]) -> [SQLValue] {
         unaltered.withLock { known in
-            if known.contains(itemClass) { return false }
+            if known.contains(itemClass) { return [] }
             let found = look()
-            if !found { known.insert(itemClass) }
+            if found.isEmpty { known.insert(itemClass) }
             return found
         }
     }

@@ -39,16 +39,8 @@ struct OpenKeychain: ~Copyable {
             result.damaged.append(Self.repaired)
         case .damaged(let error): result.damaged.append(error)
         }
-        // What was altered may be what was looked for: SQL sees what it is now.
         let isSure = query.reference != nil && !result.items.isEmpty
-        if result.damaged.isEmpty, !isSure, query.itemClass != .identity, query.includes(identifier),
-            integrity.hasAltered(query.itemClass, { (try? database.hasAlteredRow(query.itemClass.rawValue)) ?? false })
-        {
-            result.damaged.append(
-                KeychainError(
-                    .decode, "\(query.itemClass.anyNoun) that may be meant has been altered since it was stored",
-                    remedy: "name another keychain if that is meant; 'tokenctl dump-keychain' says what is damaged"))
-        }
+        if result.damaged.isEmpty, !isSure { assessAltered(query, in: &result) }
         return result
     }
 
@@ -333,4 +325,6 @@ public struct SearchResult: Sendable {
     public internal(set) var items: [Item] = []
     /// One error for each item that is damaged beyond reading; it hides no other.
     public internal(set) var damaged: [KeychainError] = []
+    /// What is damaged and cannot be what the query is for, by what can still be read of it.
+    public internal(set) var damagedOthers: [KeychainError] = []
 }

@@ -30,6 +30,35 @@ import TokenKit
         get throws { try test.passwords().map { $0[.account]?.string } }
     }
 
+    // MARK: Searching
+
+    /// Programs add what is not found, and must be told of no item that is not the one.
+    @Test(arguments: [
+        ("icmt = 'd'", "nobody", ErrSec.itemNotFound), ("icmt = 'd'", "target", .decode),
+        // It was stored with the account that is asked for, and fits its checksum with that.
+        ("acct = 'other'", "target", .decode), ("acct = 'other'", "nobody", .itemNotFound),
+        ("acct = CAST('other' AS BLOB)", "target", .decode),
+        // What cannot be read may have been anything.
+        ("acct = 1.5", "nobody", .decode), ("acct = 1.5, svce = 'other'", "nobody", .itemNotFound),
+    ])
+    func otherItemsAreMissingBesideIt(assignment: String, account: String, code: ErrSec) throws {
+        let told = Mutex<[KeychainError]>([])
+        let session = KeychainSession(
+            searchList: SearchList(locals: [test.keychain]),
+            reportDamage: { failure in told.withLock { $0.append(failure.error) } })
+        try damage(assignment)
+        let query = dictionary(account).merging(["svce": .string("mail"), "r_Attributes": .bool(true)]) { $1 }
+        #expect(throws: KeychainError(code)) { try session.copyMatching(query) }
+        #expect(told.withLock { $0 } == (code == .itemNotFound ? [KeychainError(.decode)] : []))
+    }
+
+    @Test func anotherKeyIsMissingBesideADamagedOne() throws {
+        try test.add(TestKey.named("anna").privateKey, [.label: "mine"])
+        try test.database().execute("UPDATE keys SET edat = 1")
+        #expect(try test.keychain.keys(.label("other")).isEmpty)
+        #expect(throws: KeychainError(.decode)) { try test.keychain.keys(.label("mine")) }
+    }
+
     // MARK: Deleting
 
     @Test(arguments: ["acct = 'other'", "labl = 1.5, acct = 'other'"])
