@@ -38,7 +38,7 @@ enum Keychains {
 
     /// The keychains as they are now.
     static func session() throws(KeychainError) -> KeychainSession {
-        try process.present().session(authentication: authentication)
+        try process.present().session(authentication: authentication) { RefusalLog.note("damaged", $0.error) }
     }
 
     static func add(_ attributes: [String: Any]) throws(KeychainError) -> AnyObject? {

@@ -49,11 +49,15 @@ private func requirePlace(
     throw KeychainError(.param, "there is no place for the result", key: key)
 }
 
-func status(_ body: () throws(KeychainError) -> Void) -> OSStatus {
+/// A result code for what `body` does.
+///
+/// - Parameter function: the one that the program called, for the log.
+func status(_ function: StaticString = #function, _ body: () throws(KeychainError) -> Void) -> OSStatus {
     do throws(KeychainError) {
         try body()
         return errSecSuccess
     } catch {
+        RefusalLog.note(function, error)
         return error.status
     }
 }

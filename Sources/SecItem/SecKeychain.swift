@@ -37,6 +37,10 @@ public func SecKeychainCreate(
     _ initialAccess: CFTypeRef?, _ keychain: UnsafeMutablePointer<SecKeychain?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
+        guard initialAccess == nil else {
+            throw KeychainError(
+                .unimplemented, "programs of one user are not told apart", remedy: "pass nil", key: "initialAccess")
+        }
         let preferences = Keychains.process.preferences
         let chosen =
             promptUser
@@ -80,7 +84,7 @@ public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
     }
 }
 
-private func openedOrDefault(_ keychain: SecKeychain?) throws(KeychainError) -> LocalKeychain {
+func openedOrDefault(_ keychain: SecKeychain?) throws(KeychainError) -> LocalKeychain {
     guard let keychain else { return try Keychains.process.defaultKeychain() }
     return try keychain.opened()
 }

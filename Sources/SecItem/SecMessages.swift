@@ -24,11 +24,13 @@ extension UnsafeMutablePointer where Pointee == Unmanaged<CFError>? {
 
 /// Runs `body`; where it fails the caller gets the error and nil.
 func giving<Result>(
-    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?, _ body: () throws(KeychainError) -> Result?
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?, _ function: StaticString = #function,
+    _ body: () throws(KeychainError) -> Result?
 ) -> Result? {
     do throws(KeychainError) {
         return try body()
     } catch let failure {
+        RefusalLog.note(function, failure)
         unsafe error?.give(failure)
         return nil
     }

@@ -13,6 +13,9 @@ extension SecKeychainAttribute {
         guard let definition = itemClass.definition(of: name) else {
             throw KeychainError(.noSuchAttribute, key: name.rawValue)
         }
+        guard unsafe data != nil || length == 0 else {
+            throw KeychainError(.param, "there is a length but no data", key: name.rawValue)
+        }
         let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: unsafe data == nil ? 0 : Int(length)))
         switch definition.type {
         case .number, .boolean:
@@ -43,12 +46,12 @@ extension SecKeychainAttribute {
         if name.type == .code, bytes.count == 4 {
             bytes = bytes.reduce(0 as UInt32) { $0 << 8 | UInt32($1) }.nativeOctets
         }
-        unsafe data = try Memory.copy(bytes.span)
+        unsafe data = try CallerMemory.copy(bytes.span)
         unsafe length = UInt32(clamping: bytes.count)
     }
 
     mutating func clear() {
-        unsafe Memory.free(data)
+        unsafe CallerMemory.free(data)
         (unsafe length, unsafe data) = (0, nil)
     }
 }

@@ -11,14 +11,14 @@ final class Interaction: Sendable {
     }
 }
 
-@c(SecKeychainSetUserInteractionAllowed)
-public func setUserInteractionAllowed(_ state: UInt8) -> OSStatus {
+@c
+public func SecKeychainSetUserInteractionAllowed(_ state: UInt8) -> OSStatus {
     Library.interaction.isAllowed = state != 0
     return OSStatus(errSecSuccess)
 }
 
-@c(SecKeychainGetUserInteractionAllowed)
-public func getUserInteractionAllowed(_ state: UnsafeMutablePointer<UInt8>?) -> OSStatus {
+@c
+public func SecKeychainGetUserInteractionAllowed(_ state: UnsafeMutablePointer<UInt8>?) -> OSStatus {
     guard let state = unsafe state else { return OSStatus(errSecParam) }
     unsafe state.pointee = Library.interaction.isAllowed ? 1 : 0
     return OSStatus(errSecSuccess)

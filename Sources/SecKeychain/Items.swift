@@ -2,16 +2,15 @@ public import CSecKeychain
 internal import KeychainHost
 internal import TokenKit
 
-@c(SecKeychainItemCreateFromContent)
-public func createFromContent(
+@c
+public func SecKeychainItemCreateFromContent(
     _ itemClass: SecItemClass, _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UInt32,
     _ data: UnsafeRawPointer?, _ keychainRef: OpaquePointer?, _ initialAccess: UnsafeRawPointer?,
     _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        guard let itemClass = ItemClass.allCases.first(where: { $0.isPassword && $0.fourCharCode == itemClass }) else {
-            throw KeychainError(.noSuchClass, "only passwords are made of attributes and data")
-        }
+        try unsafe requireNoAccess(initialAccess)
+        let itemClass = try passwordClass(itemClass)
         var attributes = try unsafe attributes(in: attrList?.pointee, of: itemClass)
         attributes[.label] = attributes[.label] ?? attributes[.service] ?? attributes[.server]
         let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
@@ -19,12 +18,13 @@ public func createFromContent(
     }
 }
 
-@c(SecKeychainItemCreateCopy)
-public func createCopy(
+@c
+public func SecKeychainItemCreateCopy(
     _ itemRef: OpaquePointer?, _ destKeychainRef: OpaquePointer?, _ initialAccess: UnsafeRawPointer?,
     _ itemCopy: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
+        try unsafe requireNoAccess(initialAccess)
         let reference = try unsafe item(itemRef)
         let item = try reference.item()
         let password = try reference.keychain.opened().secret(
@@ -46,8 +46,8 @@ extension NewItem {
     }
 }
 
-@c(SecKeychainItemModifyAttributesAndData)
-public func modifyAttributesAndData(
+@c
+public func SecKeychainItemModifyAttributesAndData(
     _ itemRef: OpaquePointer?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
     _ data: UnsafeRawPointer?
 ) -> OSStatus {
@@ -67,16 +67,16 @@ public func modifyAttributesAndData(
     }
 }
 
-@c(SecKeychainItemModifyContent)
-public func modifyContent(
+@c
+public func SecKeychainItemModifyContent(
     _ itemRef: OpaquePointer?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
     _ data: UnsafeRawPointer?
 ) -> OSStatus {
-    unsafe modifyAttributesAndData(itemRef, attrList, length, data)
+    unsafe SecKeychainItemModifyAttributesAndData(itemRef, attrList, length, data)
 }
 
-@c(SecKeychainItemCopyContent)
-public func copyContent(
+@c
+public func SecKeychainItemCopyContent(
     _ itemRef: OpaquePointer?, _ itemClass: UnsafeMutablePointer<SecItemClass>?,
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UnsafeMutablePointer<UInt32>?,
     _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
@@ -96,19 +96,19 @@ public func copyContent(
     }
 }
 
-@c(SecKeychainItemFreeContent)
-public func freeContent(
+@c
+public func SecKeychainItemFreeContent(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
 ) -> OSStatus {
     if let list = unsafe attrList?.pointee, let start = unsafe list.attr {
         for index in unsafe 0..<Int(list.count) { unsafe start[index].clear() }
     }
-    unsafe Memory.free(data)
+    unsafe CallerMemory.free(data)
     return OSStatus(errSecSuccess)
 }
 
-@c(SecKeychainItemCopyAttributesAndData)
-public func copyAttributesAndData(
+@c
+public func SecKeychainItemCopyAttributesAndData(
     _ itemRef: OpaquePointer?, _ info: UnsafeMutablePointer<SecKeychainAttributeInfo>?,
     _ itemClass: UnsafeMutablePointer<SecItemClass>?,
     _ attrList: UnsafeMutablePointer<UnsafeMutablePointer<SecKeychainAttributeList>?>?,
@@ -116,25 +116,25 @@ public func copyAttributesAndData(
 ) -> OSStatus {
     status { () throws(KeychainError) in
         guard let attrList = unsafe attrList else {
-            let code = unsafe copyContent(itemRef, itemClass, nil, length, outData)
+            let code = unsafe SecKeychainItemCopyContent(itemRef, itemClass, nil, length, outData)
             guard code == errSecSuccess else { throw KeychainError(ErrSec(rawValue: code)) }
             return
         }
         let list = try unsafe makeList(info?.pointee)
-        let code = unsafe copyContent(itemRef, itemClass, list, length, outData)
+        let code = unsafe SecKeychainItemCopyContent(itemRef, itemClass, list, length, outData)
         guard code == errSecSuccess else {
-            _ = unsafe freeAttributesAndData(list, nil)
+            _ = unsafe SecKeychainItemFreeAttributesAndData(list, nil)
             throw KeychainError(ErrSec(rawValue: code))
         }
         unsafe attrList.pointee = list
     }
 }
 
-@c(SecKeychainItemFreeAttributesAndData)
-public func freeAttributesAndData(
+@c
+public func SecKeychainItemFreeAttributesAndData(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
 ) -> OSStatus {
-    _ = unsafe freeContent(attrList, data)
+    _ = unsafe SecKeychainItemFreeContent(attrList, data)
     if let list = unsafe attrList {
         unsafe list.pointee.attr?.deallocate()
         unsafe list.deallocate()
@@ -142,8 +142,8 @@ public func freeAttributesAndData(
     return OSStatus(errSecSuccess)
 }
 
-@c(SecKeychainItemDelete)
-public func deleteItem(_ itemRef: OpaquePointer?) -> OSStatus {
+@c
+public func SecKeychainItemDelete(_ itemRef: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
         let reference = try unsafe item(itemRef)
         guard try reference.keychain.opened().delete(matching: Query(reference.reference)) > 0 else {
@@ -152,8 +152,10 @@ public func deleteItem(_ itemRef: OpaquePointer?) -> OSStatus {
     }
 }
 
-@c(SecKeychainItemCopyKeychain)
-public func copyKeychain(_ itemRef: OpaquePointer?, _ keychainRef: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
+@c
+public func SecKeychainItemCopyKeychain(_ itemRef: OpaquePointer?, _ keychainRef: UnsafeMutablePointer<OpaquePointer?>?)
+    -> OSStatus
+{
     status { () throws(KeychainError) in
         let reference = try unsafe item(itemRef)
         guard let keychainRef = unsafe keychainRef else { throw KeychainError(.param) }
@@ -161,7 +163,15 @@ public func copyKeychain(_ itemRef: OpaquePointer?, _ keychainRef: UnsafeMutable
     }
 }
 
-private func item(_ reference: OpaquePointer?) throws(KeychainError) -> ItemReference {
+/// - Throws: `errSecNoSuchClass` for what is no class of passwords.
+func passwordClass(_ code: SecItemClass) throws(KeychainError) -> ItemClass {
+    guard let itemClass = ItemClass.allCases.first(where: { $0.isPassword && $0.fourCharCode == code }) else {
+        throw KeychainError(.noSuchClass, "only passwords are items of this library")
+    }
+    return itemClass
+}
+
+func item(_ reference: OpaquePointer?) throws(KeychainError) -> ItemReference {
     guard let reference = unsafe reference else {
         throw KeychainError(.invalidItemReference, "the reference is missing")
     }
@@ -169,7 +179,7 @@ private func item(_ reference: OpaquePointer?) throws(KeychainError) -> ItemRefe
 }
 
 /// What a list says of an item.
-private func attributes(
+func attributes(
     in list: SecKeychainAttributeList?, of itemClass: ItemClass
 ) throws(KeychainError) -> Attributes {
     var attributes: Attributes = [:]

@@ -4,8 +4,8 @@ internal import KeychainHost
 internal import Synchronization
 internal import TokenKit
 
-@c(SecKeychainOpen)
-public func openKeychain(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?)
+@c
+public func SecKeychainOpen(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?)
     -> OSStatus
 {
     status { () throws(KeychainError) in
@@ -15,12 +15,13 @@ public func openKeychain(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMu
     }
 }
 
-@c(SecKeychainCreate)
-public func createKeychain(
+@c
+public func SecKeychainCreate(
     _ pathName: UnsafePointer<CChar>?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ promptUser: UInt8,
     _ initialAccess: UnsafeRawPointer?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
+        try unsafe requireNoAccess(initialAccess)
         let path = try unsafe path(pathName)
         let chosen =
             promptUser == 0
@@ -32,15 +33,15 @@ public func createKeychain(
     }
 }
 
-@c(SecKeychainDelete)
-public func deleteKeychain(_ keychain: OpaquePointer?) -> OSStatus {
+@c
+public func SecKeychainDelete(_ keychain: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
         try unsafe given(keychain).delete()
     }
 }
 
-@c(SecKeychainCopyDefault)
-public func copyDefault(_ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
+@c
+public func SecKeychainCopyDefault(_ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OSStatus {
     status { () throws(KeychainError) in
         guard let keychain = unsafe keychain else { throw KeychainError(.param) }
         unsafe keychain.pointee = .retained(
@@ -48,8 +49,8 @@ public func copyDefault(_ keychain: UnsafeMutablePointer<OpaquePointer?>?) -> OS
     }
 }
 
-@c(SecKeychainSetDefault)
-public func setDefault(_ keychain: OpaquePointer?) -> OSStatus {
+@c
+public func SecKeychainSetDefault(_ keychain: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
         try Library.process.preferences.setDefaultKeychain(unsafe given(keychain).path)
     }
@@ -57,18 +58,18 @@ public func setDefault(_ keychain: OpaquePointer?) -> OSStatus {
 
 // MARK: - Locking
 
-@c(SecKeychainLock)
-public func lock(_ keychain: OpaquePointer?) -> OSStatus {
+@c
+public func SecKeychainLock(_ keychain: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in try unsafe openedOrDefault(keychain).lockEverywhere() }
 }
 
-@c(SecKeychainLockAll)
-public func lockAll() -> OSStatus {
+@c
+public func SecKeychainLockAll() -> OSStatus {
     status { () throws(KeychainError) in _ = try Library.process.lockAll() }
 }
 
-@c(SecKeychainUnlock)
-public func unlock(
+@c
+public func SecKeychainUnlock(
     _ keychain: OpaquePointer?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ usePassword: UInt8
 ) -> OSStatus {
     status { () throws(KeychainError) in
@@ -82,8 +83,10 @@ public func unlock(
     }
 }
 
-@c(SecKeychainGetStatus)
-public func getStatus(_ keychain: OpaquePointer?, _ keychainStatus: UnsafeMutablePointer<UInt32>?) -> OSStatus {
+@c
+public func SecKeychainGetStatus(_ keychain: OpaquePointer?, _ keychainStatus: UnsafeMutablePointer<UInt32>?)
+    -> OSStatus
+{
     status { () throws(KeychainError) in
         let opened = try unsafe openedOrDefault(keychain)
         guard let keychainStatus = unsafe keychainStatus else { throw KeychainError(.param) }
@@ -93,8 +96,8 @@ public func getStatus(_ keychain: OpaquePointer?, _ keychainStatus: UnsafeMutabl
 
 // MARK: - What they are called
 
-@c(SecKeychainGetPath)
-public func getPath(
+@c
+public func SecKeychainGetPath(
     _ keychain: OpaquePointer?, _ ioPathLength: UnsafeMutablePointer<UInt32>?, _ pathName: UnsafeMutablePointer<CChar>?
 ) -> OSStatus {
     status { () throws(KeychainError) in

@@ -4,22 +4,22 @@ internal import TokenKit
 
 // MARK: - Programs
 
-@c(SecKeychainAddGenericPassword)
-public func addGenericPassword(
+@c
+public func SecKeychainAddGenericPassword(
     _ keychain: OpaquePointer?, _ serviceNameLength: UInt32, _ serviceName: UnsafePointer<CChar>?,
     _ accountNameLength: UInt32, _ accountName: UnsafePointer<CChar>?, _ passwordLength: UInt32,
     _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        var attributes = unsafe genericAttributes(serviceName, serviceNameLength, accountName, accountNameLength)
+        var attributes = try unsafe genericAttributes(serviceName, serviceNameLength, accountName, accountNameLength)
         attributes[.label] = attributes[.service]
         let password = try unsafe Secret(callers: passwordData, length: passwordLength)
         try unsafe add(.genericPassword(attributes, secret: password), to: keychain, itemRef)
     }
 }
 
-@c(SecKeychainFindGenericPassword)
-public func findGenericPassword(
+@c
+public func SecKeychainFindGenericPassword(
     _ keychainOrArray: UnsafeRawPointer?, _ serviceNameLength: UInt32, _ serviceName: UnsafePointer<CChar>?,
     _ accountNameLength: UInt32, _ accountName: UnsafePointer<CChar>?,
     _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
@@ -35,17 +35,17 @@ public func findGenericPassword(
 private func genericAttributes(
     _ service: UnsafePointer<CChar>?, _ serviceLength: UInt32, _ account: UnsafePointer<CChar>?,
     _ accountLength: UInt32
-) -> Attributes {
+) throws(KeychainError) -> Attributes {
     var attributes: Attributes = [:]
-    attributes[.service] = unsafe value(service, serviceLength)
-    attributes[.account] = unsafe value(account, accountLength)
+    attributes[.service] = try unsafe AttributeValue.callers(service, length: serviceLength, of: .service)
+    attributes[.account] = try unsafe AttributeValue.callers(account, length: accountLength, of: .account)
     return attributes
 }
 
 // MARK: - Servers
 
-@c(SecKeychainAddInternetPassword)
-public func addInternetPassword(
+@c
+public func SecKeychainAddInternetPassword(
     _ keychain: OpaquePointer?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
     _ securityDomainLength: UInt32, _ securityDomain: UnsafePointer<CChar>?, _ accountNameLength: UInt32,
     _ accountName: UnsafePointer<CChar>?, _ pathLength: UInt32, _ path: UnsafePointer<CChar>?, _ port: UInt16,
@@ -53,7 +53,7 @@ public func addInternetPassword(
     _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        var attributes = unsafe internetAttributes(
+        var attributes = try unsafe internetAttributes(
             serverName, serverNameLength, securityDomain, securityDomainLength, accountName, accountNameLength, path,
             pathLength, port, `protocol`, authenticationType)
         attributes[.label] = attributes[.server]
@@ -62,8 +62,8 @@ public func addInternetPassword(
     }
 }
 
-@c(SecKeychainFindInternetPassword)
-public func findInternetPassword(
+@c
+public func SecKeychainFindInternetPassword(
     _ keychainOrArray: UnsafeRawPointer?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
     _ securityDomainLength: UInt32, _ securityDomain: UnsafePointer<CChar>?, _ accountNameLength: UInt32,
     _ accountName: UnsafePointer<CChar>?, _ pathLength: UInt32, _ path: UnsafePointer<CChar>?, _ port: UInt16,
@@ -71,7 +71,7 @@ public func findInternetPassword(
     _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        let attributes = unsafe internetAttributes(
+        let attributes = try unsafe internetAttributes(
             serverName, serverNameLength, securityDomain, securityDomainLength, accountName, accountNameLength, path,
             pathLength, port, `protocol`, authenticationType)
         try unsafe find(
@@ -84,12 +84,12 @@ private func internetAttributes(
     _ server: UnsafePointer<CChar>?, _ serverLength: UInt32, _ domain: UnsafePointer<CChar>?, _ domainLength: UInt32,
     _ account: UnsafePointer<CChar>?, _ accountLength: UInt32, _ path: UnsafePointer<CChar>?, _ pathLength: UInt32,
     _ port: UInt16, _ protocol: FourCharCode, _ authenticationType: FourCharCode
-) -> Attributes {
+) throws(KeychainError) -> Attributes {
     var attributes: Attributes = [:]
-    attributes[.server] = unsafe value(server, serverLength)
-    attributes[.securityDomain] = unsafe value(domain, domainLength)
-    attributes[.account] = unsafe value(account, accountLength)
-    attributes[.path] = unsafe value(path, pathLength)
+    attributes[.server] = try unsafe AttributeValue.callers(server, length: serverLength, of: .server)
+    attributes[.securityDomain] = try unsafe AttributeValue.callers(domain, length: domainLength, of: .securityDomain)
+    attributes[.account] = try unsafe AttributeValue.callers(account, length: accountLength, of: .account)
+    attributes[.path] = try unsafe AttributeValue.callers(path, length: pathLength, of: .path)
     if port != 0 { attributes[.port] = .number(Int64(port)) }
     if `protocol` != 0 { attributes[.protocol] = .fourCharacters(`protocol`) }
     if authenticationType != 0 { attributes[.authenticationType] = .fourCharacters(authenticationType) }
@@ -125,16 +125,11 @@ private func find(
     _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) throws(KeychainError) {
-    var (locals, failures): ([LocalKeychain], [SearchList.Failure]) = ([], [])
-    if let keychain = unsafe keychain {
-        locals = [try unsafe OpaquePointer(keychain).keychain().opened()]
-    } else {
-        let present = try Library.process.present(cards: false)
-        (locals, failures) = (present.locals, present.failures)
-    }
+    let (locals, failures) = try unsafe searchedKeychains(keychain)
     let given = attributes.filter { $0.value.bytes?.isEmpty != true }
     let query = try Query(itemClass, given.merging([.synchronizable: Query.anySynchronizable]) { $1 }, limit: .all)
     let result = try SearchList(locals: locals, failures: failures).items(matching: query)
+    for other in result.damagedOthers { RefusalLog.note("damaged", other.error) }
     var damage = result.failures.first { $0.error.code == .decode }?.error
     let (local, synchronizing) = (result.found.filter { !$0.synchronizes }, result.found.filter(\.synchronizes))
     for item in local + synchronizing {
@@ -153,6 +148,17 @@ private func find(
     throw damage ?? KeychainError(.itemNotFound)
 }
 
+/// The keychain that is given, or all of the search list, and why others are missing.
+func searchedKeychains(
+    _ keychain: UnsafeRawPointer?
+) throws(KeychainError) -> (locals: [LocalKeychain], failures: [SearchList.Failure]) {
+    if let keychain = unsafe keychain {
+        return ([try unsafe OpaquePointer(keychain).keychain().opened()], [])
+    }
+    let present = try Library.process.present(cards: false)
+    return (present.locals, present.failures)
+}
+
 extension Item {
     fileprivate var synchronizes: Bool { self[.synchronizable]?.isDefault == false }
 }
@@ -166,5 +172,5 @@ func copyPassword(
         of: item.reference, use: "read a password", authentication: Library.authentication)
     let password = read ?? Secret(capacity: 0) { _ in }
     unsafe length?.pointee = UInt32(clamping: password.count)
-    if unsafe data != nil { unsafe data?.pointee = try Memory.copy(password.bytes) }
+    if unsafe data != nil { unsafe data?.pointee = try CallerMemory.copy(password.bytes) }
 }

@@ -60,6 +60,14 @@ enum Library {
     }
 }
 
+/// - Throws: `errSecUnimplemented` for an access: an item that is to be for some programs alone is not stored for all.
+func requireNoAccess(_ initialAccess: UnsafeRawPointer?) throws(KeychainError) {
+    guard unsafe initialAccess == nil else {
+        throw KeychainError(
+            .unimplemented, "programs of one user are not told apart", remedy: "pass NULL", key: "initialAccess")
+    }
+}
+
 // MARK: - Pointers
 
 extension OpaquePointer {
@@ -83,17 +91,20 @@ extension OpaquePointer {
         return item
     }
 
-    private func object() -> AnyObject {
+    func object() -> AnyObject {
         unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(self)).takeUnretainedValue()
     }
 }
 
 /// A result code for what `body` does; nothing of Swift's errors reaches C.
-func status(_ body: () throws(KeychainError) -> Void) -> OSStatus {
+///
+/// - Parameter function: the one that the program called, for the log.
+func status(_ function: StaticString = #function, _ body: () throws(KeychainError) -> Void) -> OSStatus {
     do throws(KeychainError) {
         try body()
         return OSStatus(errSecSuccess)
     } catch {
+        RefusalLog.note(function, error)
         return error.code.rawValue
     }
 }

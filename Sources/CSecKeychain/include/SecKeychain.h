@@ -3,7 +3,7 @@
  *
  *     cc program.c $(pkg-config --cflags --libs tokenkit-keychain)
  *
- * Strings are UTF-8 with their lengths in bytes; they need no final zero. Every function may be called from any thread.
+ * Strings are UTF-8 with their lengths in bytes; they need no final zero, and NULL has the length 0. Every function may be called from any thread.
  * A reference that a function returns belongs to the caller, who ends it with CFRelease. NULL for a keychain means the default one
  * where an item is added, and the whole search list where one is looked for.
  */
@@ -195,12 +195,15 @@ OSStatus SecKeychainFindInternetPassword(CFTypeRef keychainOrArray, uint32_t ser
 
 /* Items. */
 
-/* A new password with the listed attributes; `data` may be NULL for one without. `initialAccess` is NULL. */
+/*
+ * A new password with the listed attributes; `data` may be NULL for one without. Programs of one user are not told apart: an
+ * `initialAccess` that is not NULL is refused (errSecUnimplemented), here and below.
+ */
 OSStatus SecKeychainItemCreateFromContent(SecItemClass itemClass, SecKeychainAttributeList *attrList, uint32_t length,
                                           const void *data, SecKeychainRef keychainRef, const void *initialAccess,
                                           SecKeychainItemRef *itemRef);
 
-/* The same item in another keychain. `initialAccess` is NULL. */
+/* The same item in another keychain. */
 OSStatus SecKeychainItemCreateCopy(SecKeychainItemRef itemRef, SecKeychainRef destKeychainRef, const void *initialAccess,
                                    SecKeychainItemRef *itemCopy);
 

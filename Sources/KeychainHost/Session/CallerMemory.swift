@@ -1,15 +1,14 @@
 internal import Glibc
-internal import KeychainHost
 internal import TokenKit
 
 /// Memory that C holds and gives back: passwords and attributes. Its length stands before it, so that it can be
 /// overwritten when it comes back.
-enum Memory {
+package enum CallerMemory {
     /// Keeps what follows aligned for any type.
     private static let headerLength = 16
 
     /// A copy of bytes, secret or not.
-    static func copy(_ bytes: Span<UInt8>) throws(KeychainError) -> UnsafeMutableRawPointer {
+    package static func copy(_ bytes: Span<UInt8>) throws(KeychainError) -> UnsafeMutableRawPointer {
         let memory = try unsafe allocate(bytes.count)
         unsafe bytes.withUnsafeBytes { bytes in
             if let start = bytes.baseAddress { unsafe memory.copyMemory(from: start, byteCount: bytes.count) }
@@ -18,14 +17,14 @@ enum Memory {
     }
 
     /// Zeros, one more than asked for, as C likes a text's end.
-    static func allocate(_ count: Int) throws(KeychainError) -> UnsafeMutableRawPointer {
+    private static func allocate(_ count: Int) throws(KeychainError) -> UnsafeMutableRawPointer {
         guard let block = unsafe calloc(1, headerLength + count + 1) else { throw KeychainError(.allocate) }
         unsafe block.storeBytes(of: count, as: Int.self)
         return unsafe block + headerLength
     }
 
     /// Overwrites and frees what this type gave out.
-    static func free(_ memory: UnsafeMutableRawPointer?) {
+    package static func free(_ memory: UnsafeMutableRawPointer?) {
         guard let memory = unsafe memory else { return }
         let block = unsafe memory - headerLength
         let count = unsafe block.load(as: Int.self)
@@ -34,15 +33,24 @@ enum Memory {
     }
 }
 
-/// A text of a length; nil for a null pointer. What is not UTF-8 stays bytes.
-func value(_ text: UnsafePointer<CChar>?, _ length: UInt32) -> AttributeValue? {
-    guard let text = unsafe text else { return nil }
-    return AttributeValue(unsafe [UInt8](UnsafeRawBufferPointer(start: text, count: Int(length))))
-}
-
 extension AttributeValue {
+    /// A text of a length that the caller of a C function keeps; nil for a null pointer. What is not UTF-8 stays bytes.
+    ///
+    /// - Throws: `errSecParam` for a length without a text.
+    @unsafe package static func callers(
+        _ text: UnsafePointer<CChar>?, length: UInt32, of attribute: Attribute
+    ) throws(KeychainError) -> AttributeValue? {
+        guard let text = unsafe text else {
+            guard length == 0 else {
+                throw KeychainError(.param, "there is a length but no text", key: attribute.rawValue)
+            }
+            return nil
+        }
+        return AttributeValue(unsafe [UInt8](UnsafeRawBufferPointer(start: text, count: Int(length))))
+    }
+
     /// Text where the bytes are UTF-8, else data.
-    init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         self = String(validating: bytes, as: UTF8.self).map { .string($0) } ?? .data(bytes)
     }
 }

@@ -1,0 +1,42 @@
+internal import Glibc
+internal import Platform
+
+/// The log of what programs were refused, which `TOKENKIT_DEBUG` asks for.
+///
+/// The variable names a file to append to, with a slash in it; any other word but `0` stands for standard error, as for the
+/// PKCS#11 module. A line has the function, why it failed, and the key of the query that caused it. Secrets are never in it.
+package enum RefusalLog {
+    /// - Parameter function: the function as the program calls it; what stands in parentheses is left out.
+    package static func note(_ function: StaticString, _ error: KeychainError) {
+        guard let place = Environment.variable("TOKENKIT_DEBUG"), !place.isEmpty, place != "0" else { return }
+        let name = "\(function)".prefix { $0 != "(" }
+        write(line("\(name): \(error)" + (error.key.map { ", key \($0)" } ?? "")), to: place)
+    }
+
+    /// A log is read on terminals: what would move the cursor or the direction of the text is replaced.
+    private static func line(_ text: String) -> [UInt8] {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &now)
+        let milliseconds = String(now.tv_nsec / 1_000_000 + 1000).dropFirst()
+        var line = "tokenkit[\(getpid())] \(now.tv_sec).\(milliseconds) "
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: line.unicodeScalars.append("\u{FFFD}")
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
+        return Array("\(line)\n".utf8)
+    }
+
+    /// Appends in one call, so that lines of several threads and processes stay whole. What cannot be written is lost.
+    private static func write(_ line: [UInt8], to place: String) {
+        guard place.contains("/") else {
+            _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)
+            return
+        }
+        let descriptor = unsafe open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return }
+        _ = unsafe Glibc.write(descriptor, line, line.count)
+        close(descriptor)
+    }
+}
