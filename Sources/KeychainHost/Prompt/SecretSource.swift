@@ -9,8 +9,8 @@ public import TokenKit
 ///
 /// Nothing typed there is ever the answer to "spend the last try?".
 public final class SecretSource: Prompter {
-    /// Bytes that one answer may have.
-    static let maximumLength = 4096
+    /// Bytes that one answer may have: what is stored may come from here as well.
+    static let maximumLength = Limits.secret
 
     private enum Origin: Sendable {
         case descriptor(Int32)
@@ -79,7 +79,7 @@ public final class SecretSource: Prompter {
 
     /// The next line, or the first where it was kept.
     ///
-    /// - Throws: `errSecInteractionNotAllowed` when there is none, `errSecParam` for one that is too long.
+    /// - Throws: `errSecInteractionNotAllowed` when there is none, `errSecDataTooLarge` for one that is too long.
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         try lines.withLock { (lines) throws(KeychainError) in
             guard let first = lines.first else { return try next(&lines, for: request) }
@@ -146,21 +146,30 @@ public final class SecretSource: Prompter {
 
     /// Reads up to a line feed, a byte at a time: what follows belongs to the next question, or to somebody else.
     private static func line(from descriptor: Int32) throws(KeychainError) -> Secret? {
-        var isAtEnd = false
-        let line = try Secret(capacity: maximumLength) { (output) throws(KeychainError) in
-            while true {
-                var byte: UInt8 = 0
-                let count = unsafe read(descriptor, &byte, 1)
-                if count < 0 && errno == EINTR { continue }
-                guard count == 1 else { isAtEnd = true; return }
-                if byte == lineFeed {
-                    if output.count > 0, output.span[output.count - 1] == carriageReturn { _ = output.removeLast() }
-                    return
+        var (isWhole, isAtEnd) = (false, false)
+        var line = Secret(capacity: 0) { _ in }
+        var capacity = 256
+        while !isWhole {
+            // Half an answer would only cost a try.
+            guard line.count <= maximumLength else { throw overlong }
+            let longer = Secret(capacity: capacity) { output in
+                let start = line.bytes
+                for index in start.indices { output.append(start[index]) }
+                while output.freeCapacity > 0 {
+                    var byte: UInt8 = 0
+                    let count = unsafe read(descriptor, &byte, 1)
+                    if count < 0 && errno == EINTR { continue }
+                    isAtEnd = count != 1
+                    isWhole = isAtEnd || byte == lineFeed
+                    if isWhole { break }
+                    output.append(byte)
                 }
-                // Half an answer would only cost a try.
-                guard output.freeCapacity > 0 else { throw overlong }
-                output.append(byte)
+                if isWhole, !isAtEnd, output.count > 0, output.span[output.count - 1] == carriageReturn {
+                    _ = output.removeLast()
+                }
             }
+            line = longer
+            capacity = min(2 * capacity, maximumLength + 1)
         }
         if line.isEmpty && isAtEnd { return nil }
         return line
@@ -192,7 +201,7 @@ public final class SecretSource: Prompter {
     private static let carriageReturn = UInt8(ascii: "\r")
 
     private static let overlong = KeychainError(
-        .param, "the source of the PIN has a line of more than \(maximumLength) bytes", key: "pin-source")
+        .dataTooLarge, "a secret may have \(maximumLength) bytes, and a line of its source has more", key: "pin-source")
 }
 
 /// What the system says of an error number.
