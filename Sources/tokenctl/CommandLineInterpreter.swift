@@ -54,6 +54,10 @@ struct CommandLineInterpreter {
         ToldFailures.forget()
         do {
             let arguments = try CommandName.completed(arguments)
+            if let note = MissingCommand.note(arguments) {
+                Warnings.show(note)
+                return 0
+            }
             var command = try Tokenctl.parseAsRoot(ArgumentForms.expanded(arguments))
             try command.run()
             try StandardOutput.finish()
@@ -112,32 +116,6 @@ struct CommandLineInterpreter {
         // A name in capitals stays as it is.
         let isWord = line.dropFirst().first?.isUppercase != true
         return (isWord ? line.prefix(1).lowercased() : String(line.prefix(1))) + line.dropFirst() + (advice ?? "")
-    }
-}
-
-/// Names of commands, and beginnings of names.
-enum CommandName {
-    static let all = Tokenctl.configuration.subcommands.map { $0._commandName }
-
-    /// The arguments with the command's whole name, the one after `help` included.
-    static func completed(_ arguments: [String]) throws -> [String] {
-        var arguments = arguments
-        if let first = arguments.first { arguments[0] = try complete(first) }
-        guard arguments.first == "help", arguments.count > 1 else { return arguments }
-        arguments[1] = try complete(arguments[1])
-        guard (all + ["help"]).contains(arguments[1]) else {
-            throw CommandError("there is no command '\(arguments[1])'", advice: "see 'tokenctl --help'")
-        }
-        return arguments
-    }
-
-    private static func complete(_ name: String) throws -> String {
-        let names = all + ["help"]
-        if let reason = MissingCommand.reasons[name] { throw reason }
-        guard !name.isEmpty, !name.hasPrefix("-"), !names.contains(name) else { return name }
-        let matches = names.filter { $0.hasPrefix(name) }
-        guard matches.count > 1 else { return matches.first ?? name }
-        throw CommandError("'\(name)' is the beginning of more than one command", matches.joined(separator: ", "))
     }
 }
 

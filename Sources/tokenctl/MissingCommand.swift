@@ -8,12 +8,18 @@ enum MissingCommand {
         return reasons
     }()
 
+    /// Commands that allow programs what every program of the user may do here: scripts for `security` run on.
+    static let needless = [
+        "set-generic-password-partition-list", "set-internet-password-partition-list", "set-key-partition-list",
+    ]
+
+    /// What is said in place of running such a command; nil for every other.
+    static func note(_ arguments: [String]) -> String? {
+        guard let name = arguments.first(where: { $0 != "help" }), needless.contains(name) else { return nil }
+        return "note: \(name) has no effect, since every program of yours may use every item of an unlocked keychain"
+    }
+
     private static let rows: [(names: [String], why: String, instead: String)] = [
-        (
-            ["set-generic-password-partition-list", "set-internet-password-partition-list", "set-key-partition-list"],
-            "nothing keeps one program of yours from another, so there is nothing to allow",
-            "leave it out; lock-keychain keeps all of them out"
-        ),
         (
             ["set-identity-preference", "get-identity-preference"],
             "programs on Linux choose the identity themselves", "name it to the program as find-identity prints it"

@@ -218,11 +218,30 @@ import TokenKit
         #expect(try CommandName.completed(["find-gen", "-w"]) == ["find-generic-password", "-w"])
         #expect(try CommandName.completed(["help", "unlock"]) == ["help", "unlock-keychain"])
         #expect(try CommandName.completed(["sign"]) == ["sign"])
-        #expect(try CommandName.completed(["frob"]) == ["frob"])
+        #expect(try CommandName.completed(["card", "pi", "st", "--json"]) == ["card", "pin", "status", "--json"])
+        #expect(try CommandName.completed(["help", "card", "in"]) == ["help", "card", "info"])
+        #expect(try CommandName.completed(["sign", "frob"]) == ["sign", "frob"])
         #expect(try CommandName.completed(["--version"]) == ["--version"])
         #expect(try CommandName.completed([]).isEmpty)
         #expect(throws: CommandError.self) { try CommandName.completed(["find-"]) }
         for name in CommandName.all { #expect(try CommandName.completed([name]) == [name]) }
+    }
+
+    @Test(arguments: [
+        (["frob"], "there is no command 'frob' (see 'tokenctl --help')"),
+        (["frob", "--json"], "there is no command 'frob' (see 'tokenctl --help')"),
+        (["find-idnetity", "-v"], "there is no command 'find-idnetity' (did you mean 'find-identity'?)"),
+        (["list-keychain-s"], "there is no command 'list-keychain-s' (did you mean 'list-keychains'?)"),
+        (["csr"], "there is no command 'csr' (did you mean 'create-csr'?)"),
+        (["help", "verfy"], "there is no command 'verfy' (did you mean 'verify'?)"),
+        (["card", "pins", "--json"], "there is no command 'card pins' (did you mean 'card pin'?)"),
+        (["card", "frob"], "there is no command 'card frob' (see 'tokenctl card --help')"),
+        (["help", "card", "frob"], "there is no command 'card frob' (see 'tokenctl card --help')"),
+        ([""], "there is no command '' (see 'tokenctl --help')"),
+    ])
+    func `A command that there is not is named before any of its options`(_ arguments: [String], _ text: String) {
+        let error = #expect(throws: CommandError.self) { try CommandName.completed(arguments) }
+        #expect(error?.description == text)
     }
 
     @Test(

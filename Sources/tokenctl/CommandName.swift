@@ -1,0 +1,75 @@
+internal import ArgumentParser
+
+/// Names of commands, and beginnings of names.
+enum CommandName {
+    static let all = Tokenctl.configuration.subcommands.map { $0._commandName }
+
+    private static let help = "help"
+
+    /// The arguments with the whole names of the command and of those below it, also after `help`.
+    ///
+    /// - Throws: for a name that no command has, whatever follows it: options are some command's.
+    static func completed(_ arguments: [String]) throws -> [String] {
+        var (whole, rest) = ([String](), arguments[...])
+        var command: any ParsableCommand.Type = Tokenctl.self
+        while let given = rest.first, !given.hasPrefix("-"), !command.configuration.subcommands.isEmpty {
+            let name = try complete(given, below: command, whole)
+            whole.append(name)
+            rest.removeFirst()
+            if name == help { continue }
+            guard let next = command.configuration.subcommands.first(where: { $0._commandName == name }) else { break }
+            command = next
+        }
+        return whole + rest
+    }
+
+    private static func complete(
+        _ name: String, below command: any ParsableCommand.Type, _ path: [String]
+    ) throws -> String {
+        var names = command.configuration.subcommands.map { $0._commandName }
+        if command == Tokenctl.self {
+            if let reason = MissingCommand.reasons[name] { throw reason }
+            names += MissingCommand.needless + (path.isEmpty ? [help] : [])
+        }
+        guard !names.contains(name) else { return name }
+        let matches = name.isEmpty ? [] : names.filter { $0.hasPrefix(name) }
+        guard matches.count < 2 else {
+            throw CommandError("'\(name)' is the beginning of more than one command", matches.joined(separator: ", "))
+        }
+        if let match = matches.first { return match }
+        let parent = path.filter { $0 != help }
+        let place = (["tokenctl"] + parent).joined(separator: " ")
+        throw CommandError(
+            "there is no command '\((parent + [name]).joined(separator: " "))'",
+            advice: guess(name, among: names).map { "did you mean '\((parent + [$0]).joined(separator: " "))'?" }
+                ?? "see '\(place) --help'")
+    }
+
+    /// The name that was meant: the one that differs in a third of its letters at most, or the only one that has the given one
+    /// in it.
+    static func guess(_ name: String, among names: [String]) -> String? {
+        let nearest = names.map { (name: $0, distance: distance(name, $0)) }.min { $0.distance < $1.distance }
+        if let nearest, nearest.distance <= max(1, name.count / 3) { return nearest.name }
+        let containing = name.count < 3 ? [] : names.filter { $0.contains(name) }
+        return containing.count == 1 ? containing.first : nil
+    }
+
+    /// How many letters have to be put in, taken out, replaced or swapped with the next one.
+    private static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left.prefix(64)), Array(right.prefix(64)))
+        var rows = [Array(0...right.count)]
+        for i in left.indices {
+            var row = [i + 1]
+            for j in right.indices {
+                let replaced = rows[i][j] + (left[i] == right[j] ? 0 : 1)
+                var best = min(row[j] + 1, rows[i][j + 1] + 1, replaced)
+                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
+                    best = min(best, rows[i - 1][j - 1] + 1)
+                }
+                row.append(best)
+            }
+            rows.append(row)
+        }
+        return rows[left.count][right.count]
+    }
+}
