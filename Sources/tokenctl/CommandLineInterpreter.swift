@@ -92,7 +92,7 @@ struct CommandLineInterpreter {
 
     /// The low byte of the code, as macOS's `security` has it: 44 for errSecItemNotFound. What is not trusted is an answer,
     /// and 1.
-    private static func status(of code: ErrSec) -> Int32 {
+    static func status(of code: ErrSec) -> Int32 {
         let status = code.rawValue & 0xFF
         return status == 0 || code == .notTrusted ? 1 : status
     }

@@ -46,6 +46,6 @@ struct GlobalOptions: Equatable {
 enum Warnings {
     @TaskLocal static var areWanted = true
 
-    /// Writes `tokenctl: text` to standard error, if it is wanted.
+    /// Writes `tokenctl: text` to standard error, if it is wanted. For all that does not end the command: what does is an error.
     static func show(_ text: String) { if areWanted { printError(text) } }
 }

@@ -84,6 +84,16 @@ struct ListingOptions: ParsableArguments {
         }
     }
 
+    /// Runs a search. One that finds nothing is an error, and in JSON an empty list as well.
+    func searching(_ search: () throws -> Void) throws {
+        do {
+            try search()
+        } catch let error as KeychainError where json && error.code == .itemNotFound {
+            StandardOutput.json("[]")
+            throw error
+        }
+    }
+
     /// Prints URIs, a line each; what the PKCS#11 module does not show has none.
     func show(_ uris: [PKCS11URI?]) {
         for uri in uris { if let uri { StandardOutput.line(uri.description) } }

@@ -71,10 +71,10 @@ extension PresentKeychains {
     /// Whether it is the card in a reader that could not be read.
     func isOfReader(_ failure: SearchList.Failure) -> Bool { tokens.contains { $0.name == failure.keychain } }
 
-    /// The items or keys of a search, its failures reported on standard error.
+    /// The items or keys of a search, its failures told as warnings.
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
         let failures = failures.filter { !result.failures.contains($0) } + result.failures
-        for failure in failures + result.damagedOthers { printError(failure.text) }
+        for failure in failures + result.damagedOthers { Warnings.show(failure.text) }
         let names = Set(locals.map(\.name))
         ToldFailures.note(damage: failures.filter { names.contains($0.keychain) }.map(\.error))
         ToldFailures.note(ofCards: result.failures.filter(isOfReader).map(\.error))

@@ -33,9 +33,12 @@ struct ListSmartcards: ParsableCommand {
             let others = output.isListing ? session.modules(thatShow: token) : []
             return CardRow(identity, reader: token.name, otherLocations: others)
         }
-        let rows = session.reporting(result)
-        let isBroken = rows.isEmpty && !(session.failures + result.failures).isEmpty
-        if rows.isEmpty, !isBroken, !output.json { printError("no card that can be used is inserted") }
+        let failures = session.failures + result.failures
+        // Then that is what the command ends with.
+        let failure = result.found.isEmpty ? failures.first : nil
+        if failure != nil { for failure in failures { printError(failure.text) } }
+        let rows = failure == nil ? session.reporting(result) : []
+        if rows.isEmpty, failure == nil, !output.json { Warnings.show("no card that can be used is inserted") }
         if output.uris {
             rows.forEach { StandardOutput.line($0.uri) }
         } else if output.isListing {
@@ -43,7 +46,7 @@ struct ListSmartcards: ParsableCommand {
         } else {
             rows.forEach { StandardOutput.line($0.token) }
         }
-        if isBroken { throw ExitCode(1) }
+        if let failure { throw ExitCode(CommandLineInterpreter.status(of: failure.error.code)) }
     }
 }
 

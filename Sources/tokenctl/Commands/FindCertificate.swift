@@ -40,7 +40,7 @@ struct FindCertificate: ParsableCommand {
     }
 
     func run() throws {
-        try find()
+        try output.searching(find)
         if all { try IncompleteListError.check() }
     }
 

@@ -32,7 +32,7 @@ struct FindKey: ParsableCommand, AttributeCommand {
     }
 
     func run() throws {
-        try find()
+        try output.searching(find)
         try IncompleteListError.check()
     }
 

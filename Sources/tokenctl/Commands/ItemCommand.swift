@@ -72,7 +72,7 @@ struct ItemCommand: ParsableCommand {
         // One command searches several times.
         let told = Mutex<Set<SearchList.Failure>>([])
         let keychains = session.session(authentication: context) { damage in
-            if told.withLock({ $0.insert(damage).inserted }) { printError(damage.text) }
+            if told.withLock({ $0.insert(damage).inserted }) { Warnings.show(damage.text) }
         }
         if add {
             var item = try ItemArguments.dictionary(pairs)

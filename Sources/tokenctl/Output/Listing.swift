@@ -46,7 +46,9 @@ enum Listing {
     private static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        // No string has a line feed in it, so that these are empty arrays and objects.
         return String(decoding: try encoder.encode(value), as: UTF8.self)
+            .replacing(/\[\n\n *\]/, with: "[]").replacing(/\{\n\n *\}/, with: "{}")
     }
 
     /// Prints what has just happened, at once: as a line of JSON, or of the parts that are there.
