@@ -1,3 +1,5 @@
+internal import KeychainHost
+
 /// What stands before the command's name, as in macOS's `security`: `-i`, `-p prompt`, `-q`, `-v`, alone or together.
 ///
 /// Not options of the command itself, where `-v` and others mean something else.
@@ -48,4 +50,10 @@ enum Warnings {
 
     /// Writes `tokenctl: text` to standard error, if it is wanted. For all that does not end the command: what does is an error.
     static func show(_ text: String) { if areWanted { printError(text) } }
+
+    /// The same once a day at most, for what stays so from one command to the next; `tokenctl doctor` tells it at any time.
+    static func showDaily(_ text: String) {
+        guard areWanted, DailyNotices(in: Directories.own.cache).isDue(text) else { return }
+        show("\(text); told once a day, and by 'tokenctl doctor'")
+    }
 }

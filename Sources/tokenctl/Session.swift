@@ -74,11 +74,19 @@ extension PresentKeychains {
     /// The items or keys of a search, its failures told as warnings.
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
         let failures = failures.filter { !result.failures.contains($0) } + result.failures
-        for failure in failures + result.damagedOthers { Warnings.show(failure.text) }
+        for failure in failures + result.damagedOthers {
+            lasts(failure) ? Warnings.showDaily(failure.text) : Warnings.show(failure.text)
+        }
         let names = Set(locals.map(\.name))
         ToldFailures.note(damage: failures.filter { names.contains($0.keychain) }.map(\.error))
         ToldFailures.note(ofCards: result.failures.filter(isOfReader).map(\.error))
         return result.found
+    }
+
+    /// Whether a failure is there until somebody mends it: a keychain of the search list that is missing, a module that fails.
+    private func lasts(_ failure: SearchList.Failure) -> Bool {
+        failure.error.code == .noSuchKeychain && failure.keychain.contains("/")
+            || modules.contains { $0.name == failure.keychain }
     }
 }
 

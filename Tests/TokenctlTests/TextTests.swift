@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TokenKit
 
@@ -242,6 +243,28 @@ import TokenKit
     func `A command that there is not is named before any of its options`(_ arguments: [String], _ text: String) {
         let error = #expect(throws: CommandError.self) { try CommandName.completed(arguments) }
         #expect(error?.description == text)
+    }
+
+    @Test func `A notice is told once a day`() throws {
+        let folder = try TemporaryFolder()
+        let notices = DailyNotices(in: folder.path("cache"))
+        #expect(notices.isDue("a"))
+        #expect(!notices.isDue("a"))
+        #expect(notices.isDue("b"))
+        let told = folder.path("cache") + "/told"
+        let files = try FileManager.default.contentsOfDirectory(atPath: told)
+        #expect(files.count == 2)
+        for age in [24 * 60 * 60 + 1.0, -60] {
+            for file in files {
+                try? FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: "\(told)/\(file)")
+            }
+            #expect(notices.isDue("a"))
+            #expect(!notices.isDue("a"))
+        }
+        // What is older than a day is not kept.
+        #expect(notices.isDue("b"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: told).count == 2)
     }
 
     @Test(

@@ -2,6 +2,36 @@ internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
 
+extension Doctor {
+    /// Keychains of the search list that searches have to leave out.
+    static func keychains() -> [Finding] {
+        do throws(KeychainError) {
+            return try KeychainPreferences.own.open().failures.map { failure in
+                let isMissing = failure.error.code == .noSuchKeychain
+                return Finding(
+                    state: "missing", subject: "keychain",
+                    finding: isMissing
+                        ? "\(failure.keychain) is in the search list, and there is no such file" : failure.text,
+                    remedy: isMissing
+                        ? "tokenctl delete-keychain \(ShellText.quoted(failure.keychain)), unless it comes back"
+                        : failure.error.remedy)
+            }
+        } catch {
+            return [Finding(state: "missing", subject: "keychains", finding: error.reason, remedy: error.remedy)]
+        }
+    }
+
+    /// PKCS#11 modules of other makers that searches have to leave out.
+    static func modules() -> [Finding] {
+        guard let session = try? ProcessKeychains(nil).present(locals: false) else { return [] }
+        return session.tokensOfModules().failures.map { failure in
+            Finding(
+                state: "missing", subject: "other modules", finding: failure.text,
+                remedy: "a line 'disable-in: tokenctl' in the module's file of p11-kit, unless its maker helps")
+        }
+    }
+}
+
 extension DoctorSystem {
     /// The process that has cards and keychains for programs.
     func host() -> [Finding] {

@@ -9,7 +9,10 @@ struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Say what programs lack to use cards and keychains, and the command that mends it.",
-        discussion: "Nothing is changed, and nothing sent to a card. Ends with 1 where something is missing.")
+        discussion: """
+            Nothing is changed, and nothing sent to a card, except that other makers' PKCS#11 modules are started. Ends with 1 where \
+            something is missing.
+            """)
 
     @OptionGroup var output: OutputOptions
 
@@ -32,6 +35,7 @@ struct Doctor: ParsableCommand {
             system.smartCardService() + system.module(module) + system.host() + system.p11Kit(module)
             + system.otherModules() + system.sshAgent(module)
             + system.networkSecurityServices(module)
+            + Doctor.keychains() + Doctor.modules()
             + system.openSSL(keychainsWithEd25519: (try? Doctor.keychainsWithEd25519()) ?? []) + system.gnuPG()
             + system.rejectedPINs()
         if output.json {

@@ -1,0 +1,50 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import SystemCrypto
+internal import TokenKit
+
+/// What was told in the last 24 hours: a file for each text in a folder of the cache, named by its SHA-256. Without the folder
+/// everything is told.
+struct DailyNotices {
+    private static let period: Int = 24 * 60 * 60
+
+    private let folder: String
+
+    /// - Parameter cache: where what can be found out again is.
+    init(in cache: String) {
+        folder = cache + "/told"
+    }
+
+    /// Whether a text was not told in the last 24 hours. It counts as told from now on.
+    func isDue(_ text: String) -> Bool {
+        guard let digest = try? Digest.hash(Array(text.utf8), using: .sha256) else { return true }
+        let path = "\(folder)/\(Hex.encode(digest))"
+        var status = stat()
+        let now = time(nil)
+        // A time to come is that of a clock that was wrong.
+        if unsafe lstat(path, &status) == 0, (0..<DailyNotices.period).contains(now - status.st_mtim.tv_sec) {
+            return false
+        }
+        forgetOld(now)
+        note(path)
+        return true
+    }
+
+    private func note(_ path: String) {
+        try? FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let file = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        guard file >= 0 else { return }
+        _ = futimens(file, nil)
+        close(file)
+    }
+
+    private func forgetOld(_ now: Int) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            var status = stat()
+            let path = "\(folder)/\(name)"
+            guard unsafe lstat(path, &status) == 0, now - status.st_mtim.tv_sec >= DailyNotices.period else { continue }
+            unsafe unlink(path)
+        }
+    }
+}
