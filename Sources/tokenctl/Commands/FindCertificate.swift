@@ -70,6 +70,15 @@ struct FindCertificate: ParsableCommand {
     }
 }
 
+extension Certificate {
+    /// The day until which it is valid, and whether it is so no longer or not yet.
+    func validity(at now: Int64) -> String {
+        let end = String(notAfterText.prefix(10))
+        if now < notBefore { return "\(end), not valid before \(notBeforeText.prefix(10))" }
+        return isValid(at: now) ? end : "\(end), expired"
+    }
+}
+
 /// A certificate of a listing.
 struct FoundCertificate {
     let item: Item
@@ -95,11 +104,19 @@ struct CertificateRow: Row {
     let key: String
     let notBefore: String
     let notAfter: String
+    let isValid: Bool
     let sha1: String
     let sha256: String
     let token: String?
     let reference: String
     let uri: String?
+    private let validity: String
+
+    private enum CodingKeys: CodingKey {
+        case keychain, object, subject, issuer, serialNumber, commonName, key, notBefore, notAfter, isValid, sha1,
+            sha256
+        case token, reference, uri
+    }
 
     init(_ certificate: Certificate, item: Item, keychain: String, _ uri: PKCS11URI?) {
         self.keychain = keychain
@@ -111,6 +128,8 @@ struct CertificateRow: Row {
         key = certificate.publicKey?.kind.description ?? "unknown"
         notBefore = certificate.notBeforeText
         notAfter = certificate.notAfterText
+        isValid = certificate.isValid(at: Clock.now)
+        validity = certificate.validity(at: Clock.now)
         sha1 = (try? Hex.encode(certificate.fingerprint(.sha1))) ?? ""
         sha256 = (try? Hex.encode(certificate.fingerprint(.sha256))) ?? ""
         token = item.reference.tokenID
@@ -119,6 +138,6 @@ struct CertificateRow: Row {
     }
 
     var cells: [String] {
-        [keychain, object, commonName ?? subject, key, String(notAfter.prefix(10)), String(sha1.prefix(16))]
+        [keychain, object, commonName ?? subject, key, validity, String(sha1.prefix(16))]
     }
 }

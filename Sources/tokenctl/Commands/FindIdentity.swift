@@ -94,6 +94,9 @@ struct FindIdentity: ParsableCommand {
     @OptionGroup var search: SearchOptions
     @OptionGroup var output: ListingOptions
 
+    /// The columns that are left to a name on a terminal, however narrow.
+    fileprivate static let leastName = 16
+
     private struct Found: Encodable {
         let sha1: String
         let commonName: String?
@@ -109,10 +112,13 @@ struct FindIdentity: ParsableCommand {
         let fault: String?
 
         /// - Parameter wherever: whether it says where the key is, which `security` does not.
-        func line(wherever: Bool) -> String {
+        func line(_ number: Int, wherever: Bool) -> String {
             let name = DisplayText.line(commonName ?? subject)
             let place = wherever ? " [\(key) on \(keyKeychain)]" : ""
-            return "\(sha1) \"\(name)\"\(fault.map { " (\($0))" } ?? "")\(place)"
+            let (start, end) = ("  \(number)) \(sha1) \"", "\"\(fault.map { " (\($0))" } ?? "")\(place)")
+            guard let width = Terminal.width else { return start + name + end }
+            let room = width - TextWidth.columns(of: start + end)
+            return start + TextWidth.cut(name, to: max(room, FindIdentity.leastName)) + end
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -133,6 +139,7 @@ struct FindIdentity: ParsableCommand {
         let identities = try names.uris.identities(all, namedBy: search.uris)
         try session.require(!identities.isEmpty, namedBy: search.uris, as: "identity")
         let policies = policies.isEmpty ? [.basic] : policies
+        if validOnly { tellOfLeftOut(identities, policies) }
         if output.json || output.uris {
             var found = identities.compactMap { identity in
                 policies.lazy.compactMap { self.found(identity, names, fitFor: $0) }.first
@@ -143,6 +150,23 @@ struct FindIdentity: ParsableCommand {
         }
         for policy in policies {
             show(identities.compactMap { found($0, names, fitFor: policy) }, of: policy)
+        }
+    }
+
+    /// Says how many are not valid, and why: an empty list alone would not.
+    private func tellOfLeftOut(_ identities: [Identity], _ policies: [Policy]) {
+        let now = Clock.now
+        for policy in policies {
+            let certificates = identities.compactMap { $0.certificate.der.flatMap { try? Certificate(der: $0) } }
+                .filter { certificate in name.map { policy.isName($0, of: certificate) } ?? true }
+            let unfit = certificates.filter { !policy.accepts($0) }.count
+            let fit = certificates.filter(policy.accepts)
+            let early = fit.filter { now < $0.notBefore }.count
+            let late = fit.filter { now >= $0.notBefore && !$0.isValid(at: now) }.count
+            let reasons = [(late, "expired"), (early, "not valid yet"), (unfit, "not for \(policy.title)")]
+                .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+            guard !reasons.isEmpty else { continue }
+            Warnings.show("note: \(unfit + early + late) left out: \(reasons.joined(separator: ", "))")
         }
     }
 
@@ -158,7 +182,7 @@ struct FindIdentity: ParsableCommand {
 
     private func list(_ found: [Found], _ noun: String) {
         for (number, one) in found.enumerated() {
-            StandardOutput.line("  \(number + 1)) \(one.line(wherever: output.isListing))")
+            StandardOutput.line(one.line(number + 1, wherever: output.isListing))
         }
         StandardOutput.line("     \(found.count) \(noun) found")
     }

@@ -13,9 +13,13 @@ enum Listing {
     static func show<R: Row>(_ rows: [R], json: Bool) throws {
         guard !json else { return try showJSON(rows) }
         guard !rows.isEmpty else { return }
-        let cells = rows.map { $0.cells.map(DisplayText.line) }
-        let widths = R.columns.indices.map { column in
-            max(R.columns[column].count, cells.map { $0[column].count }.max() ?? 0)
+        var cells = rows.map { $0.cells.map(DisplayText.line) }
+        var widths = R.columns.indices.map { column in
+            max(R.columns[column].count, cells.map { TextWidth.columns(of: $0[column]) }.max() ?? 0)
+        }
+        if let room = Terminal.width {
+            widths = TextWidth.fitting(widths, into: room - 2 * (widths.count - 1), least: R.columns.map(\.count))
+            cells = cells.map { zip($0, widths).map { TextWidth.cut($0, to: $1) } }
         }
         StandardOutput.line(after: line(R.columns, widths))
         for row in cells { StandardOutput.line(line(row, widths)) }
@@ -65,7 +69,7 @@ enum Listing {
 
     private static func line(_ cells: [String], _ widths: [Int]) -> String {
         let padded = zip(cells, widths).map { cell, width in
-            cell + String(repeating: " ", count: max(0, width - cell.count))
+            cell + String(repeating: " ", count: max(0, width - TextWidth.columns(of: cell)))
         }
         return padded.joined(separator: "  ").replacing(/\s+$/, with: "")
     }

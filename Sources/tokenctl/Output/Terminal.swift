@@ -11,6 +11,14 @@ enum Terminal {
     /// Whether standard output is read by a person.
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// The columns of the terminal that a person reads; nil where no person does, or the terminal does not tell.
+    static var width: Int? {
+        guard isInteractive else { return nil }
+        var size = winsize()
+        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     /// `text` in bold where a person reads it.
     static func emphasized(_ text: String) -> String {
         !text.isEmpty && isInteractive && Environment.variable("NO_COLOR") == nil ? "\u{1B}[1m\(text)\u{1B}[0m" : text
