@@ -49,6 +49,12 @@ extension Card {
                 let isBlocked: Bool
                 let isDefault: Bool?
 
+                init(_ kind: PINKind, _ status: PINStatus) {
+                    name = kind.name
+                    (triesLeft, maximumTries) = (status.triesLeft, status.maximumTries)
+                    (isBlocked, isDefault) = (status.isBlocked, status.isDefault)
+                }
+
                 var cells: [String] {
                     let state =
                         isBlocked
@@ -64,18 +70,11 @@ extension Card {
 
             func run() throws {
                 let token = try Session(cards, locals: false).onlyCard()
-                var rows = [Status.row(PINKind.pin.name, try token.status(of: .pin))]
-                // Few cards tell how their unblocking key stands.
-                if let status = try? token.status(of: .unblockingKey) {
-                    rows.append(Status.row(PINKind.unblockingKey.name, status))
-                }
+                // A card that tells how its unblocking key stands tells more of its PIN as well.
+                let unblockingKey = try? token.status(of: .unblockingKey)
+                var rows = [PINRow(.pin, try token.status(of: .pin))]
+                if let unblockingKey { rows.append(PINRow(.unblockingKey, unblockingKey)) }
                 try Listing.show(rows, json: output.json)
-            }
-
-            private static func row(_ name: String, _ status: PINStatus) -> PINRow {
-                PINRow(
-                    name: name, triesLeft: status.triesLeft, maximumTries: status.maximumTries,
-                    isBlocked: status.isBlocked, isDefault: status.isDefault)
             }
         }
 

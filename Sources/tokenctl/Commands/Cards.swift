@@ -65,19 +65,4 @@ struct Card: ParsableCommand {
         commandName: "card",
         abstract: "Show a card, read its data objects, and manage its PIN.",
         subcommands: [Info.self, Read.self, Pin.self])
-
-    struct Info: ParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "info", abstract: "Show what a card tells of itself.")
-
-        @OptionGroup var cards: CardOptions
-        @OptionGroup var output: OutputOptions
-
-        func run() throws {
-            let token = try Session(cards, locals: false).onlyCard()
-            let facts = try token.facts()
-            guard !output.json else { return try Listing.showJSON(Listing.dictionary(facts)) }
-            Listing.show(facts)
-        }
-    }
 }

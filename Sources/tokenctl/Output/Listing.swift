@@ -34,9 +34,14 @@ enum Listing {
         }
     }
 
-    /// The same by name, the first of each.
+    /// The same for programs, the first of each name: `FASC-N` is `fascN`, `Valid until` is `validUntil`.
     static func dictionary(_ facts: [TokenFact]) -> [String: String] {
-        Dictionary(facts.map { ($0.name, $0.value) }) { first, _ in first }
+        Dictionary(facts.map { (key($0.name), $0.value) }) { first, _ in first }
+    }
+
+    private static func key(_ name: String) -> String {
+        let words = name.split { !$0.isLetter && !$0.isNumber }.map { $0.lowercased() }
+        return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
     /// Prints a value as JSON, its keys in alphabetical order.
