@@ -12,6 +12,7 @@ struct Input: ~Copyable {
     /// The same, encrypted: an initialisation vector and a tag come to it.
     static let maximumCiphertext = maximumMessage + 28
     private static let chunk = 1 << 16
+    private static let longSize: Int64 = 1 << 26
 
     let name: String
     private let descriptor: Int32
@@ -27,6 +28,16 @@ struct Input: ~Copyable {
     deinit {
         if descriptor != STDIN_FILENO { close(descriptor) }
     }
+
+    /// The size in bytes; nil for a pipe and the like.
+    private var size: Int64? {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(status.st_size)
+    }
+
+    /// Whether reading it may take so long that nobody waits for a question that comes after it.
+    var isLong: Bool { size.map { $0 > Input.longSize } ?? true }
 
     /// The digest, computed as the input is read: memory does not grow with the file.
     func digest(_ algorithm: DigestAlgorithm) throws -> [UInt8] {
@@ -58,6 +69,8 @@ struct Input: ~Copyable {
     private func forEachChunk(_ body: (Span<UInt8>) throws -> Void) throws {
         var buffer = [UInt8](repeating: 0, count: Input.chunk)
         defer { buffer.wipe() }
+        var progress = Progress.reading(name, of: size)
+        var done: Int64 = 0
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
@@ -66,6 +79,8 @@ struct Input: ~Copyable {
             }
             if count == 0 { return }
             try body(buffer.span.extracting(..<count))
+            done += Int64(count)
+            progress.advance(to: done)
         }
     }
 }

@@ -22,6 +22,12 @@ public protocol KeychainKey: Sendable {
     /// What it does not do may still come down to something it does: ``isSupported(_:for:)`` tells that.
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool
 
+    /// Has the password or PIN asked for that a use of the key needs, where long work comes before that. A PIN is kept in the
+    /// context, and presented with the use.
+    ///
+    /// - Parameter use: as for ``perform(_:use:authentication:)``.
+    func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError)
+
     /// Signs, decrypts or agrees.
     ///
     /// - Parameters:
@@ -34,4 +40,5 @@ public protocol KeychainKey: Sendable {
 
 extension KeychainKey {
     public var tokenSlot: TokenSlot? { nil }
+    public func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError) {}
 }

@@ -21,6 +21,12 @@ struct LocalKeychainKey: KeychainKey {
         return item[permission]?.isTrue != false && kind.offers(algorithm, for: operation)
     }
 
+    /// What is asked for each use is asked with the use.
+    func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+        guard try item.accessControl?.wantsPasscode != true else { return }
+        try keychain.unlock(use: use, authentication: authentication)
+    }
+
     func perform(
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {

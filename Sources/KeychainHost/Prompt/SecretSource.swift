@@ -126,6 +126,9 @@ public final class SecretSource: Prompter {
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
 
+    /// Somebody may be at the terminal all the same: a card that waits for a touch gets none from a file.
+    public func tell(_ message: String) { TerminalPrompter().tell(message) }
+
     private static func open(_ path: String) throws(KeychainError) -> Int32 {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

@@ -19,11 +19,18 @@ struct TokenItems {
             }
         }
         if let count = query.limit.count { result.items = Array(result.items.prefix(count)) }
-        result.damaged += inventory.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { id, error in
-            let reason = "cannot read \(id): \(error)"
-            return KeychainError(KeychainError(error).code, reason)
-        }
+        result.damaged += TokenItems.errors(inventory.failures)
         return result
+    }
+
+    /// What could not be read, once for each reason: a contactless reader refuses every object of a card.
+    private static func errors(_ failures: [TokenObjectID: TokenError]) -> [KeychainError] {
+        let objects = Dictionary(grouping: failures.keys) { failures[$0]?.description ?? "" }
+        return objects.map { reason, objects in
+            (names: objects.map(\.rawValue).sorted().joined(separator: ", "), reason, error: failures[objects[0]])
+        }.sorted { $0.names < $1.names }.compactMap { names, reason, error in
+            error.map { KeychainError(KeychainError($0).code, "cannot read \(names): \(reason)") }
+        }
     }
 
     private func item(_ itemClass: ItemClass, _ object: TokenObject) throws(CryptoError) -> Item? {

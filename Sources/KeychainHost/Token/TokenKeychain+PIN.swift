@@ -40,7 +40,7 @@ extension TokenKeychain {
             kind, use: "change it", slot: slot, insertion: insertion, authentication: authentication,
             allowsPINPad: false)
         var old = try question.ask()
-        var new = try askNew(kind, for: question.subject, authentication)
+        var new = try askNew(kind, for: question.subject, at: insertion, authentication)
         while true {
             do throws(TokenError) {
                 return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
@@ -50,7 +50,9 @@ extension TokenKeychain {
                 try question.answer(failedWith: error)
                 old = try question.ask()
                 // Which of the two has the wrong form the card does not say.
-                if error.code == .pinFormat { new = try askNew(kind, for: question.subject, authentication) }
+                if error.code == .pinFormat, error.status != nil {
+                    new = try askNew(kind, for: question.subject, at: insertion, authentication)
+                }
             }
         }
     }
@@ -61,7 +63,7 @@ extension TokenKeychain {
         var question = PINQuestion(
             .unblockingKey, use: "unblock the PIN", slot: slot, insertion: insertion, authentication: authentication)
         var unblockingKey = try question.ask()
-        var new = try askNew(.pin, for: question.subject, authentication)
+        var new = try askNew(.pin, for: question.subject, at: insertion, authentication)
         while true {
             do throws(TokenError) {
                 return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
@@ -70,7 +72,9 @@ extension TokenKeychain {
             } catch {
                 try question.answer(failedWith: error)
                 unblockingKey = try question.ask()
-                if error.code == .pinFormat { new = try askNew(.pin, for: question.subject, authentication) }
+                if error.code == .pinFormat, error.status != nil {
+                    new = try askNew(.pin, for: question.subject, at: insertion, authentication)
+                }
             }
         }
     }
@@ -99,11 +103,27 @@ extension TokenKeychain {
         try present(reading { (token, card, _) throws(TokenError) in try token.logOut(&card) })
     }
 
+    /// Asks for a new PIN or unblocking key until it has a form that the card takes: a slip costs nothing but this question.
     private func askNew(
-        _ kind: PINKind, for subject: String, _ authentication: AuthenticationContext
+        _ kind: PINKind, for subject: String, at insertion: TokenSlot.Insertion, _ authentication: AuthenticationContext
     ) throws(KeychainError) -> PIN {
         let purpose: PromptRequest.Purpose = kind == .pin ? .newPIN : .newUnblockingKey
-        return PIN(try authentication.prompter.ask(PromptRequest(purpose, subject: subject)))
+        var failure: String?
+        var count = 0
+        while true {
+            count += 1
+            let pin = PIN(
+                try authentication.prompter.ask(PromptRequest(purpose, subject: subject, failure: failure)))
+            do throws(TokenError) {
+                try slot.checkFormat(of: pin, as: kind, at: insertion)
+                return pin
+            } catch {
+                guard authentication.prompter.canAskAgain, count < PromptRequest.mostQuestions else {
+                    throw KeychainError(error)
+                }
+                failure = error.reason
+            }
+        }
     }
 
     /// - Throws: where the token's own tool changes its PIN, before anybody is asked for one.

@@ -33,27 +33,61 @@ struct TokenKeychainKey: TokenObjectKey {
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
         let operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
+        let touch = self.touch(authentication.prompter)
         do throws(TokenError) {
             return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                try token.perform(operation, &card)
+                let notice = touch()
+                defer { notice.end() }
+                return try token.perform(operation, &card)
             }
         } catch  where error.code == .pinRequired {
             // Nobody holds the card from here on until the PIN is there.
         } catch {
             throw KeychainError(error)
         }
-        var question = PINQuestion(
-            .pin, use: "\(use) with key \(object.id)", slot: slot, insertion: insertion, authentication: authentication)
+        var question = self.question(use, authentication)
         while true {
             let pin = try question.ask()
             do throws(TokenError) {
                 return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                    try token.perform(operation, presenting: pin, lastTry: question.lastTry, &card)
+                    // Where the PIN is typed on the reader, that is what the card waits for.
+                    let notice = pin.origin == .typed ? nil : touch()
+                    defer { notice?.end() }
+                    return try token.perform(operation, presenting: pin, lastTry: question.lastTry, &card)
                 }
             } catch {
                 try question.answer(failedWith: error)
             }
         }
+    }
+}
+
+extension TokenKeychainKey {
+    /// Not where the PIN is typed on the reader or the token, which present it at once.
+    func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+        guard key.pinPolicy != .never, !authentication.hasCredential(.pin),
+            !slot.pinRules(at: insertion).isTypedOnToken, !slot.takesTypedPIN(at: insertion)
+        else { return }
+        if key.pinPolicy == .once {
+            let status = try? slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                try token.status(of: .pin, &card)
+            }
+            if status?.isVerified == true { return }
+        }
+        var question = self.question(use, authentication)
+        authentication.setCredential(try question.ask().secret.clone(), .pin)
+    }
+
+    private func question(_ use: String, _ authentication: AuthenticationContext) -> PINQuestion {
+        let wait = key.touchPolicy.mayWait ? " (then touch the card)" : ""
+        return PINQuestion(
+            .pin, use: "\(use) with key \(object.id)\(wait)", slot: slot, insertion: insertion,
+            authentication: authentication)
+    }
+
+    private func touch(_ prompter: any Prompter) -> @Sendable () -> TouchNotice {
+        let name = slot.knownLabel(at: insertion) ?? slot.name
+        return { [policy = key.touchPolicy] in TouchNotice(policy, of: name, prompter) }
     }
 }
 

@@ -121,6 +121,10 @@ extension PIVToken {
 
     // MARK: - Before and after
 
+    public func checkFormat(of pin: borrowing PIN, as kind: PINKind) throws(TokenError) {
+        _ = try padded(pin, kind)
+    }
+
     func padded(_ pin: borrowing PIN, _ kind: PINKind) throws(TokenError) -> Secret {
         try PINBlock.padded(pin, kind: kind, anyCharacters: quirks.has(.anyPINCharacters))
     }

@@ -34,7 +34,7 @@ extension PIVToken {
         case .incorrectData where container == .discovery: return nil
         case .securityStatusNotSatisfied where container.readRule == .always:
             throw TokenError(
-                .conditionsNotSatisfied, "the card does not give its \(container.title) this way (use its contacts)",
+                .conditionsNotSatisfied, "the card does not give this to a contactless reader (use its contacts)",
                 status: response.status)
         default: throw TokenError(response.status, "reading the \(container.title)")
         }

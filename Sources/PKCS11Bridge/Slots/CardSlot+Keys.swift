@@ -70,8 +70,10 @@ extension CardSlot {
             let insertion = if let known { known } else { try connection(of: generation, &state) }
             do throws(TokenError) {
                 return try slot.performBriefly(at: insertion, since: state.arrival) {
-                    (token, card) throws(TokenError) in
-                    try token.perform(operation, &card)
+                    [name, prompter = behaviour.prompter] (token, card) throws(TokenError) in
+                    let notice = TouchNotice(.unknown, of: name, prompter)
+                    defer { notice.end() }
+                    return try token.perform(operation, &card)
                 }
             } catch {
                 if error.code == .pinRequired { return nil }
@@ -90,8 +92,11 @@ extension CardSlot {
     ) throws(CryptokiError) -> Secret {
         forgetPINStatus(&state)
         return try CryptokiError.mapping { () throws(TokenError) in
-            try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
-                try token.perform(operation, presenting: pin, lastTry: .keep, &card)
+            try slot.perform(at: insertion, since: state.arrival) {
+                [name, prompter = behaviour.prompter] (token, card) throws(TokenError) in
+                let notice = TouchNotice(.unknown, of: name, prompter)
+                defer { notice.end() }
+                return try token.perform(operation, presenting: pin, lastTry: .keep, &card)
             }
         }
     }

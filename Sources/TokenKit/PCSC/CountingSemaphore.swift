@@ -2,12 +2,12 @@ internal import Glibc
 
 /// A count that threads raise and wait for.
 @safe
-final class CountingSemaphore: @unchecked Sendable {
+package final class CountingSemaphore: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var count: Int
 
-    init(count: Int = 0) {
+    package init(count: Int = 0) {
         self.count = count
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
@@ -25,7 +25,7 @@ final class CountingSemaphore: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
-    func signal() {
+    package func signal() {
         unsafe pthread_mutex_lock(mutex)
         count += 1
         unsafe pthread_cond_signal(condition)
@@ -41,7 +41,7 @@ final class CountingSemaphore: @unchecked Sendable {
     }
 
     /// Waits for a signal and takes it; false when none came within `limit`. Wraps pthread_cond_timedwait.
-    func wait(for limit: Duration) -> Bool {
+    package func wait(for limit: Duration) -> Bool {
         var deadline = CountingSemaphore.now(after: limit)
         unsafe pthread_mutex_lock(mutex)
         defer { _ = unsafe pthread_mutex_unlock(mutex) }

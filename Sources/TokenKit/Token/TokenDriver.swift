@@ -71,6 +71,11 @@ public protocol Token: Sendable {
     /// Whether the PIN was presented here, and nothing is known to have taken that back. Nothing is sent for it.
     func isPINPresented(in card: borrowing CardTransaction) -> Bool
 
+    /// Looks whether a value may be a PIN or unblocking key of the token. Nothing is sent for it.
+    ///
+    /// - Throws: ``TokenError`` `.pinFormat` for one of a length or with characters that the token would refuse.
+    func checkFormat(of pin: borrowing PIN, as kind: PINKind) throws(TokenError)
+
     /// Presents the PIN.
     ///
     /// - Throws: ``TokenError`` `.pinFormat`, `.pinKnownIncorrect` or `.pinLastTry` before anything is sent;
@@ -110,6 +115,7 @@ extension Token {
     public var knownLabel: String? { nil }
     public var knownVersion: String? { nil }
     public var pinRules: PINRules { PINRules() }
+    public func checkFormat(of pin: borrowing PIN, as kind: PINKind) throws(TokenError) {}
 }
 
 /// What holds for the PIN of a token, whatever it is.

@@ -188,6 +188,16 @@ public final class TokenSlot: Sendable {
         state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
     }
 
+    /// Looks whether a value may be a PIN or unblocking key of the token that was there at `insertion`. Nothing is sent to it.
+    ///
+    /// - Throws: ``TokenError`` `.pinFormat` for one that the token would refuse.
+    public func checkFormat(
+        of pin: borrowing PIN, as kind: PINKind, at insertion: Insertion
+    ) throws(TokenError) {
+        let token = state.withLock { $0.insertion == insertion ? $0.token : nil }
+        try token?.checkFormat(of: pin, as: kind)
+    }
+
     /// Whether the PIN of the token that was there at `insertion` can be typed on the reader's own keys. No command is sent.
     public func takesTypedPIN(at insertion: Insertion, since arrival: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in

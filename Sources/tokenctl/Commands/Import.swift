@@ -113,17 +113,26 @@ struct Import: ParsableCommand, AttributeCommand {
     private func add(
         _ content: ImportedFile, _ given: GivenAttributes, to keychain: LocalKeychain, _ outcome: inout ImportOutcome
     ) throws {
+        let total = content.certificates.count + content.publicKeys.count + content.keys.count
+        var progress = Progress { "importing: \($0) of \(total) items" }
+        var done: Int64 = 0
         for certificate in content.certificates {
             try outcome.add(.certificate(certificate, given.attributes(of: .certificate)))
+            done += 1
+            progress.advance(to: done)
         }
         for key in content.publicKeys {
             try outcome.add(.publicKey(key, given.attributes(of: .key, label: "Imported Public Key")))
+            done += 1
+            progress.advance(to: done)
         }
         for key in content.keys {
             var attributes = given.attributes(
                 of: .key, label: content.label(of: key) ?? "Imported Private Key")
             if nonExtractable { attributes[.isExtractable] = false }
             try outcome.add(.privateKey(key, attributes))
+            done += 1
+            progress.advance(to: done)
         }
     }
 

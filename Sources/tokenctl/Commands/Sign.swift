@@ -64,6 +64,7 @@ struct Sign: ParsableCommand {
         switch key {
         case .pair(let key):
             let scheme = try signature.scheme(for: try PublicKey(spki: key.publicKey).kind)
+            if input.isLong { try key.askAhead(use: use, authentication: context) }
             let bytes =
                 scheme.signsMessage
                 ? try input.whole(limit: Input.maximumMessage) : try input.digest(signature.digest.algorithm)

@@ -41,11 +41,12 @@ import VirtualCard
         #expect(verifies(desk, "654321"))
     }
 
-    @Test func aNewPINOfTheWrongFormIsAskedForAgain() throws {
+    @Test func `A new PIN of the wrong form is asked for again at its own field`() throws {
         let desk = try Desk()
-        let person = TypesInTurn("123456", "12", "123456", "654321")
+        let person = TypesInTurn("123456", "12", "654321")
         try desk.token.change(.pin, authentication: context(person))
-        #expect(person.requests.map(\.purpose) == [.pin, .newPIN, .pin, .newPIN])
+        #expect(person.requests.map(\.purpose) == [.pin, .newPIN, .newPIN])
+        #expect(person.requests.last?.failure == "a PIN has six to eight characters; nothing was sent to the card")
         #expect(desk.pinsSent == 1)
         #expect(verifies(desk, "654321"))
     }
@@ -59,11 +60,19 @@ import VirtualCard
         #expect(verifies(desk, "654321"))
     }
 
-    @Test func unblockingAsksForBothAgainWhereTheFormIsWrong() throws {
+    @Test func `An old PIN of the wrong form is asked for again, and the new one kept`() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("12", "654321", "123456")
+        try desk.token.change(.pin, authentication: context(person))
+        #expect(person.requests.map(\.purpose) == [.pin, .newPIN, .pin])
+        #expect(verifies(desk, "654321"))
+    }
+
+    @Test func `Unblocking asks for a new PIN of the wrong form again`() throws {
         let desk = try Desk(TestCard(pinTries: 0))
-        let person = TypesInTurn("12345678", "1", "12345678", "654321")
+        let person = TypesInTurn("12345678", "1", "654321")
         try desk.token.unblock(authentication: context(person))
-        #expect(person.requests.count == 4)
+        #expect(person.requests.map(\.purpose) == [.unblockingKey, .newPIN, .newPIN])
         #expect(desk.pinsSent == 1)
     }
 

@@ -120,6 +120,19 @@ import VirtualCard
         #expect(person.requests.count == 3)
     }
 
+    @Test func `A PIN that is asked for ahead of long work is asked for once`() throws {
+        let desk = try Desk()
+        let person = TypesInTurn("123456")
+        let context = context(person)
+        let key = try desk.key("9A")
+        try key.askAhead(use: "sign it", authentication: context)
+        #expect(person.requests.map(\.sentence) == ["PIN for 'Desk Reader' to sign it with key 9A, 3 tries left"])
+        #expect(desk.pinsSent == 0)
+        _ = try key.sign(context)
+        #expect(person.requests.count == 1)
+        #expect(desk.pinsSent == 1)
+    }
+
     @Test func theQuestionSaysWhatForAndWhere() throws {
         let desk = try Desk()
         let person = TypesInTurn("123456", "123456")
