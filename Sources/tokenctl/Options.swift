@@ -19,7 +19,8 @@ struct OutputOptions: ParsableArguments {
 struct DestinationOptions: ParsableArguments {
     @Option(
         name: [.letter("o"), .customLong("output")],
-        help: ArgumentHelp("Where the result goes, instead of standard output.", valueName: "file"))
+        help: ArgumentHelp("Where the result goes, instead of standard output.", valueName: "file"), completion: .file()
+    )
     var path: String?
 
     @OptionGroup var output: OutputOptions
@@ -110,13 +111,15 @@ struct CardOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Use this PKCS#11 module, by its file or its name in p11-kit, instead of all that p11-kit has; for each.",
-            valueName: "module"))
+            valueName: "module"), completion: .file())
     var module: [String] = []
 
     @Flag(help: "Read certificates anew, and look for retired keys, where either was remembered.")
     var rescan = false
 
-    @Option(help: ArgumentHelp("Append the APDUs to a file, PINs and decrypted data masked.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Append the APDUs to a file, PINs and decrypted data masked.", valueName: "file"),
+        completion: .file())
     var trace: String?
 
     /// - Throws: where any is given, for what has to do with no card.
@@ -189,7 +192,7 @@ struct SearchOptions: ParsableArguments {
         help: """
             The keychains to search, and cards by their ids or labels, instead of all; or pkcs11: URIs of keychains, cards, and what \
             is in them.
-            """)
+            """, completion: Completions.keychains)
     var keychains: [String] = []
 
     @OptionGroup var cards: CardOptions

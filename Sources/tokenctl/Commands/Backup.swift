@@ -10,10 +10,12 @@ struct BackupKeychain: ParsableCommand {
             on this device are left out. A backup is a keychain file: keep it where only you can read it.
             """)
 
-    @Option(name: .letter("o"), help: ArgumentHelp("The file to make.", valueName: "file"))
+    @Option(name: .letter("o"), help: ArgumentHelp("The file to make.", valueName: "file"), completion: .file())
     var file: String
 
-    @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")
+    @Argument(
+        help: "A name, or a path with a slash in it; the default keychain if left out.",
+        completion: Completions.keychains)
     var keychain: String?
 
     @OptionGroup var output: OutputOptions
@@ -59,7 +61,7 @@ struct RestoreKeychain: ParsableCommand {
             what they were. Where the original is in the search list it becomes a keychain of its own, and so do its items.
             """)
 
-    @Argument(help: "What backup-keychain wrote.")
+    @Argument(help: "What backup-keychain wrote.", completion: .file())
     var backup: String
 
     @Argument(help: "A name, or a path with a slash in it; nothing may be there yet.")

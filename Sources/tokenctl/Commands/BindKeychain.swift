@@ -12,13 +12,15 @@ struct BindKeychain: ParsableCommand {
             password goes on opening the keychain. Several cards can be bound; a card that was issued anew is bound again.
             """)
 
-    @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")
+    @Argument(
+        help: "A name, or a path with a slash in it; the default keychain if left out.",
+        completion: Completions.keychains)
     var keychain: String?
 
     @Option(
         help: ArgumentHelp(
             "The card's key, by its slot or pkcs11: URI; it must decrypt or agree on secrets. (default: 9D)",
-            valueName: "key"))
+            valueName: "key"), completion: Completions.keys)
     var key: String?
 
     @Flag(name: .shortAndLong, help: "List the cards that open the keychain, and bind none.")
@@ -74,13 +76,15 @@ struct UnbindKeychain: ParsableCommand {
         abstract: "Have cards no longer open a local keychain.",
         discussion: "The password goes on opening it. What a card has opened stays open until it is locked.")
 
-    @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")
+    @Argument(
+        help: "A name, or a path with a slash in it; the default keychain if left out.",
+        completion: Completions.keychains)
     var keychain: String?
 
     @Option(
         help: ArgumentHelp(
             "Only this card, as bind-keychain --list names it or by its pkcs11: URI, instead of all.",
-            valueName: "token"))
+            valueName: "token"), completion: Completions.cards)
     var token: String?
 
     @OptionGroup var output: OutputOptions

@@ -25,7 +25,8 @@ extension Card {
 
         @Option(
             name: [.letter("o"), .customLong("output")],
-            help: ArgumentHelp("Write the object's bytes to a file; - for standard output.", valueName: "file"))
+            help: ArgumentHelp("Write the object's bytes to a file; - for standard output.", valueName: "file"),
+            completion: .file())
         var file: String?
 
         @OptionGroup var cards: CardOptions

@@ -9,10 +9,11 @@ struct AddCertificates: ParsableCommand {
         commandName: "add-certificates", abstract: "Store certificates in a keychain.")
 
     @Option(
-        name: .letter("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
+        name: .letter("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"),
+        completion: Completions.keychains)
     var keychain: String?
 
-    @Argument(help: "Files with certificates in DER or PEM, or pkcs11: URIs of certificates.")
+    @Argument(help: "Files with certificates in DER or PEM, or pkcs11: URIs of certificates.", completion: .file())
     var files: [String]
 
     @OptionGroup var output: OutputOptions
@@ -55,7 +56,9 @@ struct CertificateSelection: ParsableArguments {
     @Flag(name: .customShort("t"), help: "Delete its trust settings as well; there are none here.")
     var trustSettings = false
 
-    @Argument(help: "The keychains to search instead of all, or the certificate's pkcs11: URI.")
+    @Argument(
+        help: "The keychains to search instead of all, or the certificate's pkcs11: URI.",
+        completion: Completions.keychains)
     var keychains: [String] = []
 
     func validate() throws {

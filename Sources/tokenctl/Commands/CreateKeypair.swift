@@ -23,7 +23,8 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
     var days: UInt16?
 
     @Option(
-        name: .letter("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
+        name: .letter("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"),
+        completion: Completions.keychains)
     var keychain: String?
 
     @OptionGroup var access: TrustedApplicationOptions

@@ -16,7 +16,9 @@ struct Doctor: ParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("The PKCS#11 module, where it is not installed with this program.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The PKCS#11 module, where it is not installed with this program.", valueName: "file"),
+        completion: .file())
     var module: String?
 
     /// What came of one look.

@@ -47,7 +47,7 @@ struct Encrypt: ParsableCommand {
     @OptionGroup var options: EncryptionOptions
     @OptionGroup var destination: DestinationOptions
 
-    @Argument(help: "The message; - for standard input.")
+    @Argument(help: "The message; - for standard input.", completion: .file())
     var file = "-"
 
     @OptionGroup var cards: CardOptions
@@ -92,7 +92,7 @@ struct Decrypt: ParsableCommand {
     @OptionGroup var options: EncryptionOptions
     @OptionGroup var destination: DestinationOptions
 
-    @Argument(help: "The encrypted message; - for standard input.")
+    @Argument(help: "The encrypted message; - for standard input.", completion: .file())
     var file = "-"
 
     @OptionGroup var cards: CardOptions

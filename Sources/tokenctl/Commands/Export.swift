@@ -58,7 +58,8 @@ struct Export: ParsableCommand {
     @Option(
         name: .letter("k"),
         help: ArgumentHelp(
-            "The keychain, or what a pkcs11: URI names, instead of all keychains and cards.", valueName: "keychain"))
+            "The keychain, or what a pkcs11: URI names, instead of all keychains and cards.", valueName: "keychain"),
+        completion: Completions.keychains)
     var keychain: String?
 
     @OptionGroup var destination: DestinationOptions

@@ -18,14 +18,16 @@ struct ExportSmartcard: ParsableCommand {
     @Option(
         name: .letter("i"),
         help: ArgumentHelp(
-            "The card by its id, as list-smartcards prints it, or by its pkcs11: URI, instead of all.", valueName: "id")
-    )
+            "The card by its id, as list-smartcards prints it, or by its pkcs11: URI, instead of all.", valueName: "id"),
+        completion: Completions.cards)
     var token: String?
 
     @Option(name: .letter("t"), help: "What to print.")
     var kind: Kind?
 
-    @Option(name: .letter("e"), help: ArgumentHelp("The folder for the files.", valueName: "folder"))
+    @Option(
+        name: .letter("e"), help: ArgumentHelp("The folder for the files.", valueName: "folder"), completion: .directory
+    )
     var folder: String?
 
     @OptionGroup var cards: CardOptions

@@ -41,11 +41,12 @@ struct Import: ParsableCommand, AttributeCommand {
         }
     }
 
-    @Argument(help: "The file; - for standard input.")
+    @Argument(help: "The file; - for standard input.", completion: .file())
     var file: String
 
     @Option(
-        name: .letter("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"))
+        name: .letter("k"), help: ArgumentHelp("The keychain, instead of the default one.", valueName: "keychain"),
+        completion: Completions.keychains)
     var keychain: String?
 
     @Option(

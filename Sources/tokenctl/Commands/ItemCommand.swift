@@ -35,7 +35,8 @@ struct ItemCommand: ParsableCommand {
     var data: String?
 
     @Option(
-        name: .letter("f"), help: ArgumentHelp("The file with the data; - for standard input.", valueName: "file"))
+        name: .letter("f"), help: ArgumentHelp("The file with the data; - for standard input.", valueName: "file"),
+        completion: .file())
     var file: String?
 
     @Flag(name: .customShort("j"), help: "Print JSON, as --json does.")

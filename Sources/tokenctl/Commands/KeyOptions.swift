@@ -21,7 +21,7 @@ struct KeyPlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Look for the key in this keychain alone, or on this card: a name, path, id, label or pkcs11: URI.",
-            valueName: "keychain"))
+            valueName: "keychain"), completion: Completions.keychains)
     var keychain: String?
 
     func session(_ cards: CardOptions) throws -> Session {
@@ -38,7 +38,7 @@ struct KeyOptions: ParsableArguments {
             The key: its slot on a card (9A), its label, the SHA-1 of its certificate as find-identity prints it, or its \
             pkcs11: URI.
             """,
-            valueName: "key"))
+            valueName: "key"), completion: Completions.keys)
     var key: String
 
     @OptionGroup var place: KeyPlaceOptions

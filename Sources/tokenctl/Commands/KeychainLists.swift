@@ -28,7 +28,7 @@ struct ListKeychains: ParsableCommand {
     @Flag(name: .customShort("s"), help: "Set the list to these keychains.")
     var set = false
 
-    @Argument(help: "With -s: names, or paths with a slash in them.")
+    @Argument(help: "With -s: names, or paths with a slash in them.", completion: Completions.keychains)
     var keychains: [String] = []
 
     @OptionGroup var cards: CardOptions
@@ -107,7 +107,7 @@ struct KeychainSettingOptions: ParsableArguments {
     )
     var set = false
 
-    @Argument(help: "With -s: a name, or a path with a slash in it.")
+    @Argument(help: "With -s: a name, or a path with a slash in it.", completion: Completions.keychains)
     var keychain: String?
 
     @OptionGroup var output: OutputOptions

@@ -19,7 +19,9 @@ struct SetKeychainSettings: ParsableCommand {
         help: ArgumentHelp("The time without use, in seconds.", valueName: "seconds"))
     var interval: UInt32?
 
-    @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")
+    @Argument(
+        help: "A name, or a path with a slash in it; the default keychain if left out.",
+        completion: Completions.keychains)
     var keychain: String?
 
     @OptionGroup var output: OutputOptions
@@ -38,7 +40,7 @@ struct ShowKeychainInfo: ParsableCommand {
         commandName: "show-keychain-info", abstract: "Show the settings of a keychain, and what guards it.",
         discussion: "The settings go to standard error in the form of macOS's security. A card is named by its id.")
 
-    @Argument(help: NamedKeychain.help)
+    @Argument(help: NamedKeychain.help, completion: Completions.keychains)
     var keychain: String?
 
     @OptionGroup var cards: CardOptions

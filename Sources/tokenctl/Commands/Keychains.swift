@@ -16,7 +16,7 @@ struct CreateKeychain: ParsableCommand {
     @Flag(name: .customShort("P"), help: "Ask for the password; that is so in any case.")
     var isAsked = false
 
-    @Argument(help: "Names, or paths with a slash in them.")
+    @Argument(help: "Names, or paths with a slash in them.", completion: Completions.keychains)
     var keychains: [String] = ["login"]
 
     @OptionGroup var output: OutputOptions
@@ -47,7 +47,7 @@ struct DeleteKeychain: ParsableCommand {
         commandName: "delete-keychain", abstract: "Delete keychains with all that is in them, and unlist them.",
         discussion: "A symbolic link is refused: it, or the keychain that it leads to, may be meant.")
 
-    @Argument(help: "Names, or paths with a slash in them.")
+    @Argument(help: "Names, or paths with a slash in them.", completion: Completions.keychains)
     var keychains: [String]
 
     @OptionGroup var output: OutputOptions
@@ -78,7 +78,7 @@ struct UnlockKeychain: ParsableCommand {
             Where a card is in that the keychain is bound to (see bind-keychain), its PIN is asked for, not the password.
             """)
 
-    @Argument(help: NamedKeychain.help)
+    @Argument(help: NamedKeychain.help, completion: Completions.keychains)
     var keychain: String?
 
     @Option(name: .letter("p"), parsing: .unconditional, help: SecretArgument.help("The password."))
@@ -146,7 +146,7 @@ struct LockKeychain: ParsableCommand {
     @Flag(name: [.customShort("a"), .customLong("all")], help: "Lock every keychain and card.")
     var all = false
 
-    @Argument(help: NamedKeychain.help)
+    @Argument(help: NamedKeychain.help, completion: Completions.keychains)
     var keychain: String?
 
     @OptionGroup var cards: CardOptions
@@ -197,7 +197,9 @@ struct SetKeychainPassword: ParsableCommand {
     @Option(name: .letter("p"), parsing: .unconditional, help: SecretArgument.help("The new password."))
     var newPassword: String?
 
-    @Argument(help: "A name, or a path with a slash in it; the default keychain if left out.")
+    @Argument(
+        help: "A name, or a path with a slash in it; the default keychain if left out.",
+        completion: Completions.keychains)
     var keychain: String?
 
     @OptionGroup var cards: CardOptions

@@ -35,7 +35,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
 
     @OptionGroup var access: TrustedApplicationOptions
 
-    @Argument(help: "The keychain to store it in, instead of the default one.")
+    @Argument(help: "The keychain to store it in, instead of the default one.", completion: Completions.keychains)
     var keychain: String?
 
     @OptionGroup var output: OutputOptions
@@ -144,7 +144,9 @@ struct FindPassword<Kind: PasswordCommandKind>: ParsableCommand {
     @Flag(name: .customShort("w"), help: "Print only the password.")
     var passwordOnly = false
 
-    @Argument(help: "The keychains to search instead of all, or pkcs11: URIs of them or of passwords.")
+    @Argument(
+        help: "The keychains to search instead of all, or pkcs11: URIs of them or of passwords.",
+        completion: Completions.keychains)
     var keychains: [String] = []
 
     @OptionGroup var output: OutputOptions
@@ -197,7 +199,9 @@ struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
 
     @OptionGroup var item: AttributeOptions<Kind>
 
-    @Argument(help: "The keychains to search instead of all, or pkcs11: URIs of them or of passwords.")
+    @Argument(
+        help: "The keychains to search instead of all, or pkcs11: URIs of them or of passwords.",
+        completion: Completions.keychains)
     var keychains: [String] = []
 
     @OptionGroup var output: OutputOptions

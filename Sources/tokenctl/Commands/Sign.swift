@@ -44,7 +44,7 @@ struct Sign: ParsableCommand {
 
     @OptionGroup var destination: DestinationOptions
 
-    @Argument(help: "The file to sign; - for standard input.")
+    @Argument(help: "The file to sign; - for standard input.", completion: .file())
     var file = "-"
 
     @OptionGroup var cards: CardOptions
@@ -88,22 +88,25 @@ struct Verify: ParsableCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The key that should have made it, as for sign.", valueName: "key"))
+        help: ArgumentHelp("The key that should have made it, as for sign.", valueName: "key"),
+        completion: Completions.keys)
     var key: String?
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The certificate of the key, PEM or DER, or its pkcs11: URI.", valueName: "file"))
+        help: ArgumentHelp("The certificate of the key, PEM or DER, or its pkcs11: URI.", valueName: "file"),
+        completion: .file())
     var certificate: String?
 
     @OptionGroup var place: KeyPlaceOptions
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The file with the signature.", valueName: "file"))
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("The file with the signature.", valueName: "file"), completion: .file())
     var signature: String
 
     @OptionGroup var options: SignatureOptions
 
-    @Argument(help: "The file that was signed; - for standard input.")
+    @Argument(help: "The file that was signed; - for standard input.", completion: .file())
     var file = "-"
 
     @OptionGroup var cards: CardOptions

@@ -35,13 +35,12 @@ struct VerifyCert: ParsableCommand {
         name: .letter("c"),
         help: ArgumentHelp(
             "Files with the certificate and then others of its chain, or their pkcs11: URIs; for each file.",
-            valueName: "file")
-    )
+            valueName: "file"), completion: .file())
     var certificates: [String] = []
 
     @Option(
         name: .letter("r"),
-        help: ArgumentHelp("Files with the roots that are trusted.", valueName: "file"))
+        help: ArgumentHelp("Files with the roots that are trusted.", valueName: "file"), completion: .file())
     var roots: [String] = []
 
     @Option(name: .letter("p"), help: "What it must be fit for.")
@@ -59,8 +58,8 @@ struct VerifyCert: ParsableCommand {
 
     @Option(
         name: .letter("k"),
-        help: ArgumentHelp("Keychains with certificates that may help.", valueName: "keychain")
-    )
+        help: ArgumentHelp("Keychains with certificates that may help.", valueName: "keychain"),
+        completion: Completions.keychains)
     var keychains: [String] = []
 
     @Option(
@@ -97,7 +96,7 @@ struct VerifyCert: ParsableCommand {
 
     @Option(
         name: .customLong("crl"),
-        help: ArgumentHelp("Files with revocation lists, PEM or DER.", valueName: "file"))
+        help: ArgumentHelp("Files with revocation lists, PEM or DER.", valueName: "file"), completion: .file())
     var revocationLists: [String] = []
 
     @Argument(help: "The address of a server, from which nothing is fetched here.")

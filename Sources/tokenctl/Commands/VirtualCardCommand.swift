@@ -12,7 +12,8 @@ struct VirtualCardCommand: ParsableCommand {
         ])
 
     struct SocketOptions: ParsableArguments {
-        @Option(help: ArgumentHelp("The socket over which the card takes orders.", valueName: "path"))
+        @Option(
+            help: ArgumentHelp("The socket over which the card takes orders.", valueName: "path"), completion: .file())
         var socket: String?
 
         var path: String { socket ?? Directories.own.virtualCardSocket }
@@ -75,7 +76,7 @@ struct VirtualCardCommand: ParsableCommand {
             abstract: "Put a card into the reader of vpcd, and keep it there.",
             discussion: "The reader is the one of Debian's package vsmartcard-vpcd, on this machine.")
 
-        @Argument(help: "The card's file.")
+        @Argument(help: "The card's file.", completion: .file())
         var file: String
 
         @Option(help: "The port where vpcd listens.")

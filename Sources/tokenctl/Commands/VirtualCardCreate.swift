@@ -46,7 +46,7 @@ extension VirtualCardCommand {
                 chuid.bin, auth-9a.crt, auth-9a.p12 and so on.
                 """)
 
-        @Argument(help: "The card's file.")
+        @Argument(help: "The card's file.", completion: .file())
         var file: String
 
         @Option(help: "What kind of card, by the names that 'virtual-card profiles' lists.")
@@ -62,7 +62,7 @@ extension VirtualCardCommand {
         @Option(help: "The name of its holder.")
         var holder: String?
 
-        @Option(help: ArgumentHelp("Copy the card in this folder.", valueName: "folder"))
+        @Option(help: ArgumentHelp("Copy the card in this folder.", valueName: "folder"), completion: .directory)
         var from: String?
 
         @Option(help: "Its serial number. (default: \(VirtualCard.defaultSerialNumber))")

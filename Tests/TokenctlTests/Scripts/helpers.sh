@@ -48,6 +48,14 @@ obeyed() {
     return 0
 }
 
+# offered WORD…: what bash offers to complete the last word of a command line of tokenctl, once its completions are loaded.
+offered() {
+    COMP_WORDS=(tokenctl "$@") COMP_CWORD=$# COMP_LINE="tokenctl $*" COMPREPLY=()
+    COMP_POINT=${#COMP_LINE}
+    _tokenctl tokenctl "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+    printf '%s\n' "${COMPREPLY[@]}" | sort
+}
+
 # What JSON there is on standard input, as one line and in order, and an error where it is none.
 json() { jq --compact-output "${1:-.}"; }
 

@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import FoundationEssentials
+internal import KeychainHost
+internal import TokenKit
+
+/// What a shell offers for names of keychains, cards and keys. No card is touched for it: a card is offered that was read before.
+enum Completions {
+    static var keychains: CompletionKind {
+        .custom { _, _, word in offered(word.contains("/") ? files(word) : names(ofKeychains: .own) + cardNames()) }
+    }
+
+    static var cards: CompletionKind { .custom { _, _, _ in offered(cardNames()) } }
+
+    static var keys: CompletionKind { .custom { _, _, _ in offered(keyNames()) } }
+
+    /// Those that are one word in every shell and nothing but that: bash expands what it is offered, and a card's label or a file's
+    /// name may be a command.
+    static func offered(_ names: [String]) -> [String] {
+        let isPlain: (String) -> Bool = { $0.wholeMatch(of: /[A-Za-z0-9\/][A-Za-z0-9._:@%+\/-]*/) != nil }
+        return Set(names.filter(isPlain)).sorted()
+    }
+
+    private static func names(ofKeychains preferences: KeychainPreferences) -> [String] {
+        let paths = ((try? preferences.searchList()) ?? []) + preferences.directories.keychainFiles()
+        return paths.map(LocalKeychain.name(ofFile:))
+    }
+
+    /// The folders and the files of keychains that a path is the beginning of.
+    private static func files(_ word: String) -> [String] {
+        let folder = word.lastIndex(of: "/").map { String(word[...$0]) } ?? ""
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.compactMap { name in
+            let path = folder + name
+            var isFolder = false
+            guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return nil }
+            return isFolder ? path + "/" : name.hasSuffix(Directories.keychainSuffix) ? path : nil
+        }
+    }
+
+    private static func cardNames() -> [String] { known.flatMap { [$0.identity.id.description, $0.identity.label] } }
+
+    private static func keyNames() -> [String] {
+        let onCards = known.flatMap { $0.inventory.objects.filter { $0.key != nil } }.map(\.id.rawValue)
+        let keys: Attributes = [
+            .keyClass: KeyClass.private.value, .synchronizable: Query.anySynchronizable,
+        ]
+        let locals = (try? Session(cards: false).locals) ?? []
+        let labels = locals.flatMap { keychain in
+            ((try? keychain.items(matching: Query(.key, keys, limit: .all)).items) ?? []).compactMap(\.label)
+        }
+        return onCards + labels
+    }
+
+    private static var known: [KnownToken] { (try? ProcessKeychains(nil).knownTokens()) ?? [] }
+}
