@@ -56,12 +56,13 @@ uninstall:
 	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' Scripts/install --remove
 
 # What is installed is made here, so that make install needs no toolchain once make has run.
-.build/install/tokenctl: $(tokenctl) CHANGELOG.md
+.build/install/tokenctl: $(tokenctl) CHANGELOG.md Documentation/tokenctl.mdoc
 	mkdir -p $(@D)
 	for shell in bash zsh fish; do $< --generate-completion-script "$$shell" >$(@D)/tokenctl."$$shell"; done
 	swift build --product generate-manual
 	.build/debug/generate-manual $< --output-directory $(@D) --date "$$(date -u -r CHANGELOG.md +%F)"
-	sed -i 's/^$$/.Pp/' $(@D)/tokenctl.1 # as mdoc(7) has paragraphs
+	sed -i -e 's/^$$/.Pp/' -e '/^.Sh "EXIT STATUS"/,$$d' $(@D)/tokenctl.1 # as mdoc(7) has paragraphs
+	cat Documentation/tokenctl.mdoc >>$(@D)/tokenctl.1
 	strip -o $@ $<
 
 .build/install/libtokenkit-keychain.so.1: $(sources) | .build/static/libstdc++.a

@@ -55,6 +55,18 @@ struct Tokenctl: ParsableCommand {
         commandName: "tokenctl",
         abstract: "One keychain over smart cards and local files.",
         discussion: """
+            What people come for:
+              find-identity -v                         see certificates, and whose key is at hand
+              sign --key 9A -o report.sig report.txt   sign a file; verify checks it
+              decrypt --key 9D letter.enc              decrypt a short message; encrypt makes one
+              card info                                see what is on a card, and how its PIN stands
+              card pin change                          set another PIN
+              add-generic-password -a anna -s web      keep a password
+              find-generic-password -s web -w          read a password
+              import me.p12                            bring a certificate and its key
+              create-csr --key 9A -c Anna -o anna.csr  request a certificate
+              bind-keychain                            open a keychain with a card's PIN
+
             Cards come first in every listing, then local keychains. Keys on a card are used there; its PIN is asked \
             for when it is needed. Before the command's name -i reads commands from standard input, -p sets their prompt, \
             -q leaves warnings out, and -v tells each command's exit status.
