@@ -6,7 +6,7 @@
 # make lint       swift-format and the rules of this repository
 # make format     lets swift-format rewrite what it can
 # make reference  writes Documentation/attributes.md anew, from the table of attributes
-# make sanitize   the tests under the address and the thread sanitizer
+# make sanitize   the tests under the address and the thread sanitizer; make sanitize-quick, parsers under the first
 # make fuzz       every fuzz target for FUZZ_SECONDS (600) each
 
 SHELL := /bin/bash
@@ -17,6 +17,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARD ?=
 FUZZ_SECONDS ?= 600
+# Which tests run under a sanitizer: all.
+SUITES ?= .
 
 tokenctl := .build/release/tokenctl
 consumers := IntegrationTests\.(Browser|ClientCertificate|Engine|FalseHost|Flood|Git|GnuTLS|HeldCard|HostDeath|HostProgram|HostileClient|Java|Kerberos|KeyGeneration|Log|Module|ModuleFile|ModuleProcess|NSS|Nginx|OpenSSH|P11Kit|PAM|PINPadModule|PKCS11Tool|Python|RemoteModule|Restart|ReturnValue|SSSD|SharedHost|SigningProgram|Stunnel|URI)Tests
@@ -25,7 +27,7 @@ consumers := IntegrationTests\.(Browser|ClientCertificate|Engine|FalseHost|Flood
 release := swift build -c release --disable-local-rpath -Xlinker -L$(CURDIR)/.build/static --product
 sources := Package.swift $(shell find Sources -name '*.swift' -o -name '*.[ch]')
 
-.PHONY: all demo test install uninstall bench lint format reference sanitize fuzz clean
+.PHONY: all demo test install uninstall bench lint format reference sanitize sanitize-address sanitize-thread sanitize-quick fuzz clean
 
 all: .build/install/tokenctl .build/install/tokenkitd .build/install/libtokenkit-keychain.so.1 .build/install/libtokenkit-pkcs11.so
 
@@ -102,22 +104,31 @@ format:
 reference:
 	TOKENKIT_WRITE_REFERENCE=1 swift test --filter AttributeReferenceTests
 
-sanitize:
+sanitize: sanitize-address sanitize-thread
+
+# Leaks are not looked for: XCTest and Foundation's Process have some of their own. Nor is a key looked for in the memory of other
+# processes; nor are modules to crash, which the sanitizers report in their own way; nor is the module loaded by programs that know
+# nothing of a sanitizer: $(consumers).
+sanitize-address:
 	Scripts/prerequisites build test
-	# Leaks are not looked for: XCTest and Foundation's Process have some of their own. Nor is a key looked for in all of the
-	# process's memory, of which the sanitizers make terabytes; nor are modules to crash, which the sanitizers report in their own
-	# way; nor is the module loaded by programs that know nothing of a sanitizer: $(consumers).
 	swift build --build-tests --sanitize=address --scratch-path .build-address
 	ASAN_OPTIONS=detect_leaks=0 swift test --skip-build --sanitize=address --scratch-path .build-address \
-	    --skip '$(consumers)|KeyInMemoryTests|MisbehavingModuleTests'
-	# Swift's mutex is taught to the sanitizer; and a test forks, and lets the child start a thread, as hosts of modules do.
-	# Libraries that hold Swift's runtime have a mutex of their own, which cannot be taught: their tests are left out.
+	    --filter '$(SUITES)' --skip '$(consumers)|KeyInMemoryTests|MisbehavingModuleTests'
+
+# Swift's mutex is taught to the sanitizer; and a test forks, and lets the child start a thread, as hosts of modules do. Libraries
+# that hold Swift's runtime have a mutex of their own, which cannot be taught: their tests are left out.
+sanitize-thread:
+	Scripts/prerequisites build test
 	mkdir -p .build-thread
 	clang -shared -fPIC -O1 -Wall -Wextra -Werror -o .build-thread/mutex.so Tests/Sanitizers/mutex.c
 	swift build --build-tests --sanitize=thread --scratch-path .build-thread
 	TSAN_OPTIONS=die_after_fork=0 LD_PRELOAD="$$PWD/.build-thread/mutex.so" \
 	    swift test --skip-build --sanitize=thread --scratch-path .build-thread \
-	        --skip '$(consumers)|KeyInMemoryTests|MisbehavingModuleTests|CLibraryTests'
+	        --filter '$(SUITES)' --skip '$(consumers)|KeyInMemoryTests|MisbehavingModuleTests|CLibraryTests'
+
+# What parses what cards and processes send, and what wipes secrets: minutes, so that each change can go through it.
+sanitize-quick: SUITES := ^(PIVDriver|Platform|TokenKit|Wire)Tests\.|WipingTests|PrivateKeyEncodingTests
+sanitize-quick: sanitize-address
 
 fuzz: $(tokenctl) .build/install/tokenkitd
 	Scripts/prerequisites build fuzz

@@ -60,7 +60,7 @@ public enum ProcessMemory {
         return offsets
     }
 
-    /// Those that can be written.
+    /// Those that can be written. A sanitizer's notes on which memory is valid have terabytes of addresses, and no program's bytes.
     private static func mappings() throws -> [Range<UInt>] {
         // In parts: the file says that it is empty, and one read gives a page of it.
         let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps"))
@@ -68,7 +68,8 @@ public enum ProcessMemory {
         return text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
             let range = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
-            return range.count == 2 && words[1].hasPrefix("rw") ? range[0]..<range[1] : nil
+            guard range.count == 2, words[1].hasPrefix("rw"), range[1] - range[0] < 1 << 40 else { return nil }
+            return range[0]..<range[1]
         }
     }
 }
