@@ -171,7 +171,7 @@ struct Connection {
             do throws(WireError) {
                 return (try PKCS11Answer(parsing: fields), header.secretCount)
             } catch {
-                throw Failure(CKR_DEVICE_ERROR, "the host sent what is no answer")
+                throw Failure(CKR_DEVICE_ERROR, "the host sent a malformed answer")
             }
         }
     }
@@ -179,7 +179,7 @@ struct Connection {
     private func header(_ deadline: Deadline) throws(Failure) -> FrameHeader {
         let bytes = try bytes(FrameHeader.byteCount, deadline)
         do throws(WireError) { return try FrameHeader(parsing: bytes) } catch {
-            throw Failure(CKR_DEVICE_ERROR, "the host sent what is no message")
+            throw Failure(CKR_DEVICE_ERROR, "the host sent a malformed message")
         }
     }
 

@@ -42,7 +42,7 @@ extension ItemValue {
         case "Q": whole = Int64(exactly: number.uint64Value)
         default: whole = number.int64Value
         }
-        guard let whole else { throw KeychainError(.param, "\(number) is no number for \(key)", key: key) }
+        guard let whole else { throw KeychainError(.param, "\(number) is not a number for \(key)", key: key) }
         self = .number(whole)
     }
 
@@ -83,7 +83,7 @@ extension [String: Any] {
     /// - Throws: `errSecParam` where a key of it is no text.
     init(_ dictionary: CFDictionary) throws(KeychainError) {
         guard let entries = dictionary as? [String: Any] else {
-            throw KeychainError(.param, "a key of the dictionary is no text")
+            throw KeychainError(.param, "a key of the dictionary is not text")
         }
         self = entries
     }

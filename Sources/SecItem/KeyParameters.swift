@@ -35,7 +35,7 @@ struct KeyParameters {
         for part in parts { general[part] = nil }
         guard let own = dictionary[part] else { return general }
         guard let own = own as? [String: Any] else {
-            throw KeychainError(.param, "the value of \(part) is no dictionary", key: part)
+            throw KeychainError(.param, "the value of \(part) is not a dictionary", key: part)
         }
         return general.merging(own) { $1 }
     }

@@ -39,7 +39,7 @@ extension PKCS12 {
             return
         }
         guard let text = passphrase as? String else {
-            throw KeychainError(.param, "the passphrase is no text", key: kSecImportExportPassphrase)
+            throw KeychainError(.param, "the passphrase is not text", key: kSecImportExportPassphrase)
         }
         var bytes = Array(text.utf8)
         let password = Secret(consuming: &bytes)

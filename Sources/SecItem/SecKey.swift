@@ -306,12 +306,12 @@ extension KeyExchangeParameters {
             switch SecKeyKeyExchangeParameter(rawValue: name) {
             case .requestedSize:
                 guard let size = value as? Int else {
-                    throw KeychainError(.param, "the value of \(name) is no size in bytes", key: name)
+                    throw KeychainError(.param, "the value of \(name) is not a size in bytes", key: name)
                 }
                 requestedSize = size
             case .sharedInfo:
                 guard let info = value as? Data ?? (value as? [UInt8]).map({ Data($0) }) else {
-                    throw KeychainError(.param, "the value of \(name) is no data", key: name)
+                    throw KeychainError(.param, "the value of \(name) is not data", key: name)
                 }
                 sharedInfo = [UInt8](info)
             default: throw KeychainError(.param, "a key exchange has no parameter \(name)", key: name)

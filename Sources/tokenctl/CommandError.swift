@@ -40,7 +40,7 @@ enum ToldFailures {
         guard error.code == .itemNotFound else { return error }
         let told = first.withLock { $0 }
         if let damage = told.damage {
-            return KeychainError(damage.code, "\(error.reason), unless it is what is damaged", remedy: damage.remedy)
+            return KeychainError(damage.code, "\(error.reason), unless it is the damaged one", remedy: damage.remedy)
         }
         guard let card = told.card else { return error }
         return KeychainError(card.code, "\(error.reason), unless it is on the card that could not be read")

@@ -102,7 +102,7 @@ struct ImportedFile {
 
     private var unknownFormat: KeychainError {
         KeychainError(
-            .unknownFormat, "'\(name)' is none of the formats that can be imported",
+            .unknownFormat, "'\(name)' has none of the formats that can be imported",
             remedy: "use PEM, DER, PKCS#7, PKCS#8 or PKCS#12")
     }
 
@@ -116,7 +116,7 @@ struct ImportedFile {
                 remedy: "leave it out, or export it anew in another form")
         case .invalidKey:
             KeychainError(
-                .decode, "the numbers of a private key in '\(name)' do not belong together (\(error))",
+                .decode, "the parts of a private key in '\(name)' do not belong to one key (\(error))",
                 remedy: "export it anew where it comes from")
         default: KeychainError(error)
         }

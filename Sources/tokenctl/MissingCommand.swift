@@ -45,13 +45,13 @@ enum MissingCommand {
             ["create-filevaultmaster-keychain", "filevault"], "disks are encrypted by LUKS",
             "use cryptsetup or systemd-cryptenroll"
         ),
-        (["leaks"], "that is a tool for its developers", "use 'valgrind tokenctl …'"),
+        (["leaks"], "it is a tool for developers of macOS", "use 'valgrind tokenctl …'"),
         (
             [
                 "install-mds", "platformsso", "requirement-evaluate", "translocate-create", "translocate-policy-check",
                 "translocate-status-check", "translocate-original-path",
             ],
-            "it serves a mechanism that only macOS has", "there is nothing to be done instead"
+            "it serves a mechanism that only macOS has", "leave it out"
         ),
     ]
 }

@@ -42,13 +42,13 @@ enum NamedKeychain {
     }
 
     static func notInserted(_ card: String) -> KeychainError {
-        KeychainError(.noSuchKeychain, "the card \(card) is not inserted", remedy: "insert it")
+        KeychainError(.noSuchKeychain, "the card '\(card)' is not inserted", remedy: "insert it")
     }
 
     private static func only(_ found: [NamedKeychain], named name: String) throws -> NamedKeychain? {
         guard found.count < 2 else {
             throw CommandError(
-                "'\(name)' is more than one card", advice: "'tokenctl list-keychains' lists their ids")
+                "'\(name)' names more than one card", advice: "'tokenctl list-keychains' lists their ids")
         }
         return found.first
     }
@@ -97,7 +97,8 @@ extension LocalKeychain {
         guard let name else { return try KeychainPreferences.own.openDefault() }
         let uri = try PKCS11URI(keychain: name)
         if let noun = NamedKeychain.noun(ofCard: name) {
-            throw KeychainError(.readOnly, "\(name) is \(noun), and only read", remedy: "name the file of a keychain")
+            throw KeychainError(
+                .readOnly, "\(name) is \(noun), which cannot be written to", remedy: "name a keychain file")
         }
         if let uri {
             let found = try Session(keychains: [name], cards: false).locals
@@ -119,7 +120,7 @@ extension PKCS11URI {
         try self.init(argument: name)
         guard !namesObject else {
             throw CommandError(
-                "'\(self)' names what is in a keychain, not a keychain", advice: "leave id, object and type out")
+                "'\(self)' names an item, not a keychain", advice: "leave id, object and type out")
         }
         try requireName()
     }
@@ -128,7 +129,7 @@ extension PKCS11URI {
     func requireName() throws {
         guard tellsTokensApart else {
             throw CommandError(
-                "'\(self)' names no keychain of its own",
+                "'\(self)' does not say which keychain",
                 advice: "give one with token or serial: 'tokenctl list-keychains --uri' lists them")
         }
     }
@@ -144,7 +145,7 @@ enum KeychainName {
     /// The name for a keychain that is to be made.
     static func new(_ name: String) throws -> String {
         guard !PKCS11URI.isURI(name) else {
-            throw CommandError("a keychain cannot be called '\(name)'", "all commands would take that for a URI")
+            throw CommandError("a keychain cannot be called '\(name)'", "all commands would read it as a URI")
         }
         return normalized(name)
     }

@@ -4,7 +4,7 @@ extension OpenKeychain {
     func checkSession(_ row: ItemRow) throws(KeychainError) {
         guard Accessibility.whileUnlocked.contains(where: { row.isAccessible($0) }), isSessionLocked() else { return }
         throw KeychainError(
-            .interactionNotAllowed, "the \(row.itemClass.noun) is out of reach while the session is locked",
+            .interactionNotAllowed, "the \(row.itemClass.noun) cannot be used while the session is locked",
             remedy: "unlock the session")
     }
 

@@ -19,7 +19,7 @@ extension KeychainPreferences {
     /// - Parameter seconds: at least 1.
     /// - Throws: `errSecParam` for 0; `errSecInvalidPrefsDomain` for the cards'.
     public func setPINTimeout(_ seconds: UInt32?, in domain: Domain = .user) throws(KeychainError) {
-        guard seconds != 0 else { throw KeychainError(.param, "a PIN that counts for 0 seconds opens nothing") }
+        guard seconds != 0 else { throw KeychainError(.param, "a PIN must count for at least one second") }
         try file(of: domain).change { text throws(KeychainError) in
             try text.set(.pinTimeout, to: seconds.map { [String($0)] })
         }

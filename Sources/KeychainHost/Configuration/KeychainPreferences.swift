@@ -112,7 +112,9 @@ extension KeychainPreferences {
         switch domain {
         case .user: PreferencesFile(path: directories.configuration + "/keychains.conf")
         case .system, .common: PreferencesFile(path: directories.system + "/keychains.conf", isForAll: true)
-        case .dynamic: throw KeychainError(.invalidPreferencesDomain, "cards are not for settings to choose")
+        case .dynamic:
+            throw KeychainError(
+                .invalidPreferencesDomain, "settings cannot choose cards, which are used whenever they are inserted")
         }
     }
 

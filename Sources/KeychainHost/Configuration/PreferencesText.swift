@@ -18,7 +18,7 @@ struct PreferencesText: SettingsText {
             case .keychain, .defaultKeychain, .loginKeychain:
                 value.hasPrefix("/") || value.hasPrefix("~/") ? nil : "has a path that starts with neither / nor ~/"
             case .pinTimeout:
-                UInt32(value).map { $0 > 0 } == true ? nil : "has a time that is no number of seconds"
+                UInt32(value).map { $0 > 0 } == true ? nil : "has a time that is not a number of seconds"
             }
         }
     }
@@ -116,7 +116,7 @@ struct PreferencesText: SettingsText {
         #   keychain = PATH          visited by searches; a line for each, in their order, cards before all
         #   keychain =               the only such line: no keychain is visited
         #   default-keychain = PATH  gets new items
-        #   login-keychain = PATH    is unlocked at login
+        #   login-keychain = PATH    is the default where no other is set
         #   pin-timeout = SECONDS    for which a card's PIN counts in the program it was given to
         #
         # A path begins with / or ~/. Without settings searches visit every keychain in the folder for them, login first,

@@ -121,7 +121,7 @@ extension ItemDictionary {
     package func keyAttributes() throws(KeychainError) -> Attributes {
         let parsed = try ParsedDictionary(
             merging(["class": .string(ItemClass.key.rawValue)]) { given, _ in given }, for: .add)
-        guard parsed.itemClass == .key else { throw KeychainError(.param, "this is no key", key: "class") }
+        guard parsed.itemClass == .key else { throw KeychainError(.param, "the item is not a key", key: "class") }
         guard parsed.data == nil, parsed.reference == nil else {
             throw KeychainError(.param, "there is a key already", key: parsed.data == nil ? "v_Ref" : "v_Data")
         }

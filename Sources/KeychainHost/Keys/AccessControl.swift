@@ -92,7 +92,7 @@ extension AccessControl {
             let letters = String(validating: bytes.dropFirst(5), as: UTF8.self)
         else {
             throw KeychainError(
-                .param, "this is no access control", key: Attribute.accessControl.rawValue)
+                .param, "this is not an access control object", key: Attribute.accessControl.rawValue)
         }
         let bits = bytes[1...4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         try self.init(.string(letters), Flags(rawValue: bits))

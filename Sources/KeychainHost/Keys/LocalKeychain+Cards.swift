@@ -40,7 +40,7 @@ extension LocalKeychain {
         guard (key as? any TokenObjectKey)?.key.pinPolicy != .never else {
             throw KeychainError(
                 .param,
-                "the key \(name) of '\(identity.label)' is used without a PIN: the bare card would open the keychain",
+                "the key \(name) of '\(identity.label)' is used without a PIN, so that anybody who has the card could open the keychain",
                 remedy: "use the key management key, 9D", key: "key")
         }
         let current = try wrappedKey()
@@ -48,8 +48,11 @@ extension LocalKeychain {
             sealing: secret, of: current.keychain, for: key, reference: key.reference(on: identity),
             label: identity.label)
         let opened = try binding.open(
-            with: key, of: current.keychain, use: "bind '\(self.name)' to it", authentication: authentication)
-        guard current.isFor(opened) else { throw KeychainError(.dataNotAvailable, "the card gave back another key") }
+            with: key, of: current.keychain, use: "bind the keychain '\(self.name)' to it",
+            authentication: authentication)
+        guard current.isFor(opened) else {
+            throw KeychainError(.dataNotAvailable, "the card's key does not open the keychain")
+        }
         try change { opened throws(KeychainError) in
             try opened.database.writing { () throws(KeychainError) in
                 try CardBindingTable.put(binding, in: opened.database)
@@ -93,15 +96,17 @@ extension LocalKeychain {
         guard let (token, binding) = try boundCard(among: tokens()) else { return nil }
         guard let key = try token.keys(.reference(binding.reference)).first else {
             throw KeychainError(
-                .dataNotAvailable, "'\(binding.label)' has another key than the keychain was bound to",
+                .dataNotAvailable, "'\(binding.label)' no longer has the key that the keychain was bound to",
                 remedy: "unlock it with its password and bind the card again")
         }
+        let own = "unlock the keychain '\(name)'"
+        let use = use == LocalKeychain.plainUnlock ? own : "\(own) and \(use)"
         if afresh { try token.verifyPIN(use: use, authentication: authentication) }
         let current = try wrappedKey()
         do throws(KeychainError) {
             let secret = try binding.open(with: key, of: current.keychain, use: use, authentication: authentication)
             guard current.isFor(secret) else {
-                throw KeychainError(.dataNotAvailable, "the card gave back another key")
+                throw KeychainError(.dataNotAvailable, "the card's key does not open the keychain")
             }
             return secret
         } catch {

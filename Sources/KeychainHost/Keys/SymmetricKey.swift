@@ -105,7 +105,7 @@ extension KeyType {
         let isAllowed = Self.minimumHMACBits...Self.maximumGeneratedHMACBits ~= bits && bits.isMultiple(of: 8)
         guard self != .hmac || isAllowed else {
             throw KeychainError(
-                .keySizeNotAllowed, "\(bits) bits are no size of a new key for HMAC",
+                .keySizeNotAllowed, "\(bits) bits are not a size of new HMAC keys",
                 remedy: "use whole bytes, \(Self.minimumHMACBits) to \(Self.maximumGeneratedHMACBits) bits",
                 key: Attribute.keySizeInBits.rawValue)
         }
@@ -123,7 +123,7 @@ extension KeyType {
         case .hmac where bits >= Self.minimumHMACBits && bits.isMultiple(of: 8): return
         case .hmac:
             throw KeychainError(
-                .keySizeNotAllowed, "\(bits) bits are no key for HMAC",
+                .keySizeNotAllowed, "\(bits) bits are not a size of HMAC keys",
                 remedy: "use whole bytes, at least \(Self.minimumHMACBits) bits", key: size)
         default:
             throw KeychainError(

@@ -91,7 +91,7 @@ final class AssuanClient {
                 index += 2
             }
             guard data.freeCapacity > 0 else {
-                throw KeychainError(.dataTooLarge, "the PIN entry program sent more than \(maximumDataLength) bytes")
+                throw KeychainError(.dataTooLarge, "the pinentry program sent more than \(maximumDataLength) bytes")
             }
             data.append(byte)
         }
@@ -124,7 +124,7 @@ final class AssuanClient {
         switch number & 0xFFFF {
         // Canceled, fully canceled, not confirmed, and no answer in time.
         case 99, 198, 114, 62: .canceled
-        default: KeychainError(.notAvailable, "the PIN entry program failed with error \(number & 0xFFFF)")
+        default: KeychainError(.notAvailable, "the pinentry program failed with error \(number & 0xFFFF)")
         }
     }
 }

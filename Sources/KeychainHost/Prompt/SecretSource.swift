@@ -56,7 +56,8 @@ public final class SecretSource: Prompter {
             origin = .environment(name)
         default:
             throw KeychainError(
-                .param, "'\(text)' is no source of a PIN", remedy: "use fd:N, file:PATH or env:NAME", key: "pin-source")
+                .param, "'\(text)' is not a source of PINs", remedy: "use fd:N, file:PATH or env:NAME",
+                key: "pin-source")
         }
     }
 

@@ -22,7 +22,7 @@ public struct TerminalPrompter: Prompter {
             let answer = try terminal.readHidden(asking: "\(request.sentence): ")
             guard request.wantsRepetition else { return answer }
             if answer.equals(try terminal.readHidden(asking: "\(request.field) again: ")) { return answer }
-            terminal.writeLine("they differ; once more")
+            terminal.writeLine("They differ. Once more:")
         }
     }
 

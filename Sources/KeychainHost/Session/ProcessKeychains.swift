@@ -233,7 +233,7 @@ public struct PresentKeychains: Sendable {
             guard original !== keychain else { return true }
             let error = KeychainError(
                 .duplicateKeychain,
-                "\(keychain.path) is a copy of \(original.path), whose items could not be told from its own",
+                "\(keychain.path) is a copy of \(original.path), and has the same items",
                 remedy: "name one of them, or take one out of the search list")
             copies.append(SearchList.Failure(keychain: keychain.name, error: error))
             return false

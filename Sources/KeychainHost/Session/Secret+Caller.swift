@@ -6,7 +6,7 @@ extension Secret {
     /// - Throws: `errSecParam` for a length without an address.
     @unsafe package init(callers bytes: UnsafeRawPointer?, length: UInt32) throws(KeychainError) {
         guard let start = unsafe bytes?.assumingMemoryBound(to: UInt8.self) else {
-            guard length == 0 else { throw KeychainError(.param, "there is a length but no password") }
+            guard length == 0 else { throw KeychainError(.param, "the password is missing, and its length is given") }
             self.init(capacity: 0) { _ in }
             return
         }

@@ -44,11 +44,12 @@ struct KeychainFile {
         return switch code {
         case ENOENT, ENOTDIR, ENAMETOOLONG:
             KeychainError(
-                .noSuchKeychain, "there is no keychain at \(path): \(reason)", remedy: "create it first")
+                .noSuchKeychain, "there is no keychain at \(path): \(reason)",
+                remedy: "check the name, or create the keychain")
         case EACCES:
             KeychainError(
                 .notAvailable, "the keychain \(path) cannot be reached: \(reason)",
-                remedy: "a folder on the way to it is closed to you: chmod u+x it, if it is yours")
+                remedy: "a folder of its path cannot be entered: chmod u+x it, if it is yours")
         default: KeychainError(.notAvailable, "the keychain \(path) cannot be reached: \(reason)")
         }
     }
@@ -132,7 +133,7 @@ struct KeychainFile {
             else { return usual }
             guard try !hasChangesBeside else {
                 throw KeychainError(
-                    .writePermission, "the latest changes may still be in \(log), and \(folder) cannot be written to",
+                    .writePermission, "the latest changes may be only in \(log), and \(folder) cannot be written to",
                     remedy: "make it writable and open the keychain once")
             }
             return .asItIs
@@ -221,7 +222,7 @@ struct KeychainFile {
         guard !Self.isTaken(path) else { throw duplicate }
         for suffix in Self.companions where Self.isTaken(path + suffix) {
             throw KeychainError(
-                .duplicateKeychain, "\(path + suffix) is there, of a keychain that is not",
+                .duplicateKeychain, "\(path + suffix) is there, of a keychain that is missing",
                 remedy: "move it away, or choose another name")
         }
     }

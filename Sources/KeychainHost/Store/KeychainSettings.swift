@@ -23,7 +23,7 @@ extension KeychainSettings {
         guard let stored = try Self.stored(in: database) else {
             throw KeychainError(
                 .invalidKeychain,
-                "the keychain's settings are not as they were written; until they are, it locks within a second",
+                "the keychain's settings were altered outside of this product; until they are set anew, it locks after a second",
                 remedy: "set them anew, or restore the keychain from a backup")
         }
         self = stored

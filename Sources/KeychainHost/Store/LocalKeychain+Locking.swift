@@ -31,12 +31,15 @@ extension LocalKeychain {
         state.withLock { state.record(.unlock, in: $0) }
     }
 
-    /// Unlocks because somebody wishes it, with the password that is asked for.
+    /// What it is unlocked for where that is all that is wanted, in words that complete "password to …".
+    public static let plainUnlock = "unlock it"
+
+    /// Unlocks explicitly, with the password that is asked for.
     ///
     /// - Throws: `errSecAuthFailed` for a wrong password, and where there is none and nobody to ask.
     public func unlock(authentication: AuthenticationContext) throws(KeychainError) {
         do throws(KeychainError) {
-            try unlock(use: "unlock it", authentication: authentication)
+            try unlock(use: LocalKeychain.plainUnlock, authentication: authentication)
         } catch {
             guard error.code == .interactionNotAllowed else { throw error }
             throw KeychainError(.authFailed, error.reason, remedy: error.remedy)
@@ -94,7 +97,7 @@ extension LocalKeychain {
     /// - Throws: `errSecInteractionNotAllowed` if the keychain is locked, `errSecReadOnly`; `errSecParam` for an interval
     ///   of nothing.
     public func change(_ settings: KeychainSettings) throws(KeychainError) {
-        guard settings.lockInterval != 0 else { throw KeychainError(.param, "an interval lasts a second at least") }
+        guard settings.lockInterval != 0 else { throw KeychainError(.param, "an interval must be at least a second") }
         try change { opened throws(KeychainError) in
             guard opened.key != nil else { throw OpenKeychain.locked }
             try opened.database.writing { () throws(KeychainError) in

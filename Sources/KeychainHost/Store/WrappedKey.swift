@@ -85,7 +85,7 @@ extension WrappedKey {
         } catch let error where error.code == .authenticationFailed {
             guard !isAltered else {
                 throw KeychainError(
-                    .invalidKeychain, "the keychain file is damaged: what its password opens is not as it was written",
+                    .invalidKeychain, "the keychain file is damaged: its key was altered",
                     remedy: "restore it from a backup, unless the password was mistyped")
             }
             throw KeychainError(.authFailed, "the password of the keychain is wrong")
@@ -104,7 +104,7 @@ extension WrappedKey {
         guard isAltered else { return nil }
         return KeychainError(
             .invalidKeychain,
-            "the keychain file is damaged: the id of the keychain, or what its password opens, is not as it was written",
+            "the keychain file is damaged: its id or its key was altered",
             remedy: "change its password, which writes them anew if it still fits them; else restore it from a backup")
     }
 

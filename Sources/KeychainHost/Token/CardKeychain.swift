@@ -58,6 +58,6 @@ extension CardKeychain {
 
     /// What is on a card was put there by its issuer, and stays as it is.
     private var refusal: KeychainError {
-        KeychainError(.readOnly, "the card in '\(name)' is only read", remedy: "use a local keychain")
+        KeychainError(.readOnly, "the card in '\(name)' cannot be written to", remedy: "name a keychain file")
     }
 }

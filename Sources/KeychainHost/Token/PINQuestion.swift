@@ -119,12 +119,12 @@ struct PINQuestion {
     private func checkTyping(isGiven: Bool) throws(KeychainError) {
         guard !isGiven, authentication.prompter.canAskAgain || !authentication.prompter.canAsk else {
             throw KeychainError(
-                .param, "'\(subject)' takes no PIN from here: it asks for it by itself",
+                .param, "'\(subject)' asks for its PIN by itself, and takes none from a program",
                 remedy: "leave --pin-source and pin-value out")
         }
         guard authentication.prompter.canAsk else {
             throw KeychainError(
-                .interactionNotAllowed, "'\(subject)' would ask for its PIN by itself, and nobody is to be asked",
+                .interactionNotAllowed, "'\(subject)' asks for its PIN by itself, and --no-prompt forbids that",
                 remedy: "run it where somebody can type there, without --no-prompt")
         }
     }
@@ -169,7 +169,7 @@ extension TokenError {
 
     static func lastTry(_ kind: PINKind) -> TokenError {
         TokenError(
-            .pinLastTry, "only one try of the \(kind.name) is left, and it was kept (pass --last-try to spend it)",
+            .pinLastTry, "only one try of the \(kind.name) is left, so nothing was sent (pass --last-try to use it)",
             triesLeft: 1)
     }
 }

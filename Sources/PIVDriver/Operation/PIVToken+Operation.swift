@@ -79,7 +79,7 @@ extension PIVToken {
         }
         let key = try keyToUse(for: operation.action, in: slot, &card)
         if let meant = operation.publicKey, meant != key.key.publicKey {
-            throw TokenError(.notFound, "another key took the place of the \(slot.label) key (list the card again)")
+            throw TokenError(.notFound, "the \(slot.label) key was replaced since it was listed (list the card again)")
         }
         return Target(
             slot: slot, key: key.key, isRemembered: key.isRemembered,
@@ -100,7 +100,7 @@ extension PIVToken {
     ) throws(TokenError) -> TokenKey {
         let reading = try object(in: slot, &card)
         guard let key = reading.object?.key else {
-            throw reading.failure ?? TokenError(.notFound, "the card tells of no \(slot.label) key")
+            throw reading.failure ?? TokenError(.notFound, "slot \(slot.objectID) has no key")
         }
         return key
     }

@@ -7,7 +7,7 @@ extension PrivateKeyRequest {
         _ ciphertext: [UInt8], _ decryption: TokenOperation.DecryptionAlgorithm, _ key: TokenKey, _ publicKey: PublicKey
     ) throws(TokenError) -> PrivateKeyRequest {
         guard case .rsa(let bits) = key.algorithm else {
-            throw TokenError(.invalidArgument, "only RSA keys decrypt")
+            throw TokenError(.invalidArgument, "only RSA keys can decrypt")
         }
         return try rsa(
             ciphertext, bits: bits, publicKey, isConfidential: true, .decryption(decryption, of: ciphertext))
@@ -23,7 +23,7 @@ extension PrivateKeyRequest {
         case .ecP256: algorithm = .p256
         case .ecP384: algorithm = .p384
         case .x25519: algorithm = .x25519
-        default: throw TokenError(.invalidArgument, "the key agrees on no secrets")
+        default: throw TokenError(.invalidArgument, "the key cannot be used for key agreement")
         }
         do {
             // A point that is not on the curve could draw the key out of a careless card.

@@ -44,7 +44,11 @@ extension PrivateKeyRequest {
         }
         guard let modulus = publicKey.rsaComponents?.modulus, block.count == modulus.count,
             block.lexicographicallyPrecedes(modulus)
-        else { throw TokenError(.invalidArgument, "the input has to be as long as the modulus, and smaller") }
+        else {
+            throw TokenError(
+                .invalidArgument,
+                "the input of a raw RSA operation needs exactly the length of the modulus, and a smaller value")
+        }
         return PrivateKeyRequest(
             algorithm, 0x81, block, answerLength: block.count, isConfidential: isConfidential, completion)
     }

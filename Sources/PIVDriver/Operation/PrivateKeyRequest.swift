@@ -41,13 +41,13 @@ struct PrivateKeyRequest: Sendable {
         let publicKey = try PrivateKeyRequest.publicKey(of: key)
         switch action {
         case .sign(let signature, let input):
-            try PrivateKeyRequest.require(.sign, of: key)
+            try PrivateKeyRequest.require(.sign, "sign", of: key)
             self = try PrivateKeyRequest.sign(input, signature, key, publicKey, quirks)
         case .decrypt(let decryption, let ciphertext):
-            try PrivateKeyRequest.require(.decrypt, of: key)
+            try PrivateKeyRequest.require(.decrypt, "decrypt", of: key)
             self = try PrivateKeyRequest.decrypt(ciphertext, decryption, key, publicKey)
         case .agree(let peer):
-            try PrivateKeyRequest.require(.agree, of: key)
+            try PrivateKeyRequest.require(.agree, "be used for key agreement", of: key)
             self = try PrivateKeyRequest.agree(with: peer, key, publicKey)
         }
     }
@@ -66,12 +66,12 @@ struct PrivateKeyRequest: Sendable {
 
     private static func publicKey(of key: TokenKey) throws(TokenError) -> PublicKey {
         do { return try PublicKey(spki: key.publicKey) } catch {
-            throw TokenError(.unsupported, "the key is of a kind that this version does not know")
+            throw TokenError(.unsupported, "this version does not support the algorithm of the key")
         }
     }
 
-    private static func require(_ usage: TokenKey.Usage, of key: TokenKey) throws(TokenError) {
-        guard key.usage.contains(usage) else { throw TokenError(.unsupported, "the key does not do this operation") }
+    private static func require(_ usage: TokenKey.Usage, _ verb: String, of key: TokenKey) throws(TokenError) {
+        guard key.usage.contains(usage) else { throw TokenError(.unsupported, "this key cannot \(verb)") }
     }
 }
 

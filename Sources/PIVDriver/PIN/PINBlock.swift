@@ -15,7 +15,7 @@ enum PINBlock {
         _ pin: borrowing PIN, kind: PINKind, anyCharacters: Bool
     ) throws(TokenError) -> Secret {
         let bytes = pin.bytes
-        let name = kind == .pin ? "PIN" : "unblocking key"
+        let name = kind == .pin ? "PIN" : "PUK"
         guard (minimumLength...length).contains(bytes.count) else {
             throw TokenError(.pinFormat, "a \(name) has six to eight characters; nothing was sent to the card")
         }

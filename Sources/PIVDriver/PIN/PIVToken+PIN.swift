@@ -86,7 +86,8 @@ extension PIVToken {
         let newBlock = try padded(newPIN, .pin)
         let reference = try pinReference(&card)
         guard pins.isUnblockable else {
-            throw TokenError(.unsupported, "unblocking: this card's PIN is that of all its applications, not of PIV")
+            throw TokenError(
+                .unsupported, "this card's PIN belongs to all of its applications, and cannot be unblocked through PIV")
         }
         try requireLength(ofUnblockingKeys: [unblockingKey.bytes.count], &card)
         try requireTry(of: .unblocking, keyBlock, lastTry, &card)
@@ -130,5 +131,5 @@ extension PIVToken {
     }
 
     private static let noLogout = TokenError(
-        .unsupported, "logging out: this card forgets its PIN only when it is reset")
+        .unsupported, "this card forgets a PIN only when it is reset or taken out")
 }

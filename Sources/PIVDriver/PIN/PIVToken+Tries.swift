@@ -66,17 +66,17 @@ extension PIVToken {
         guard count != 0 else { throw TokenError.blocked(reference) }
         guard !pins.hasRejected(fingerprint, of: reference) else {
             throw TokenError(
-                .pinKnownIncorrect, "the card refused this very value before; it was not sent again", triesLeft: count)
+                .pinKnownIncorrect, "the card refused this PIN before, so it was not sent again", triesLeft: count)
         }
         if pins.tries(of: reference) == .all { return }
         guard count != 1 || lastTry == .spend else {
             throw TokenError(
-                .pinLastTry, "one try is left before the card blocks; nothing was sent (say so to spend it)",
+                .pinLastTry, "only one try of the PIN is left, so nothing was sent (allow the last try to be spent)",
                 triesLeft: 1)
         }
         guard try !isRejectedElsewhere(block, of: reference, triesLeft: count, &card) else {
             throw TokenError(
-                .pinKnownIncorrect, "the card refused this very value from another program; it was not sent again",
+                .pinKnownIncorrect, "the card refused this PIN before, so it was not sent again",
                 triesLeft: count)
         }
     }
@@ -100,15 +100,17 @@ extension PIVToken {
             pins.refused(
                 PINState.fingerprint(block, of: reference), of: reference, triesLeft: status.triesLeft)
             rememberRejection(of: block, reference, triesLeft: status.triesLeft, &card)
-            throw TokenError.incorrect(status, what)
+            throw TokenError.incorrect(status, reference)
         case .authenticationMethodBlocked:
             pins.refused(nil, of: reference, triesLeft: 0)
             throw TokenError.blocked(reference, status: status)
         case .incorrectData, .wrongLength:
-            throw TokenError(.pinFormat, "\(what): the card does not take a value of this form", status: status)
+            throw TokenError(
+                .pinFormat, "the card does not take a PIN of this length or with these characters", status: status)
         case .securityStatusNotSatisfied:
             throw TokenError(
-                .conditionsNotSatisfied, "\(what): the card takes no PIN this way (use its contacts)", status: status)
+                .conditionsNotSatisfied, "the card takes no PIN from a contactless reader (use its contacts)",
+                status: status)
         default: throw TokenError(status, what)
         }
     }

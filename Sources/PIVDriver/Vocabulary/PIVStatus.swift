@@ -54,8 +54,8 @@ extension TokenError {
     static func blocked(_ reference: PINReference, status: StatusWord? = nil) -> TokenError {
         let why =
             reference == .unblocking
-            ? "the unblocking key is blocked: no try is left (only the card's issuer can help, or starting it anew)"
-            : "the PIN is blocked: no try is left (set a new one with the unblocking key)"
+            ? "the PUK is blocked: no try is left (only the card's issuer can help, or a reset of the card)"
+            : "the PIN is blocked: no try is left (set a new one with the PUK)"
         return TokenError(.pinBlocked, why, triesLeft: 0, status: status)
     }
 
@@ -77,27 +77,28 @@ extension TokenError {
 
     private static func meaning(of status: StatusWord) -> (Code, String) {
         switch status {
-        case .securityStatusNotSatisfied: (.pinRequired, "the card wants the PIN first")
+        case .securityStatusNotSatisfied: (.pinRequired, "the card needs the PIN first")
         case .authenticationMethodBlocked: (.pinBlocked, "no try is left")
         case .conditionsNotSatisfied: (.conditionsNotSatisfied, "a touch or another condition of the card is missing")
-        case .objectNotFound, .referenceNotFound: (.notFound, "the card has none")
+        case .objectNotFound, .referenceNotFound: (.notFound, "the card does not have it")
         case .notEnoughMemory, .memoryFailure: (.storage, "the card's memory is full or failed")
         case .incorrectData: (.unsupported, "the card does not take this data")
-        case .secureMessagingNotSupported, 0x6987, 0x6988: (.unsupported, "the card wants secure messaging")
-        case _ where status.isUnknownFunction: (.unsupported, "the card cannot do that")
+        case .secureMessagingNotSupported, 0x6987, 0x6988: (.unsupported, "the card needs secure messaging")
+        case _ where status.isUnknownFunction: (.unsupported, "the card does not support that")
         default: (.malformed, "the card failed")
         }
     }
 
-    /// The card looked at a value and refused it.
-    static func incorrect(_ status: StatusWord, _ what: String) -> TokenError {
-        let why =
+    /// The card compared a value, and it is wrong.
+    static func incorrect(_ status: StatusWord, _ reference: PINReference) -> TokenError {
+        let left =
             switch status.triesLeft {
-            case 0?: "wrong, and no try is left"
-            case 1?: "wrong, one try is left"
-            case let count?: "wrong, \(count) tries are left"
-            case nil: "wrong"
+            case 0?: ": no try is left"
+            case 1?: ": one try is left"
+            case let count?: ": \(count) tries are left"
+            case nil: ""
             }
-        return TokenError(.pinIncorrect, "\(what): \(why)", triesLeft: status.triesLeft, status: status)
+        let name = reference == .unblocking ? "PUK" : "PIN"
+        return TokenError(.pinIncorrect, "wrong \(name)\(left)", triesLeft: status.triesLeft, status: status)
     }
 }

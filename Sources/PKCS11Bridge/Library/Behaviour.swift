@@ -1,4 +1,5 @@
 package import KeychainHost
+internal import TokenKit
 
 /// What the module does differently for some programs.
 package struct Behaviour: Sendable {
@@ -13,9 +14,14 @@ package struct Behaviour: Sendable {
     /// up at the second.
     let logsInOnce: Bool
 
+    /// The name of the program, for the person who is asked; nil where it is not known.
+    let program: String?
+
     package init(
-        asksItself: Bool = false, logsInOnce: Bool = false, prompter: any Prompter = NoPrompter()
+        asksItself: Bool = false, logsInOnce: Bool = false, program: String? = nil,
+        prompter: any Prompter = NoPrompter()
     ) {
+        self.program = program
         self.asksItself = asksItself
         self.logsInOnce = logsInOnce
         self.prompter = prompter
@@ -35,9 +41,24 @@ package struct Behaviour: Sendable {
         let isConfigured = !words.isEmpty && !words.contains("never")
         self.init(
             asksItself: asks, logsInOnce: Behaviour.programsThatLogInOnce.contains(program),
+            program: program.isEmpty ? nil : program,
             prompter: isConfigured ? prompter : NoPrompter())
     }
 
+    /// What a PIN or password is for, in words that complete "PIN to …".
+    func use(_ action: String) -> String { program.map { "\(action) for '\($0)'" } ?? action }
+
     /// Whether a program may log in without a PIN.
     var hasProtectedPath: Bool { prompter.canAsk }
+}
+
+extension TokenOperation.Action {
+    /// What people call it, in words that complete "PIN to …".
+    var verb: String {
+        switch self {
+        case .sign: "sign"
+        case .decrypt: "decrypt"
+        case .agree: "agree on a key"
+        }
+    }
 }

@@ -37,7 +37,7 @@ extension CryptokiError {
         case CKR_MECHANISM_INVALID: "the token does not do it, or not with this function"
         case CKR_MECHANISM_PARAM_INVALID: "the mechanism's parameter is not as it has to be"
         // Keys and data.
-        case CKR_KEY_HANDLE_INVALID: "it is no key"
+        case CKR_KEY_HANDLE_INVALID: "it is not a key"
         case CKR_KEY_TYPE_INCONSISTENT: "the mechanism is for another kind of key"
         case CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT: "the key is of a kind that unwraps nothing"
         case CKR_KEY_FUNCTION_NOT_PERMITTED: "the key is not for this use"
@@ -47,7 +47,7 @@ extension CryptokiError {
         case CKR_DATA_LEN_RANGE: "the data is longer or shorter than the key and the mechanism take"
         case CKR_ENCRYPTED_DATA_LEN_RANGE: "what is encrypted for this key is of another length"
         case CKR_SIGNATURE_LEN_RANGE: "the key's signatures are of another length"
-        case CKR_SIGNATURE_INVALID: "it is no signature of this data by this key"
+        case CKR_SIGNATURE_INVALID: "it is not a signature of this data by this key"
         default: ""
         }
     }

@@ -135,7 +135,7 @@ extension CardSlot {
             guard let key = try keychain.keys(.name(operation.key.rawValue)).first else {
                 throw KeychainError(.itemNotFound)
             }
-            return try key.perform(operation.action, use: "use it", authentication: context)
+            return try key.perform(operation.action, use: behaviour.use(operation.action.verb), authentication: context)
         }
     }
 }

@@ -106,7 +106,7 @@ extension CardSlot {
             throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask")
         }
         let label = (try? identity(&state))?.label ?? name
-        let request = PromptRequest(.pin, subject: "\(label) in \(name)", use: use)
+        let request = PromptRequest(.pin, subject: "\(label) in \(name)", use: behaviour.use(use))
         if hasPINPad, try enter(request, &state) { return nil }
         let pin = try CryptokiError.mapping { () throws(KeychainError) in try behaviour.prompter.ask(request) }
         try verify(pin, &state)

@@ -168,7 +168,7 @@ final class KeychainSlot: Slot {
     private func obtain(_ given: consuming Secret?, _ use: String) throws(CryptokiError) -> Secret {
         if let given = given.take() { return given }
         guard behaviour.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }
-        let request = PromptRequest(.password, subject: keychain.name, use: use)
+        let request = PromptRequest(.password, subject: keychain.name, use: behaviour.use(use))
         return try CryptokiError.mapping { () throws(KeychainError) in try behaviour.prompter.ask(request) }
     }
 
@@ -187,7 +187,7 @@ final class KeychainSlot: Slot {
         guard case .item(_, let reference) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
         return try CryptokiError.mappingUse { () throws(KeychainError) in
             guard let key = try keychain.keys(.reference(reference)).first else { throw KeychainError(.itemNotFound) }
-            return try key.perform(action, use: "use a key", authentication: authentication)
+            return try key.perform(action, use: behaviour.use(action.verb), authentication: authentication)
         }
     }
 

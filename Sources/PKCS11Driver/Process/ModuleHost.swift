@@ -162,7 +162,7 @@ final class ModuleHost: Sendable {
         let reason =
             switch failure {
             case .late: "did not answer in time and was ended"
-            case .malformed: "answered nonsense and was ended"
+            case .malformed: "sent malformed data and was ended"
             case .ended: end.isEmpty ? "ended" : "ended: \(end)"
             }
         let error = TokenError(
@@ -177,7 +177,7 @@ final class ModuleHost: Sendable {
     private static let mostEnds = 3
 
     static let anotherRun = TokenError(
-        .card(.removed), "the module that the token was seen in has ended since (list it again)")
+        .card(.removed), "the module of the token has ended since the token was listed (list it again)")
 }
 
 extension TokenError {

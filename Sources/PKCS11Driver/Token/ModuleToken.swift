@@ -138,11 +138,11 @@ struct ModuleToken: Token {
         guard now.triesLeft != 0 else { throw TokenError.blocked }
         guard isTyped || !host.refused.contains(pin.secret, for: info.id) else {
             throw TokenError(
-                .pinKnownIncorrect, "the token refused this very value before; it was not sent again",
+                .pinKnownIncorrect, "the token refused this PIN before, so it was not sent again",
                 triesLeft: now.triesLeft)
         }
         guard now.triesLeft != 1 || lastTry == .spend else {
-            throw TokenError(.pinLastTry, "only one try of the PIN is left, and it was kept", triesLeft: 1)
+            throw TokenError(.pinLastTry, "only one try of the PIN is left, so nothing was sent", triesLeft: 1)
         }
         do throws(TokenError) {
             let result = try body(self)

@@ -219,7 +219,7 @@ private struct WrittenURI {
         _ digits: Substring, _ name: String, upTo limit: UInt64 = .max
     ) throws(PKCS11URIError) -> UInt64 {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            throw PKCS11URIError(.malformed, "'\(name)' of the URI is no number")
+            throw PKCS11URIError(.malformed, "'\(name)' of the URI is not a number")
         }
         guard let number = UInt64(digits), number <= limit else {
             throw PKCS11URIError(.malformed, "'\(name)' of the URI is out of range")

@@ -47,14 +47,14 @@ final class LoadedModule {
             throw ModuleFailure(code: 0, what: reason)
         }
         guard let symbol = unsafe dlsym(library, "C_GetFunctionList") else {
-            throw ModuleFailure(code: 0, what: "it is no PKCS#11 module: it has no C_GetFunctionList")
+            throw ModuleFailure(code: 0, what: "it is not a PKCS#11 module: it has no C_GetFunctionList")
         }
         typealias GetFunctionList =
             @convention(c) (UnsafeMutablePointer<UnsafeMutablePointer<CK_FUNCTION_LIST>?>?) -> CK_RV
         let getFunctionList = unsafe unsafeBitCast(symbol, to: GetFunctionList.self)
         var list: UnsafeMutablePointer<CK_FUNCTION_LIST>?
         try LoadedModule.require("C_GetFunctionList", unsafe getFunctionList(&list))
-        guard let list = unsafe list else { throw ModuleFailure(code: 0, what: "it gives no list of functions") }
+        guard let list = unsafe list else { throw ModuleFailure(code: 0, what: "its C_GetFunctionList gives no list") }
         return unsafe list
     }
 

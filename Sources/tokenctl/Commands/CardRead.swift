@@ -128,7 +128,7 @@ extension TokenKeychain {
     fileprivate func read(_ container: PIVContainer) throws(TokenError) -> [UInt8]? {
         try slot.read { (token, card, _) throws(TokenError) in
             guard var piv = token as? PIVToken else {
-                throw TokenError(.unsupported, "the card in '\(name)' is no PIV card")
+                throw TokenError(.unsupported, "the card in '\(name)' is not a PIV card")
             }
             defer { token = piv }
             return try piv.read(container, &card)

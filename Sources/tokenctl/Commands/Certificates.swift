@@ -75,7 +75,7 @@ struct CertificateSelection: ParsableArguments {
             guard let noun = NamedKeychain.noun(ofCard: name) else { continue }
             let token = try? Session(keychains: [name], locals: false).eachToken { $1.label }.found.first
             throw KeychainError(
-                .readOnly, "'\(token ?? name)' is \(noun), and only read", remedy: "name the file of a keychain")
+                .readOnly, "'\(token ?? name)' is \(noun), which cannot be written to", remedy: "name a keychain file")
         }
         return try Session(keychains: keychains, cards: false)
     }
@@ -96,7 +96,7 @@ struct CertificateSelection: ParsableArguments {
             throw KeychainError(
                 .itemNotFound,
                 "no certificate in a local keychain matches '\([name, hash].compactMap { $0 }.joined(separator: "' and '"))'",
-                remedy: "what is on a card stays there")
+                remedy: "certificates on a card cannot be deleted here")
         }
         guard meant.count == 1 || meant.allSatisfy({ $0.der == first.der && $0.keychain == first.keychain }) else {
             throw CommandError(
@@ -109,7 +109,7 @@ struct CertificateSelection: ParsableArguments {
     private func matcher() throws -> (Item) throws -> Bool {
         guard let hash else { return { _ in true } }
         guard let digest = Hex.decode(hash), let algorithm = CertificateSelection.algorithm(of: digest) else {
-            throw CommandError("'\(hash)' is no hash", advice: "give 64 or 40 hexadecimal digits")
+            throw CommandError("'\(hash)' is not a hash", advice: "give 64 or 40 hexadecimal digits")
         }
         return { item in try item.der.map { try Digest.hash($0, using: algorithm) == digest } ?? false }
     }

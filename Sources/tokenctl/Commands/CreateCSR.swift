@@ -31,11 +31,11 @@ struct CreateCSR: ParsableCommand {
         }
         for name in dns where !HostName.isPattern(name) {
             throw ValidationError(
-                "'\(name)' is no host name: labels of letters, digits and hyphens with dots between, the first of which may be *"
+                "'\(name)' is not a host name: labels of letters, digits and hyphens with dots between, the first of which may be *"
             )
         }
         for address in email where !HostName.isAddress(address) {
-            throw ValidationError("'\(address)' is no e-mail address of ASCII characters")
+            throw ValidationError("'\(address)' is not an e-mail address of ASCII characters")
         }
     }
 

@@ -139,7 +139,7 @@ struct DoctorSystem {
         defer { close(file) }
         var start = [UInt8](repeating: 0, count: 4)
         let count = unsafe read(file, &start, start.count)
-        return count == start.count && start == [0x7F] + Array("ELF".utf8) ? nil : "is no library"
+        return count == start.count && start == [0x7F] + Array("ELF".utf8) ? nil : "is not a library"
     }
 
     func p11Kit(_ module: String) -> [Finding] {

@@ -27,7 +27,7 @@ struct DumpKeychain: ParsableCommand {
 
     func validate() throws {
         guard !interactive else {
-            throw ValidationError("there is nothing to edit: every program of yours may use the items")
+            throw ValidationError("there are no access lists to edit: every program of yours may use the items")
         }
     }
 

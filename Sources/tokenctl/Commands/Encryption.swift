@@ -56,7 +56,8 @@ struct Encrypt: ParsableCommand {
     func run() throws {
         if destination.path == nil, !destination.output.json, Terminal.isInteractive {
             throw CommandError(
-                "what is encrypted is binary", advice: "give a file for it with -o, or redirect the output")
+                "encrypted data is binary and is not written to a terminal",
+                advice: "give a file for it with -o, or redirect the output")
         }
         let input = try Input(file)
         try Output(path: destination.path).check(sparing: file)

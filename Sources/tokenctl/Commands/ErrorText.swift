@@ -29,7 +29,7 @@ struct ErrorText: ParsableCommand {
 
     private func meaning(of text: String) throws -> Meaning {
         guard let code = ErrorText.parse(text) else {
-            throw CommandError("'\(text)' is no error code", advice: "write it as -25300 or 0xFFFF9D2C")
+            throw CommandError("'\(text)' is not an error code", advice: "write it as -25300 or 0xFFFF9D2C")
         }
         let bits = UInt32(bitPattern: code)
         let bytes = (0..<4).map { UInt8(truncatingIfNeeded: bits >> (24 - 8 * UInt32($0))) }

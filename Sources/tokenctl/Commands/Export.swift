@@ -135,7 +135,7 @@ struct Export: ParsableCommand {
         case .pkcs7: return armor(CertificateSet.encode(found), "PKCS7")
         case .x509 where !armored:
             guard found.count == 1 else {
-                throw CommandError("one certificate fits into a file of DER", advice: "choose it with -c, or pass -p")
+                throw CommandError("a DER file holds one certificate", advice: "choose it with -c, or pass -p")
             }
             return found[0].der
         default: return Array(found.map(\.pem).joined().utf8)

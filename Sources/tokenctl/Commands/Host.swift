@@ -68,11 +68,11 @@ struct Host: ParsableCommand {
             }
             guard session.isHost else {
                 throw CommandError(
-                    "the host of this session is not stopped", "its socket belongs to a service manager",
+                    "cannot stop this session's host", "its socket belongs to a service manager",
                     advice: "systemctl --user stop tokenkit.socket tokenkit.service")
             }
             guard kill(process, SIGTERM) == 0 else {
-                throw CommandError("the host is not stopped", unsafe String(cString: strerror(errno)))
+                throw CommandError("cannot stop the host", unsafe String(cString: strerror(errno)))
             }
             for _ in 0..<100 where session.process != nil { usleep(50_000) }
             try Host.report("The host takes no further programs.", session, output)
@@ -104,7 +104,7 @@ struct HostSession {
     init() throws(CommandError) {
         guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
             throw CommandError(
-                "this session can share no host", "it has no folder for sockets", advice: "set XDG_RUNTIME_DIR")
+                "this session cannot share a host", "it has no folder for sockets", advice: "set XDG_RUNTIME_DIR")
         }
         self.runtime = runtime
     }
@@ -152,7 +152,7 @@ enum HostProgram {
             streams: [.nothing, .nothing, .nothing], belonging: .ownSession)
         do throws(ChildProgram.Failure) { _ = try program.start() } catch {
             throw CommandError(
-                "the host is not started", "\(path): \(unsafe String(cString: strerror(error.number)))",
+                "cannot start the host", "\(path): \(unsafe String(cString: strerror(error.number)))",
                 advice: "sudo make install")
         }
     }

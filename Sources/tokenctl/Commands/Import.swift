@@ -157,7 +157,7 @@ struct Import: ParsableCommand, AttributeCommand {
             let hasKey = !content.keys.isEmpty || !content.publicKeys.isEmpty
             guard hasKey || label == nil else {
                 throw KeychainError(
-                    .noSuchAttribute, "-l is the label of keys, and the file has none",
+                    .noSuchAttribute, "-l sets the label of keys, and the file has no key",
                     remedy: "use '-a labl' for others")
             }
             for attribute in attributes.keys where !(hasKey && ItemClass.key.has(attribute)) {

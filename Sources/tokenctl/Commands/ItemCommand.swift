@@ -206,7 +206,7 @@ enum ItemArguments {
         // A comma that no key follows is part of a value.
         for pair in arguments.flatMap({ $0.split(separator: /,(?=[A-Za-z_]+=)/) }) {
             guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else {
-                throw CommandError("'\(pair)' is no key and value", advice: "write it as acct=joe")
+                throw CommandError("'\(pair)' is not a key and a value", advice: "write it as acct=joe")
             }
             let key = String(pair[..<equals])
             let text = String(pair[pair.index(after: equals)...])
@@ -227,7 +227,7 @@ enum ItemArguments {
                 throw KeychainError(.noSuchAttribute, "there is no attribute '\(parts[0])'")
             }
             guard let value = try value(parts[1], for: parts[0]).attributeValue, value.converted(to: type) != nil else {
-                throw KeychainError(.param, "'\(parts[1])' is no value of the attribute '\(parts[0])'")
+                throw KeychainError(.param, "'\(parts[1])' is not a value of the attribute '\(parts[0])'")
             }
             guard attributes.updateValue(value, forKey: attribute) == nil else {
                 throw CommandError("'\(parts[0])' is given twice")
@@ -277,7 +277,7 @@ enum ItemArguments {
         case .number: return try number(text, key)
         case .date:
             guard let date = DateArgument(argument: text) else {
-                throw CommandError("'\(text)' is no date for '\(key)'", advice: "write it as 2026-10-21")
+                throw CommandError("'\(text)' is not a date for '\(key)'", advice: "write it as 2026-10-21")
             }
             return .date(date.seconds)
         case .data, .opaque:
@@ -295,7 +295,7 @@ enum ItemArguments {
         guard let bytes = Hex.decode(text.trimmingPrefix("0x")), (try? PersistentReference(parsing: bytes)) != nil
         else {
             throw CommandError(
-                "'\(text)' is no persistent reference", advice: "write it as the 'reference' of an item's JSON")
+                "'\(text)' is not a persistent reference", advice: "write it as the 'reference' of an item's JSON")
         }
         return .data(bytes)
     }
@@ -308,7 +308,7 @@ enum ItemArguments {
         if let number = Int64(text) { return .number(number) }
         if spelled.contains(key), let code = CharacterCode(argument: text) { return .number(code.number) }
         if key == Attribute.synchronizable.rawValue, .string(text) == Query.anySynchronizable { return .string(text) }
-        throw CommandError("'\(text)' is no number for '\(key)'")
+        throw CommandError("'\(text)' is not a number for '\(key)'")
     }
 
     private static func limit(_ text: String) -> ItemValue {
@@ -324,7 +324,7 @@ enum ItemArguments {
         case "allow", "u_AuthUIA": .string("u_AuthUIA")
         case "fail", "u_AuthUIF": .string("u_AuthUIF")
         case "skip", "u_AuthUIS": .string("u_AuthUIS")
-        default: throw CommandError("'\(text)' is no value of 'u_AuthUI'", advice: "it is allow, fail or skip")
+        default: throw CommandError("'\(text)' is not a value of 'u_AuthUI'", advice: "it is allow, fail or skip")
         }
     }
 

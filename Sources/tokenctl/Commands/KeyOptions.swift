@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import PIVDriver
 internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
@@ -90,18 +91,33 @@ struct KeyOptions: ParsableArguments {
         if absent != nil, !isPublic, let failure = found.failures.first(where: \.isOfCards) { throw failure.error }
         let keys = session.reporting(found)
         guard let key = keys.first ?? absent else {
-            throw KeychainError(
-                .itemNotFound, "there is no \(wanted.noun) '\(key)'",
-                remedy: "tokenctl \(wanted.command) lists what there is")
+            throw notFound(wanted, in: session)
         }
         guard keys.isEmpty || (isPublic ? keys.haveOnePublicHalf : keys.areOne) else {
             let places = keys.map { "\($0.name) in '\($0.keychainName)'" }.joined(separator: ", ")
             throw CommandError(
-                "'\(self.key)' is more than one key", places,
+                "'\(self.key)' names more than one key", places,
                 advice:
                     "choose with --keychain or --reader, or give the key's URI: 'tokenctl find-key --uri' lists them")
         }
         return key
+    }
+
+    private func notFound(_ wanted: Wanted, in session: Session) -> KeychainError {
+        guard PIVSlot(TokenObjectID(key)) != nil, place.keychain == nil else {
+            return KeychainError(
+                .itemNotFound, "there is no \(wanted.noun) '\(key)'",
+                remedy: "'tokenctl \(wanted.command)' lists the keys there are")
+        }
+        let cards = session.identified(session.tokens) { $1.label }.found
+        let places = cards.map { "'\($0)'" }.joined(separator: " and ")
+        return cards.isEmpty
+            ? KeychainError(
+                .itemNotFound, "there is no key in slot \(key): no card that can be used is inserted",
+                remedy: "insert the card")
+            : KeychainError(
+                .itemNotFound, "slot \(key) of \(places) has no key",
+                remedy: "'tokenctl card info' shows the slots that have one")
     }
 
     /// The one key that is meant. A symmetric key comes after all others.
@@ -159,7 +175,7 @@ struct KeyOptions: ParsableArguments {
         let uris = try ObjectURIs(session)
         let name = try PKCS11URI(argument: key)?.description ?? key
         return CommandError(
-            "'\(name)' is more than one \(noun)",
+            "'\(name)' names more than one \(noun)",
             keys.compactMap { uris.uri(of: $0) }.map { "'\($0)'" }.joined(separator: ", "),
             advice: "choose with --keychain, or give one of these URIs")
     }
@@ -188,7 +204,7 @@ struct KeyOptions: ParsableArguments {
 extension KeyOptions {
     /// What is said of an option that means nothing to a kind of key.
     static func isUseless(_ option: String, _ kind: String) -> CommandError {
-        CommandError("\(option) has no meaning for a key of kind \(kind)", advice: "leave it out")
+        CommandError("\(option) does not apply to keys of kind \(kind)", advice: "leave it out")
     }
 }
 
@@ -239,7 +255,7 @@ struct SignatureScheme {
         case (.rsa, .pss): .sign(.rsaPSS(digest, saltLength: digest.byteCount), input)
         case (.ecP256, _), (.ecP384, _), (.ecP521, _): .sign(.ecdsa, input)
         case (.ed25519, _): .sign(.ed25519, input)
-        default: throw KeychainError(.invalidAlgorithm, "a key of kind \(kind) makes no signatures")
+        default: throw KeychainError(.invalidAlgorithm, "keys of kind \(kind) cannot sign")
         }
     }
 

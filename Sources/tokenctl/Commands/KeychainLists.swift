@@ -123,8 +123,8 @@ struct KeychainSettingOptions: ParsableArguments {
         get throws {
             if let keychain, let noun = NamedKeychain.noun(ofCard: keychain) {
                 throw KeychainError(
-                    .invalidPreferencesDomain, "'\(keychain)' is \(noun), and takes no new items",
-                    remedy: "name the file of a keychain")
+                    .invalidPreferencesDomain, "'\(keychain)' is \(noun), which takes no new items",
+                    remedy: "name a keychain file")
             }
             return try keychain.map(KeychainName.file)
         }
@@ -155,7 +155,8 @@ struct DefaultKeychain: ParsableCommand {
 
 struct LoginKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "login-keychain", abstract: "Show or set the keychain that a login unlocks.")
+        commandName: "login-keychain", abstract: "Show or set the keychain that is the default where no other is set.",
+        discussion: "Logging in unlocks no keychain; \"unlock-keychain\" does, for the rest of the session.")
 
     @OptionGroup var setting: KeychainSettingOptions
 

@@ -127,12 +127,13 @@ struct UnlockKeychain: ParsableCommand {
         guard withoutPassword else {
             if let password { return try opened.unlock(password: SecretArgument.secret(password)) }
             return try opened.unlock(
-                use: "unlock it",
+                use: LocalKeychain.plainUnlock,
                 authentication: authentication.context(ProcessKeychains(cards), for: keychain, cards.reader))
         }
         guard try opened.unlockFromSession() else {
             throw KeychainError(
-                .interactionNotAllowed, "the session keeps no key of '\(opened.name)'", remedy: "leave -u out")
+                .interactionNotAllowed, "this session does not keep the key of '\(opened.name)'", remedy: "leave -u out"
+            )
         }
     }
 }

@@ -275,6 +275,6 @@ struct TrustedApplicationOptions: ParsableArguments {
     /// Says that programs are not told apart.
     func explain() {
         guard !applications.isEmpty, !anyApplication else { return }
-        Warnings.show("note: -T has no effect, since nothing keeps one program of yours from another here")
+        Warnings.show("note: -T has no effect, since every program of yours may use every item of an unlocked keychain")
     }
 }

@@ -52,7 +52,9 @@ struct Sign: ParsableCommand {
 
     func run() throws {
         if destination.path == nil, !destination.output.json, Terminal.isInteractive {
-            throw CommandError("a signature is binary", advice: "give a file for it with -o, or redirect the output")
+            throw CommandError(
+                "a signature is binary and is not written to a terminal",
+                advice: "give a file for it with -o, or redirect the output")
         }
         let input = try Input(file)
         try Output(path: destination.path).check(sparing: file)
@@ -133,7 +135,7 @@ struct Verify: ParsableCommand {
             return
         }
         guard isValid else {
-            throw KeychainError(.verifyFailed, "the signature is not of this key over this file with these options")
+            throw KeychainError(.verifyFailed, "the signature does not match this file, key and options")
         }
         StandardOutput.line("Verified OK")
     }

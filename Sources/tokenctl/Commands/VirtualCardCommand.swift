@@ -146,7 +146,8 @@ struct VirtualCardCommand: ParsableCommand {
             if fault == ["clear"] { return try options.send(.clearFaults) }
             guard let fault = CardFault(parsing: fault) else {
                 throw CommandError(
-                    "'\(fault.joined(separator: " "))' is no fault", advice: "see 'tokenctl virtual-card fault --help'")
+                    "'\(fault.joined(separator: " "))' is not a fault",
+                    advice: "see 'tokenctl virtual-card fault --help'")
             }
             try options.send(.fault(fault, at: at))
         }

@@ -33,7 +33,7 @@ struct ItemQueries {
     /// What is to be changed or deleted: one query, since of several only some might be changed.
     func dictionary(in session: Session) throws -> ItemDictionary {
         if let uri = uris.first(where: { !$0.tellsTokensApart && !$0.tellsObjectsApart }) {
-            throw CommandError("'\(uri)' names nothing of its own", advice: "give one with a token, an id or an object")
+            throw CommandError("'\(uri)' does not say which item", advice: "give one with a token, an id or an object")
         }
         let queries = try dictionaries(in: session)
         guard let query = queries.first else { throw KeychainError(.itemNotFound, "no item matches") }

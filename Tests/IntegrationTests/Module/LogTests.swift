@@ -13,7 +13,7 @@ import VirtualCard
         /// The words of the log that tell this one and no other.
         var words: String {
             switch self {
-            case .wrong: "C_Login CKR_PIN_INCORRECT: presenting the PIN"
+            case .wrong: "C_Login CKR_PIN_INCORRECT: wrong PIN"
             case .blocked: "C_Login CKR_PIN_LOCKED: the PIN is blocked"
             case .untouched:
                 "C_Sign CKR_FUNCTION_REJECTED: the PIV Authentication key waited for a touch that did not come"

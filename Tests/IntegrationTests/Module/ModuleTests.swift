@@ -100,7 +100,7 @@ import VirtualCard
         _ = try Program.run(tool + ["123456"], environment: environment)
         let text = try String(contentsOfFile: log, encoding: .utf8)
         #expect(text.contains("C_Initialize CKR_OK"))
-        #expect(text.contains("C_Login CKR_PIN_INCORRECT: presenting the PIN"))
+        #expect(text.contains("C_Login CKR_PIN_INCORRECT: wrong PIN"))
         #expect(!text.contains("987654") && !text.contains("123456"))
         let attributes = try FileManager.default.attributesOfItem(atPath: log)
         #expect(attributes[.posixPermissions] as? Int == 0o600)

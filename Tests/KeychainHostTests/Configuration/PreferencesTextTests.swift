@@ -25,8 +25,8 @@ import Testing
         ("keychain = a", "starts with neither"), ("keychain = ~", "starts with neither"), ("= /a", "sets ''"),
         ("Keychain = /a", "sets 'Keychain'"),
         ("default-keychain = /a\ndefault-keychain = /a", "line 2 of FILE sets default-keychain again"),
-        ("pin-timeout = 0", "no number of seconds"), ("pin-timeout = 5m", "no number of seconds"),
-        ("pin-timeout = -1", "no number of seconds"), ("pin-timeout = 4294967296", "no number of seconds"),
+        ("pin-timeout = 0", "not a number of seconds"), ("pin-timeout = 5m", "not a number of seconds"),
+        ("pin-timeout = -1", "not a number of seconds"), ("pin-timeout = 4294967296", "not a number of seconds"),
         ("pin-timeout = 1\npin-timeout = 2", "line 2 of FILE sets pin-timeout again"),
     ])
     func whatIsNoSettingIsRefusedByItsLine(content: String, reason: String) throws {

@@ -43,7 +43,7 @@ import VirtualCard
             with: [desk.token], use: "read it", authentication: AuthenticationContext(prompter: person))
         #expect(isOpen)
         #expect(person.requests.map(\.purpose) == [.pin])
-        #expect(person.requests.first?.use == "read it with key 9D")
+        #expect(person.requests.first?.use == "unlock the keychain 'test' and read it with key 9D")
         #expect(try read(reopened) == "s3cret")
     }
 

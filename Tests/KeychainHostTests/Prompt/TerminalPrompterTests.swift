@@ -76,7 +76,7 @@ import TokenKit
             terminal.type("\(typed)\n")
         }
         #expect(try asker.finish().answers == [hex("333333")])
-        try terminal.wait(for: "they differ")
+        try terminal.wait(for: "They differ")
     }
 
     @Test func tooMuchIsAnError() throws {

@@ -33,7 +33,7 @@ import TokenKit
         ("nonsense from C_Initialize", "0xDEADBEEF"), ("nonsense from C_GetSlotList", "0xDEADBEEF"),
         ("nonsense from C_FindObjects", "0xDEADBEEF"), ("has a million slots", "1000000 slots"),
         ("finds without end", "more than 4096 objects"), ("finds more than there is room for", "100000 objects"),
-        ("closes every descriptor", "ended"), ("has no functions", "no list of functions"),
+        ("closes every descriptor", "ended"), ("has no functions", "C_GetFunctionList gives no list"),
         ("has empty functions", "no C_Initialize"), ("says it is ours", "this product's own"),
     ])
     func oneThatFailsIsReportedAndHidesNothing(behaviour: String, report: String) throws {

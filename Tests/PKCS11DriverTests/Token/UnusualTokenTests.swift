@@ -53,7 +53,7 @@ import TokenKit
     @Test func aTokenThatAsksByItselfDoesNotWhereNobodyIsToBeAsked() throws {
         let failure = try Self.failure("has a pinpad", AuthenticationContext())
         #expect(failure?.code == .interactionNotAllowed)
-        #expect(failure?.reason.contains("ask for its PIN by itself") == true)
+        #expect(failure?.reason.contains("asks for its PIN by itself") == true)
     }
 
     @Test func aTokenThatAsksByItselfIsGivenNoPIN() throws {
@@ -63,7 +63,7 @@ import TokenKit
         for context in [context, source] {
             let failure = try Self.failure("has a pinpad", context)
             #expect(failure?.code == .param)
-            #expect(failure?.reason.contains("takes no PIN from here") == true)
+            #expect(failure?.reason.contains("takes none from a program") == true)
         }
     }
 
