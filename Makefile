@@ -126,8 +126,10 @@ sanitize-thread:
 	    swift test --skip-build --sanitize=thread --scratch-path .build-thread \
 	        --filter '$(SUITES)' --skip '$(consumers)|KeyInMemoryTests|MisbehavingModuleTests|CLibraryTests'
 
-# What parses what cards and processes send, and what wipes secrets: minutes, so that each change can go through it.
-sanitize-quick: SUITES := ^(PIVDriver|Platform|TokenKit|Wire)Tests\.|WipingTests|PrivateKeyEncodingTests
+# Parsers of what cards and processes send, the card and its transactions, the keychain's file, and secrets: minutes, so that each
+# change can go through it (.ci/run).
+store := $(shell ls Tests/KeychainHostTests/Store | sed -n 's/Tests\.swift$$//p' | paste -sd '|')
+sanitize-quick: SUITES := ^(Fuzz|HostServer|PIVDriver|Platform|TokenKit|VirtualCard|Wire)Tests\.|^KeychainHostTests\.($(store))Tests|^SystemCryptoTests\.(DER|OID|PEM|Certificate|PrivateKey|PKCS12|OpenSSH)|WipingTests
 sanitize-quick: sanitize-address
 
 fuzz: $(tokenctl) .build/install/tokenkitd

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A pcscd of the test's own, with one virtual reader.
 ///
@@ -24,6 +25,7 @@ public final class PrivatePCSCD: Sendable {
 
     private let lifeline: FileHandle
     private let process: ChildProcess
+    private let hasEnded = Atomic(false)
 
     private static let script = Program.packageRoot.appending(path: "Scripts/private-pcscd").path(percentEncoded: false)
 
@@ -48,7 +50,11 @@ public final class PrivatePCSCD: Sendable {
         socketPath = String(words[1])
     }
 
-    deinit {
+    deinit { stop() }
+
+    /// Ends the daemon, and returns once its clients' connections have ended.
+    public func stop() {
+        guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
         try? lifeline.close()
         process.wait()
     }

@@ -40,7 +40,8 @@ import VirtualCard
 
         func stop() throws {
             try FileManager.default.removeItem(atPath: address)
-            holder.withLock { $0 = nil }
+            // The card's own thread may be the last to let go of the daemon.
+            holder.withLock { $0.take() }?.daemon.stop()
         }
     }
 }
