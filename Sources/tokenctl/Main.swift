@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import PKCS11Driver
+internal import TokenKit
 
 @main
 enum Main {
@@ -15,6 +16,7 @@ enum Main {
             ModuleWorker.run(module, for: program)
             exit(0)
         }
+        PCSCBlocking.forbid()
         exit(CommandLineInterpreter.run(Array(CommandLine.arguments.dropFirst())))
     }
 
@@ -56,10 +58,10 @@ struct Tokenctl: ParsableCommand {
         abstract: "One keychain over smart cards and local files.",
         discussion: """
             What people come for:
-              find-identity -v                         see certificates, and whose key is at hand
-              sign --key 9A -o report.sig report.txt   sign a file; verify checks it
-              decrypt --key 9D letter.enc              decrypt a short message; encrypt makes one
-              card info                                see what is on a card, and how its PIN stands
+              find-identity -v                         see certificates and their keys
+              sign --key 9A -o report.sig report.txt   sign a file
+              decrypt --key 9D letter.enc              decrypt a short message
+              card info                                see what is on a card
               card pin change                          set another PIN
               add-generic-password -a anna -s web      keep a password
               find-generic-password -s web -w          read a password

@@ -61,6 +61,7 @@ func socketOfSession(_ runtime: String) -> Int32 {
 }
 
 signal(SIGPIPE, SIG_IGN)
+PCSCBlocking.forbid()
 // What is in this process's memory is in no core dump.
 var none = rlimit(rlim_cur: 0, rlim_max: 0)
 unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)

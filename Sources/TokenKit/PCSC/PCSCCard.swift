@@ -12,9 +12,14 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
 
         init(reader: String, sharing: PCSCReader.Sharing) throws(CardError) {
             handle = try PCSCHandle(reader: reader, sharing: sharing)
-            let status = handle.answerToReset()
-            guard status.code == .success else { throw CardError(status.code, .connecting, reader: reader) }
-            atr = status.atr
+            var atr: ATR?
+            let code = PCSCHandle.waiting { [handle] in
+                let status = handle.answerToReset()
+                atr = status.atr
+                return status.code
+            }
+            guard code == .success, let atr else { throw CardError(code, .connecting, reader: reader) }
+            self.atr = atr
         }
     }
 
@@ -118,24 +123,40 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
             let code = handle.begin()
             if code == .success { return }
             guard code == .resetCard else { throw CardError(code, reader: reader.name) }
-            let acknowledged = acknowledgeReset()
+            let acknowledged = try waitingForOthers { acknowledgeReset() }
             guard acknowledged == .success else { throw CardError(acknowledged, reader: reader.name) }
         }
         throw CardError(.resetCard, reader: reader.name)
     }
 
+    /// What `call` returns once no other program holds a transaction.
+    private func waitingForOthers(_ call: () -> PCSCCode) throws(CardError) -> PCSCCode {
+        while true {
+            let code = call()
+            guard code == .sharingViolation else { return code }
+            try rest()
+        }
+    }
+
     /// Waits while another program holds a transaction.
     ///
-    /// SCardBeginTransaction and SCardTransmit would wait inside libpcsclite, without limit. What is left of that is the
-    /// moment between this and the call.
+    /// SCardBeginTransaction would wait inside libpcsclite, without limit, and so would SCardTransmit where ``PCSCBlocking`` is not
+    /// forbidden. What is left of that is the moment between this and the call.
     private func waitForOthers() throws(CardError) {
-        while handle.probe() == .sharingViolation {
-            guard !wait.isCalledOff else { throw CardError(.cancelled, reader: reader.name) }
-            guard wait.rest(of: reader.patience) > .zero else {
-                throw CardError(.sharingViolation, reader: reader.name)
-            }
-            usleep(10_000)
-        }
+        while handle.probe() == .sharingViolation { try rest() }
+    }
+
+    private func waitToTransmit() throws(CardError) {
+        if !PCSCBlocking.isForbidden { try waitForOthers() }
+    }
+
+    /// A moment of the time that the card is waited for.
+    ///
+    /// - Throws: ``CardError`` `.cancelled` where the wait was ended, `.inUse` where its time is over.
+    private func rest() throws(CardError) {
+        guard !wait.isCalledOff else { throw CardError(.cancelled, reader: reader.name) }
+        guard wait.rest(of: reader.patience) > .zero else { throw CardError(.sharingViolation, reader: reader.name) }
+        usleep(10_000)
     }
 
     private func acknowledgeReset() -> PCSCCode {
@@ -202,10 +223,15 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         }
 
         func transmit(_ command: Span<UInt8>) throws(CardError) -> [UInt8] {
-            if wasUsed { try hold() } else if !isHeld { try card.waitForOthers() }
+            if wasUsed { try hold() } else if !isHeld { try card.waitToTransmit() }
             wasUsed = true
             let limit = card.reader.answerLimit
-            let (code, response) = card.handle.transmit(command, card.link.transmissionProtocol, atMost: limit)
+            var (code, response) = card.handle.transmit(command, card.link.transmissionProtocol, atMost: limit)
+            // The service has not passed it on.
+            while code == .sharingViolation, !isHeld {
+                try card.rest()
+                (code, response) = card.handle.transmit(command, card.link.transmissionProtocol, atMost: limit)
+            }
             if code == .timeout, let limit { throw CardError.silence(for: limit, reader: card.reader.name) }
             guard code == .success else { throw CardError(code, reader: card.reader.name) }
             return response

@@ -28,25 +28,39 @@ final class PCSCHandle: Sendable {
     /// It waits for as long as another program holds a transaction.
     init(reader: String, sharing: PCSCReader.Sharing) throws(CardError) {
         context = try PCSCContext()
-        self.sharing = DWORD(sharing == .exclusive ? SCARD_SHARE_EXCLUSIVE : SCARD_SHARE_SHARED)
+        let sharing = DWORD(sharing == .exclusive ? SCARD_SHARE_EXCLUSIVE : SCARD_SHARE_SHARED)
+        self.sharing = sharing
         var handle: SCARDHANDLE = 0
         var active: DWORD = 0
         cpcsc_begin_call()
         var code = PCSCCode(
-            unsafe SCardConnect(context.handle, reader, self.sharing, PCSCHandle.protocols, &handle, &active))
+            unsafe SCardConnect(context.handle, reader, sharing, PCSCHandle.protocols, &handle, &active))
         if code == .unpoweredCard {
             // A program has switched it off, and others have no way to it before somebody switches it on.
             cpcsc_begin_call()
             code = PCSCCode(
                 unsafe SCardConnect(context.handle, reader, DWORD(SCARD_SHARE_DIRECT), 0, &handle, &active))
             if code == .success {
-                (code, active) = PCSCHandle.reconnect(handle, self.sharing, .reset)
+                code = PCSCHandle.waiting {
+                    let (code, now) = PCSCHandle.reconnect(handle, sharing, .reset)
+                    active = now
+                    return code
+                }
                 if code != .success { _ = SCardDisconnect(handle, Disposition.leave.word) }
             }
         }
         guard code == .success else { throw CardError(code, .connecting, reader: reader) }
         self.handle = handle
         initialProtocol = active == DWORD(SCARD_PROTOCOL_T0) ? .t0 : .t1
+    }
+
+    /// What `call` returns once no other program holds a transaction. Whoever connects sets a limit to all of it.
+    static func waiting(_ call: () -> PCSCCode) -> PCSCCode {
+        while true {
+            let code = call()
+            guard code == .sharingViolation else { return code }
+            usleep(10_000)
+        }
     }
 
     /// A context that is released with a card in it may have that card reset: so the card is let go of first.
