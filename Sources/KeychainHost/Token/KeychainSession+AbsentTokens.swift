@@ -25,16 +25,15 @@ extension KeychainSession {
     public func key(of item: Item) throws(KeychainError) -> any KeychainKey {
         let selector = KeySelector.reference(item.reference)
         if let key = try searchList.keys(selector).found.first { return key }
-        if item.isOnToken, let key = try absentKey(selector) { return key }
+        if item.isOnToken, let key = try absentKeys(selector).first { return key }
         throw KeychainError(.itemNotFound, "the key is no longer where it was found")
     }
 
-    /// A private key of a card that is known and in no reader; what uses it says which card to insert.
-    public func absentKey(_ selector: KeySelector) throws(KeychainError) -> (any KeychainKey)? {
-        for token in absentTokens() {
-            if let key = try token.keys(selector).first { return key }
-        }
-        return nil
+    /// Private keys of cards that are known and in no reader; what uses one says which card to insert.
+    public func absentKeys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
+        var keys: [any KeychainKey] = []
+        for token in absentTokens() { keys += try token.keys(selector) }
+        return keys
     }
 
     /// The cards that are known and in no reader.

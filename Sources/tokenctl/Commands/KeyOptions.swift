@@ -85,7 +85,7 @@ struct KeyOptions: ParsableArguments {
         // The key may be on a card that could not be read. Any other, and its being missing, would be named wrongly.
         if found.found.isEmpty, let failure = found.failures.first(where: session.isOfReader) { throw failure.error }
         let damage = found.found.isEmpty ? session.damage(in: found) : nil
-        let absent = found.found.isEmpty ? try absentKey(selector, in: session) : nil
+        let absent = found.found.isEmpty ? try absentKey(selector, isPublic: isPublic, in: session) : nil
         if absent == nil, let damage { throw damage }
         // Which card to insert is no help where none can be seen.
         if absent != nil, !isPublic, let failure = found.failures.first(where: \.isOfCards) { throw failure.error }
@@ -180,10 +180,27 @@ struct KeyOptions: ParsableArguments {
             advice: "choose with --keychain, or give one of these URIs")
     }
 
-    /// The key of a card that is not in, which is in no keychain that was chosen.
-    private func absentKey(_ selector: KeySelector, in session: Session) throws -> (any KeychainKey)? {
+    /// The one key of a card that is not inserted. The name of a slot, which every card has, means a card that is inserted where there is
+    /// one; and it is said whose key is used without its card.
+    private func absentKey(
+        _ selector: KeySelector, isPublic: Bool, in session: Session
+    ) throws -> (any KeychainKey)? {
         guard place.keychain == nil else { return nil }
-        return try session.session().absentKey(.name(key)) ?? session.session().absentKey(selector)
+        let isSlot = PIVSlot(TokenObjectID(key)) != nil
+        if isSlot, !session.identified(session.tokens, { $1.label }).found.isEmpty { return nil }
+        var keys = try session.session().absentKeys(.name(key))
+        if keys.isEmpty { keys = try session.session().absentKeys(selector) }
+        guard let key = keys.first else { return nil }
+        guard keys.haveOnePublicHalf else {
+            let places = keys.map { "'\($0.keychainName)'" }.joined(separator: " and ")
+            throw KeychainError(
+                .interactionRequired, "the key \(self.key) is on \(places), and no such card is inserted",
+                remedy: "insert the card that is meant, or give the key's URI")
+        }
+        if isPublic {
+            Warnings.show("the public key of \(key.name) is that of '\(key.keychainName)', which is not inserted")
+        }
+        return key
     }
 
     private func selector(in session: Session, for use: Use) throws -> KeySelector {
