@@ -16,6 +16,7 @@ enum ToldFailures {
     private struct First {
         var damage: KeychainError?
         var card: KeychainError?
+        var texts: Set<String> = []
     }
 
     private static let first = Mutex(First())
@@ -29,6 +30,9 @@ enum ToldFailures {
         guard let error = errors.first else { return }
         first.withLock { $0.card = $0.card ?? error }
     }
+
+    /// Whether the command has not told this yet. It counts as told from now on.
+    static func isNew(_ text: String) -> Bool { first.withLock { $0.texts.insert(text).inserted } }
 
     static func forget() { first.withLock { $0 = First() } }
 

@@ -74,7 +74,7 @@ extension PresentKeychains {
     /// The items or keys of a search, its failures told as warnings.
     func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
         let failures = failures.filter { !result.failures.contains($0) } + result.failures
-        for failure in failures + result.damagedOthers {
+        for failure in failures + result.damagedOthers where ToldFailures.isNew(failure.text) {
             lasts(failure) ? Warnings.showDaily(failure.text) : Warnings.show(failure.text)
         }
         let names = Set(locals.map(\.name))

@@ -63,18 +63,23 @@ public struct PromptRequest: Sendable {
     /// Why the last answer would not do.
     public let failure: String?
 
+    /// Whether an answer has a form that will do; one that has not is not asked for a second time.
+    let accepts: (@Sendable (borrowing Secret) -> Bool)?
+
     /// How often one thing is asked for, as many cards count tries: whoever knows no better by then is not helped by another
     /// question, and a program that answers in a person's place would be asked for ever.
     static let mostQuestions = 3
 
     public init(
-        _ purpose: Purpose, subject: String, use: String? = nil, triesLeft: Int? = nil, failure: String? = nil
+        _ purpose: Purpose, subject: String, use: String? = nil, triesLeft: Int? = nil, failure: String? = nil,
+        accepts: (@Sendable (borrowing Secret) -> Bool)? = nil
     ) {
         self.purpose = purpose
         self.subject = subject
         self.use = use
         self.triesLeft = triesLeft
         self.failure = failure
+        self.accepts = accepts
     }
 
     /// Whether it is typed twice, since a slip would lock its owner out.

@@ -20,7 +20,7 @@ public struct TerminalPrompter: Prompter {
         if let failure = request.failure { terminal.writeLine(failure) }
         while true {
             let answer = try terminal.readHidden(asking: "\(request.sentence): ")
-            guard request.wantsRepetition else { return answer }
+            guard request.wantsRepetition, request.accepts?(answer) ?? true else { return answer }
             if answer.equals(try terminal.readHidden(asking: "\(request.field) again: ")) { return answer }
             terminal.writeLine("They differ. Once more:")
         }

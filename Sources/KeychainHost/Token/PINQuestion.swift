@@ -162,7 +162,7 @@ extension TokenError {
             switch kind {
             case .pin where rules.isManagedHere: "unblock it with 'tokenctl card pin unblock'"
             case .pin: "unblock it with the token's own tool"
-            case .unblockingKey: "only the card's issuer can renew it"
+            case .unblockingKey: "only a reset of the card helps, which deletes its keys"
             }
         return TokenError(.pinBlocked, "the \(kind.name) is blocked (\(advice))", triesLeft: 0)
     }

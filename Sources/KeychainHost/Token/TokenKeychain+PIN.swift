@@ -112,14 +112,16 @@ extension TokenKeychain {
         var count = 0
         while true {
             count += 1
-            let pin = PIN(
-                try authentication.prompter.ask(PromptRequest(purpose, subject: subject, failure: failure)))
+            let request = PromptRequest(purpose, subject: subject, failure: failure) { [slot] answer in
+                (try? slot.checkFormat(of: PIN(answer.clone()), as: kind, at: insertion)) != nil
+            }
+            let pin = PIN(try authentication.prompter.ask(request))
             do throws(TokenError) {
                 try slot.checkFormat(of: pin, as: kind, at: insertion)
                 return pin
             } catch {
                 guard authentication.prompter.canAskAgain, count < PromptRequest.mostQuestions else {
-                    throw KeychainError(error)
+                    throw KeychainError(.param, "the new \(kind.name) cannot be set: \(error.reason)")
                 }
                 failure = error.reason
             }

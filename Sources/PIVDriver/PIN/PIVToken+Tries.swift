@@ -66,17 +66,19 @@ extension PIVToken {
         guard count != 0 else { throw TokenError.blocked(reference) }
         guard !pins.hasRejected(fingerprint, of: reference) else {
             throw TokenError(
-                .pinKnownIncorrect, "the card refused this PIN before, so it was not sent again", triesLeft: count)
+                .pinKnownIncorrect, "the card refused this \(reference.noun) before, so it was not sent again",
+                triesLeft: count)
         }
         if pins.tries(of: reference) == .all { return }
         guard count != 1 || lastTry == .spend else {
             throw TokenError(
-                .pinLastTry, "only one try of the PIN is left, so nothing was sent (allow the last try to be spent)",
+                .pinLastTry,
+                "only one try of the \(reference.noun) is left, so nothing was sent (allow the last try to be spent)",
                 triesLeft: 1)
         }
         guard try !isRejectedElsewhere(block, of: reference, triesLeft: count, &card) else {
             throw TokenError(
-                .pinKnownIncorrect, "the card refused this PIN before, so it was not sent again",
+                .pinKnownIncorrect, "the card refused this \(reference.noun) before, so it was not sent again",
                 triesLeft: count)
         }
     }
@@ -106,7 +108,8 @@ extension PIVToken {
             throw TokenError.blocked(reference, status: status)
         case .incorrectData, .wrongLength:
             throw TokenError(
-                .pinFormat, "the card does not take a PIN of this length or with these characters", status: status)
+                .pinFormat, "the card does not take a \(reference.noun) of this length or with these characters",
+                status: status)
         case .securityStatusNotSatisfied:
             throw TokenError(
                 .conditionsNotSatisfied, "the card takes no PIN from a contactless reader (use its contacts)",

@@ -6,4 +6,7 @@ enum PINReference: UInt8, Hashable, Sendable {
     case application = 0x80
     /// The PIN unblocking key.
     case unblocking = 0x81
+
+    /// What people call it.
+    var noun: String { self == .unblocking ? "PUK" : "PIN" }
 }

@@ -54,7 +54,7 @@ extension TokenError {
     static func blocked(_ reference: PINReference, status: StatusWord? = nil) -> TokenError {
         let why =
             reference == .unblocking
-            ? "the PUK is blocked: no try is left (only the card's issuer can help, or a reset of the card)"
+            ? "the PUK is blocked: no try is left (only a reset of the card helps, which deletes its keys)"
             : "the PIN is blocked: no try is left (set a new one with the PUK)"
         return TokenError(.pinBlocked, why, triesLeft: 0, status: status)
     }
@@ -98,7 +98,6 @@ extension TokenError {
             case let count?: ": \(count) tries are left"
             case nil: ""
             }
-        let name = reference == .unblocking ? "PUK" : "PIN"
-        return TokenError(.pinIncorrect, "wrong \(name)\(left)", triesLeft: status.triesLeft, status: status)
+        return TokenError(.pinIncorrect, "wrong \(reference.noun)\(left)", triesLeft: status.triesLeft, status: status)
     }
 }

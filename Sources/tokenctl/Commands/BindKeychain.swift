@@ -96,7 +96,9 @@ struct UnbindKeychain: ParsableCommand {
         let uri = try isListed ? nil : token.flatMap { try PKCS11URI(argument: $0) }
         let id = try uri.map { try UnbindKeychain.id(of: $0) } ?? token
         guard try opened.unbind(id) > 0 else {
-            throw KeychainError(.itemNotFound, "no such card is bound to '\(opened.name)'")
+            throw KeychainError(
+                .itemNotFound, "no such card opens '\(opened.name)'",
+                remedy: "'tokenctl show-keychain-info' lists those that do")
         }
         guard output.json else { return }
         try Listing.show(bindings.filter { [nil, $0.tokenID].contains(id) }.map(BindingRow.init), json: true)

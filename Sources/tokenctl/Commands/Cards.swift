@@ -35,7 +35,7 @@ struct ListSmartcards: ParsableCommand {
         }
         let failures = session.failures + result.failures
         // Then that is what the command ends with.
-        let failure = result.found.isEmpty ? failures.first : nil
+        let failure = result.found.isEmpty ? failures.first(where: session.isOfReader) ?? failures.first : nil
         if failure != nil { for failure in failures { printError(failure.text) } }
         let rows = failure == nil ? session.reporting(result) : []
         if rows.isEmpty, failure == nil, !output.json { Warnings.show("no card that can be used is inserted") }

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
+internal import Platform
 
 extension Doctor {
     /// Keychains of the search list that searches have to leave out.
@@ -24,10 +25,14 @@ extension Doctor {
     /// PKCS#11 modules of other makers that searches have to leave out.
     static func modules() -> [Finding] {
         guard let session = try? ProcessKeychains(nil).present(locals: false) else { return [] }
+        let isChosen = Environment.variable("TOKENKIT_MODULES") != nil
+        let remedy =
+            isChosen
+            ? "leave it out of TOKENKIT_MODULES" : "a line 'disable-in: tokenctl' in the module's file of p11-kit"
         return session.tokensOfModules().failures.map { failure in
             Finding(
                 state: "missing", subject: "other modules", finding: failure.text,
-                remedy: "a line 'disable-in: tokenctl' in the module's file of p11-kit, unless its maker helps")
+                remedy: "\(remedy), unless its maker helps")
         }
     }
 }

@@ -89,7 +89,7 @@ struct DoctorSystem {
             }
             let filled = readers.filter(\.hasCard).count
             let counts = "readers: \(readers.count), cards: \(filled)"
-            return [Finding(state: "ok", subject: "pcscd", finding: "it runs (\(counts))")]
+            return [Finding(state: "ok", subject: "pcscd", finding: "it runs (\(counts))")] + readers.compactMap(held)
         } catch {
             let isInstalled = exists("/usr/sbin/pcscd")
             let remedy = isInstalled ? "sudo systemctl enable --now pcscd.socket" : "sudo apt-get install pcscd"
@@ -98,6 +98,17 @@ struct DoctorSystem {
                     state: "missing", subject: "pcscd", finding: error.reason,
                     remedy: error.code == .serviceUnavailable ? remedy : nil)
             ]
+        }
+    }
+
+    /// A card that this program would have to wait for. Nothing is sent to it.
+    private func held(_ reader: PCSCReader) -> Finding? {
+        guard reader.hasCard else { return nil }
+        do throws(CardError) {
+            _ = try PCSCReader(name: reader.name, patience: .zero).connect(trace: nil, CardWait())
+            return nil
+        } catch {
+            return Finding(state: "missing", subject: "card", finding: error.reason)
         }
     }
 

@@ -59,6 +59,7 @@ struct DumpKeychain: ParsableCommand {
             }
         }
         if reader.hasFailed || found.hasDamage { throw ExitCode.failure }
+        try IncompleteListError.check()
     }
 
     /// Keychain after keychain, and in each class after class.
@@ -74,6 +75,7 @@ struct DumpKeychain: ParsableCommand {
                     let result = try list.items(matching: query)
                     items += result.found
                     for failure in result.failures { printError(failure.text) }
+                    ToldFailures.note(ofCards: result.failures.filter(session.isOfReader).map(\.error))
                     if result.failures.isEmpty { hasRead = true } else { hasFailed = true }
                     if result.failures.contains(where: { [.decode, .invalidKeychain].contains($0.error.code) }) {
                         hasDamage = true

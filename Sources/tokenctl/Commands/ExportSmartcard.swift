@@ -53,8 +53,8 @@ struct ExportSmartcard: ParsableCommand {
                     remedy: "'tokenctl list-smartcards' lists those there are")
             }
         }
-        guard let folder else { return try show(session) }
-        try write(session, to: folder)
+        if let folder { try write(session, to: folder) } else { try show(session) }
+        try IncompleteListError.check()
     }
 
     // MARK: Printing

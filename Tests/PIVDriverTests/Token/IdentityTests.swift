@@ -149,9 +149,9 @@ import VirtualCard
         }
         #expect(
             try tries("PIN")
-                == "0 of 3, blocked (so is the PUK: only starting the card anew helps, which deletes its keys)")
+                == "0 of 3, blocked (so is the PUK: only a reset of the card helps, which deletes its keys)")
         #expect(
-            try tries("PUK") == "0 of 3, blocked (only starting the card anew helps, which deletes its keys)")
+            try tries("PUK") == "0 of 3, blocked (only a reset of the card helps, which deletes its keys)")
     }
 
     @Test(
