@@ -9,7 +9,13 @@ internal import TokenKit
 /// What this process works with. The one place of the target that names the drivers.
 enum Keychains {
     static let process = ProcessKeychains(
-        drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
+        drivers: {
+            [
+                PIVDriver(
+                    memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs,
+                    provesBeforePIN: $0.provesBeforePIN)
+            ]
+        },
         modules: {
             // A program that has more rights than its user starts nothing that the user's environment names.
             guard Environment.variable("PATH") != nil else { return [] }

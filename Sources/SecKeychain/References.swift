@@ -50,7 +50,11 @@ final class ItemReference: Sendable {
 /// drivers.
 enum Library {
     static let process = ProcessKeychains {
-        [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)]
+        [
+            PIVDriver(
+                memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs,
+                provesBeforePIN: $0.provesBeforePIN)
+        ]
     }
     static let interaction = Interaction()
 

@@ -192,7 +192,11 @@ private struct ReaderChoice {
 /// The drivers of cards that this program has.
 enum CardDrivers {
     static func all(_ caches: TokenCaches) -> [any TokenDriver] {
-        [PIVDriver(memory: caches.tokens, certificates: caches.certificates, rejectedPINs: caches.rejectedPINs)]
+        [
+            PIVDriver(
+                memory: caches.tokens, certificates: caches.certificates, rejectedPINs: caches.rejectedPINs,
+                provesBeforePIN: caches.provesBeforePIN)
+        ]
     }
 
     /// Whether the card in a reader is one that a URI names. It is let go again.

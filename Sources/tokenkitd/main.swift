@@ -26,7 +26,11 @@ func fail(_ message: String) -> Never {
 @Sendable func makeCryptoki(_ hello: Hello, _ peer: Peer, _ knownCards: KnownCards?) -> Cryptoki {
     let variables = ClientVariables(hello.environment).values
     let process = ProcessKeychains {
-        [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)]
+        [
+            PIVDriver(
+                memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs,
+                provesBeforePIN: $0.provesBeforePIN)
+        ]
     }
     let filter = TokenFilter(
         path: String(decoding: hello.libraryPath, as: UTF8.self), variable: variables["TOKENKIT_PKCS11_TOKENS"])

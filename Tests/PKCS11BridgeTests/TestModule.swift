@@ -31,7 +31,13 @@ struct TestModule {
             })
         process = ProcessKeychains(
             preferences,
-            drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
+            drivers: {
+                [
+                    PIVDriver(
+                        memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs,
+                        provesBeforePIN: $0.provesBeforePIN)
+                ]
+            },
             readers: { readers })
         cryptoki = Cryptoki(process, filter: filter, behaviour: behaviour, knownCards: knownCards)
     }

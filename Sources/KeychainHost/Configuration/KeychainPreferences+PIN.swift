@@ -1,4 +1,5 @@
-// For how long a card's PIN counts. The card's own policy is the bound. Keychain semantics 7.5.
+// For how long a card's PIN counts, and what a card does before it is given one. The card's own policy is the bound.
+// Keychain semantics 7.5.
 extension KeychainPreferences {
     /// For how many seconds a PIN counts in the program that it was given to: the shorter of the user's and the system's
     /// time; nil for as long as the card counts it.
@@ -28,5 +29,32 @@ extension KeychainPreferences {
     /// What slots of readers and modules are to heed. Settings that cannot be read may have had a time: a second is the shortest.
     public var heededPINTimeout: Duration? {
         do throws(KeychainError) { return try pinTimeout().map { .seconds($0) } } catch { return .seconds(1) }
+    }
+
+    /// Whether a card has to show that it holds the key by which it is known before it is given a PIN: where the user or the
+    /// system wants it.
+    public func provesBeforePIN() throws(KeychainError) -> Bool {
+        [try provesBeforePIN(in: .user), try provesBeforePIN(in: .system)].contains(true)
+    }
+
+    /// What one domain says of it; nil where it says nothing.
+    ///
+    /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
+    public func provesBeforePIN(in domain: Domain) throws(KeychainError) -> Bool? {
+        try file(of: domain).read()?[.pinProof]?.first.map { $0 == "on" }
+    }
+
+    /// Sets or clears it in a domain. It holds from now on, in programs that run as well.
+    ///
+    /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
+    public func setProvesBeforePIN(_ proves: Bool?, in domain: Domain = .user) throws(KeychainError) {
+        try file(of: domain).change { text throws(KeychainError) in
+            try text.set(.pinProof, to: proves.map { [$0 ? "on" : "off"] })
+        }
+    }
+
+    /// What drivers are to heed. Settings that cannot be read may have wanted it.
+    public var heededProofBeforePIN: Bool {
+        do throws(KeychainError) { return try provesBeforePIN() } catch { return true }
     }
 }

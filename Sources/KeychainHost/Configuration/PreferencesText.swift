@@ -11,14 +11,17 @@ struct PreferencesText: SettingsText {
         case defaultKeychain = "default-keychain"
         case loginKeychain = "login-keychain"
         case pinTimeout = "pin-timeout"
+        case pinProof = "pin-proof"
 
-        /// What is wrong with a value for it, which is no path or no number; nil for a good one.
+        /// What is wrong with a value for it; nil for a good one.
         fileprivate func fault(of value: String) -> String? {
             switch self {
             case .keychain, .defaultKeychain, .loginKeychain:
                 value.hasPrefix("/") || value.hasPrefix("~/") ? nil : "has a path that starts with neither / nor ~/"
             case .pinTimeout:
                 UInt32(value).map { $0 > 0 } == true ? nil : "has a time that is not a number of seconds"
+            case .pinProof:
+                value == "on" || value == "off" ? nil : "is neither on nor off"
             }
         }
     }
@@ -118,6 +121,7 @@ struct PreferencesText: SettingsText {
         #   default-keychain = PATH  gets new items
         #   login-keychain = PATH    is the default where no other is set
         #   pin-timeout = SECONDS    for which a card's PIN counts in the program it was given to
+        #   pin-proof = on           cards show that they hold their key before they are given a PIN
         #
         # A path begins with / or ~/. Without settings searches visit every keychain in the folder for them, login first,
         # and login gets new items.

@@ -1,5 +1,5 @@
 internal import SystemCrypto
-internal import TokenKit
+public import TokenKit
 
 /// A card whose key opens a keychain: the keychain's key, sealed for the card's key management key.
 ///
@@ -20,6 +20,9 @@ public struct CardBinding: Sendable, Hashable {
     /// What the card's key is given: a ciphertext, or a public key.
     let exchange: [UInt8]
     let salt: [UInt8]
+
+    /// The key by which the card is known before its PIN is asked for; nil where it had none, and in bindings of older layouts.
+    public let proof: ProofKey?
     var wrapped: [UInt8] = []
 
     /// The card, `piv:7b13d0e6-…`.
@@ -37,7 +40,7 @@ extension CardBinding {
     /// - Throws: `errSecParam` for a key that neither decrypts nor agrees.
     init(
         sealing secret: borrowing Secret, of keychain: UniqueID, for key: any KeychainKey,
-        reference: PersistentReference, label: String
+        reference: PersistentReference, label: String, proof: ProofKey?
     ) throws(KeychainError) {
         guard let algorithm = CardBinding.algorithms.first(where: { CardBinding.canOpen(key, $0) }) else {
             throw KeychainError(
@@ -50,7 +53,7 @@ extension CardBinding {
             let salt = try RandomBytes.make(count: CardBinding.saltLength)
             self.init(
                 reference: reference, label: label, publicKey: key.publicKey, algorithm: algorithm,
-                exchange: shared.exchange, salt: salt)
+                exchange: shared.exchange, salt: salt, proof: proof)
             wrapped = try SealedBox.seal(
                 secret.bytes, key: wrappingKey(shared.secret), authenticating: data(keychain))
         } catch {
@@ -76,9 +79,14 @@ extension CardBinding {
             guard error.code == .authenticationFailed else { throw KeychainError(error) }
             throw KeychainError(
                 .dataNotAvailable, "the key on '\(label)' does not open the keychain",
-                remedy: "unlock it with its password and bind the card again")
+                remedy: proof?.canBeChallenged == true
+                    ? CardBinding.bindAgain
+                    : "it may be a copy, which knows the PIN now: change the PIN if this is not your card, else \(CardBinding.bindAgain)"
+            )
         }
     }
+
+    static let bindAgain = "unlock it with its password and bind the card again"
 
     // MARK: - How
 
@@ -126,10 +134,13 @@ extension CardBinding {
     }
 
     private func data(_ keychain: UniqueID) -> AssociatedData {
-        var data = AssociatedData("keychain card binding 1", keychain: keychain)
+        // Bindings of older layouts have no proof.
+        var data = AssociatedData(
+            proof == nil ? "keychain card binding 1" : "keychain card binding 2", keychain: keychain)
         for part in [reference.encoded(), publicKey, Array(algorithm.rawValue.utf8), exchange, salt] {
             data.append(part)
         }
+        if let proof { data.append(proof.encoded()) }
         return data
     }
 }

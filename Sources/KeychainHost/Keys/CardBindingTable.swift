@@ -1,3 +1,5 @@
+internal import TokenKit
+
 /// The rows of the table `card_binding`, one for each card.
 enum CardBindingTable {
     /// The bindings that are as they were written, in the order they were made, and what is told where others are not.
@@ -8,11 +10,13 @@ enum CardBindingTable {
             try database.alteredRows(of: "card_binding")
         }
         var damage = altered.isEmpty ? nil : damaged
+        // A file that cannot be written keeps its older layout.
+        let hasProof = try Migrations.checkedVersion(of: database) >= Migrations.firstVersionWithProof
         let statement = try KeychainError.mapping { () throws(SQLiteError) in
             try database.prepare(
                 """
-                SELECT reference, label, public_key, algorithm, exchange, salt, wrapped_key, id
-                FROM card_binding ORDER BY id
+                SELECT reference, label, public_key, algorithm, exchange, salt, wrapped_key, id,
+                \(hasProof ? "proof" : "NULL") FROM card_binding ORDER BY id
                 """)
         }
         var bindings: [CardBinding] = []
@@ -29,16 +33,18 @@ enum CardBindingTable {
         try KeychainError.mapping { () throws(SQLiteError) in
             try database.run(
                 """
-                INSERT INTO card_binding (token, reference, label, public_key, algorithm, exchange, salt, wrapped_key)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO card_binding
+                (token, reference, label, public_key, algorithm, exchange, salt, wrapped_key, proof)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (token) DO UPDATE SET reference = excluded.reference, label = excluded.label,
                 public_key = excluded.public_key, algorithm = excluded.algorithm, exchange = excluded.exchange,
-                salt = excluded.salt, wrapped_key = excluded.wrapped_key
+                salt = excluded.salt, wrapped_key = excluded.wrapped_key, proof = excluded.proof
                 """,
                 [
                     .text(binding.tokenID), .blob(binding.reference.encoded()), .text(binding.label),
                     .blob(binding.publicKey), .text(binding.algorithm.rawValue), .blob(binding.exchange),
                     .blob(binding.salt), .blob(binding.wrapped),
+                    binding.proof.map { .blob($0.encoded()) } ?? .null,
                 ])
             try database.stampRows(of: "card_binding", where: "token = ?", [.text(binding.tokenID)])
         }
@@ -72,8 +78,10 @@ extension CardBinding {
             let publicKey = row[2].blob, let algorithm = row[3].text.flatMap(KeyAlgorithm.init(rawValue:)),
             let exchange = row[4].blob, let salt = row[5].blob, let wrapped = row[6].blob
         else { return nil }
+        let proof = row[8].blob.map { ProofKey(parsing: $0) }
+        if row[8] != .null, proof == nil || proof == .some(nil) { return nil }
         self.init(
             reference: reference, label: label, publicKey: publicKey, algorithm: algorithm, exchange: exchange,
-            salt: salt, wrapped: wrapped)
+            salt: salt, proof: proof ?? nil, wrapped: wrapped)
     }
 }

@@ -46,7 +46,7 @@ extension LocalKeychain {
         let current = try wrappedKey()
         let binding = try CardBinding(
             sealing: secret, of: current.keychain, for: key, reference: key.reference(on: identity),
-            label: identity.label)
+            label: identity.label, proof: try token.proofKey(of: key))
         let opened = try binding.open(
             with: key, of: current.keychain, use: "bind the keychain '\(self.name)' to it",
             authentication: authentication)
@@ -93,15 +93,32 @@ extension LocalKeychain {
         with tokens: @autoclosure () -> [TokenKeychain], use: String, afresh: Bool,
         authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
-        guard let (token, binding) = try boundCard(among: tokens()) else { return nil }
-        guard let key = try token.keys(.reference(binding.reference)).first else {
-            throw KeychainError(
-                .dataNotAvailable, "'\(binding.label)' no longer has the key that the keychain was bound to",
-                remedy: "unlock it with its password and bind the card again")
+        let bindings = try cardBindings()
+        // Readers are looked into only where a card can open it.
+        guard !bindings.isEmpty else { return nil }
+        var impostor: KeychainError?
+        for token in tokens() {
+            guard let binding = token.binding(among: bindings) else { continue }
+            do throws(KeychainError) {
+                let key = try token.provenKey(of: binding)
+                return try open(binding, with: key, on: token, use: use, afresh: afresh, authentication)
+            } catch {
+                // The card itself may be in another reader.
+                guard error.code == .verifyFailed else { throw error }
+                impostor = impostor ?? error
+            }
         }
+        if let impostor { throw impostor }
+        return nil
+    }
+
+    private func open(
+        _ binding: CardBinding, with key: TokenKeychainKey, on token: TokenKeychain, use: String, afresh: Bool,
+        _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
         let own = "unlock the keychain '\(name)'"
         let use = use == LocalKeychain.plainUnlock ? own : "\(own) and \(use)"
-        if afresh { try token.verifyPIN(use: use, authentication: authentication) }
+        if afresh { try token.verifyPIN(at: key.insertion, use: use, authentication: authentication) }
         let current = try wrappedKey()
         do throws(KeychainError) {
             let secret = try binding.open(with: key, of: current.keychain, use: use, authentication: authentication)
@@ -123,11 +140,7 @@ extension LocalKeychain {
         // Readers are looked into only where a card can open it.
         guard !bindings.isEmpty else { return nil }
         for token in tokens() {
-            // A reader that fails hides no other.
-            guard let id = (try? token.identity())?.id.description,
-                let binding = bindings.first(where: { $0.tokenID == id })
-            else { continue }
-            return (token, binding)
+            if let binding = token.binding(among: bindings) { return (token, binding) }
         }
         return nil
     }
@@ -138,6 +151,56 @@ extension LocalKeychain {
             case .some(let key): key.clone()
             case .none: throw OpenKeychain.locked
             }
+        }
+    }
+}
+
+extension TokenKeychain {
+    /// The binding of the card that is in the reader. A reader that fails hides no other.
+    fileprivate func binding(among bindings: [CardBinding]) -> CardBinding? {
+        guard let id = (try? identity())?.id.description else { return nil }
+        return bindings.first { $0.tokenID == id }
+    }
+
+    /// The bound key, on a card that has shown without a PIN that it is the one that was bound.
+    ///
+    /// - Throws: `errSecVerifyFailed` where it is another card.
+    fileprivate func provenKey(of binding: CardBinding) throws(KeychainError) -> TokenKeychainKey {
+        guard let key = try keys(.reference(binding.reference)).first as? TokenKeychainKey else {
+            throw KeychainError(
+                .dataNotAvailable, "'\(binding.label)' no longer has the key that the keychain was bound to",
+                remedy: CardBinding.bindAgain)
+        }
+        guard let proof = binding.proof else { return key }
+        do throws(TokenError) {
+            try slot.perform(at: key.insertion) { (token, card) throws(TokenError) in try token.prove(proof, &card) }
+            return key
+        } catch {
+            guard error.code == .notProven else { throw KeychainError(error) }
+            throw KeychainError(
+                .verifyFailed,
+                "the card in '\(name)' is not the '\(binding.label)' that the keychain was bound to: it does not hold the key \(proof.object), and was sent no PIN",
+                remedy: "take it out; if it was issued anew, \(CardBinding.bindAgain)")
+        }
+    }
+
+    /// The key by which the card with a key is to be known again.
+    fileprivate func proofKey(of key: any KeychainKey) throws(KeychainError) -> ProofKey? {
+        guard let key = key as? TokenKeychainKey else { return nil }
+        do throws(TokenError) {
+            return try slot.perform(at: key.insertion) { (token, card) throws(TokenError) in
+                guard let proof = try token.proofKey(&card) else { return nil }
+                do throws(TokenError) {
+                    try token.prove(proof, &card)
+                    return proof
+                } catch {
+                    guard error.code == .notProven else { throw error }
+                    // Some cards want the PIN for every key: what they tell of it is compared.
+                    return ProofKey(object: proof.object, publicKey: proof.publicKey, canBeChallenged: false)
+                }
+            }
+        } catch {
+            throw KeychainError(error)
         }
     }
 }

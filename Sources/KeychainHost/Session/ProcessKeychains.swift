@@ -55,7 +55,8 @@ public final class ProcessKeychains: Sendable {
         self.readers = readers
         self.trace = trace
         self.waitsOnce = waitsOnce
-        let all = drivers(TokenCaches(in: preferences.directories, recalls: recalls))
+        let all = drivers(
+            TokenCaches(in: preferences.directories, recalls: recalls) { preferences.heededProofBeforePIN })
         do throws(KeychainError) {
             let disabled = try all.isEmpty ? [] : preferences.disabledDrivers
             self.drivers = all.filter { !disabled.contains($0.name) }

@@ -259,9 +259,12 @@ extension Database {
         }
     }
 
-    /// Copies the rows of a table by the columns that `copy` has; the names in this file are not used.
+    /// Copies the rows of a table by the columns that `copy` has, which may be of a later layout; other names in this file are
+    /// not used.
     fileprivate func copyRows(of table: String, to copy: borrowing Database) throws(SQLiteError) {
-        let columns = try copy.texts("SELECT name FROM pragma_table_info('\(table)')").map { "\"\($0)\"" }
+        let present = Set(try texts("SELECT name FROM pragma_table_info('\(table)')"))
+        let columns = try copy.texts("SELECT name FROM pragma_table_info('\(table)')").filter(present.contains)
+            .map { "\"\($0)\"" }
         let names = columns.joined(separator: ", ")
         let places = Array(repeating: "?", count: columns.count).joined(separator: ", ")
         let rows = try prepare("SELECT \(names) FROM \(table) ORDER BY id")

@@ -4,8 +4,11 @@ internal import TokenKit
 /// The tables and indexes that a keychain file consists of. A file with anything more, less or other was not written by this
 /// program: a trigger would undo changes, a view or another index would hide items.
 enum KeychainSchema {
-    /// SHA-256 of the schema that every layout from ``Migrations/oldestReadableVersion`` on has.
-    static let digest = "FA532DECBEE51E7708000CFFB33749836A330FE22539FB2279C121354AEBA7E9"
+    /// SHA-256 of the schema of each layout from ``Migrations/oldestReadableVersion`` on.
+    static let digests: [Int64: String] = [
+        7: "FA532DECBEE51E7708000CFFB33749836A330FE22539FB2279C121354AEBA7E9",
+        8: "5CBB5FBD13FBCA0FF0C6436224363F5EF63600906B7B6E017A47E30D7CFF4B4D",
+    ]
 
     private struct Object: Hashable {
         /// The columns `type`, `name`, `tbl_name` and `sql` of `sqlite_schema`.
@@ -21,9 +24,10 @@ enum KeychainSchema {
     /// - Throws: `errSecInvalidKeychain` unless the schema of the file is that of its layout.
     static func check(_ database: borrowing Database) throws(KeychainError) {
         let found = try objects(in: database)
-        guard try digest(of: found) != digest else { return }
+        let layout = try Migrations.checkedVersion(of: database)
+        guard try digest(of: found) != digests[layout] else { return }
         // Another release of SQLite may word its changes to a table differently.
-        let expected = Set(try objects(ofLayout: Migrations.checkedVersion(of: database)))
+        let expected = Set(try objects(ofLayout: layout))
         guard let difference = difference(of: found, from: expected) else { return }
         throw KeychainError(
             .invalidKeychain, "the keychain file was changed by another program: \(difference)",

@@ -16,6 +16,12 @@ enum Migrations {
     /// The first layout in which rows have checksums.
     private static let firstVersionWithChecksums: Int64 = 6
 
+    /// The first layout in which the settings are a table of their own.
+    private static let firstVersionWithSettings: Int64 = 7
+
+    /// The first layout in which a binding to a card has a key that proves the card.
+    static let firstVersionWithProof: Int64 = 8
+
     static let steps = [
         """
         CREATE TABLE keychain (
@@ -138,6 +144,10 @@ enum Migrations {
         ALTER TABLE keychain DROP COLUMN lock_on_sleep;
         ALTER TABLE keychain DROP COLUMN lock_interval;
         """,
+        """
+        -- The key by which the card is known before its PIN is asked for; without one in bindings of older layouts.
+        ALTER TABLE card_binding ADD COLUMN proof BLOB;
+        """,
     ]
 
     /// The tables whose rows have a checksum.
@@ -160,15 +170,22 @@ enum Migrations {
             // Another process may have been first.
             guard version < currentVersion else { return }
             try KeychainError.mapping { () throws(SQLiteError) in
-                // Rows that lose or gain columns get another sum; one that was damaged must not get one that fits.
-                let unstamped =
-                    version < firstVersionWithChecksums
-                    ? checkedTables : try database.hasAlteredRow("keychain") ? [] : ["keychain", "settings"]
+                let unstamped = try tablesToStamp(in: database, from: version)
                 for step in steps.dropFirst(Int(truncatingIfNeeded: version)) { try database.execute(step) }
                 for table in unstamped { try database.stampRows(of: table) }
                 try database.execute("PRAGMA user_version = \(currentVersion)")
             }
         }
+    }
+
+    /// The tables whose rows get another sum by the steps from a layout on, since they lose columns with values or get them; a row
+    /// that was damaged must not get a sum that fits.
+    private static func tablesToStamp(
+        in database: borrowing Database, from version: Int64
+    ) throws(SQLiteError) -> [String] {
+        if version < firstVersionWithChecksums { return checkedTables }
+        guard version < firstVersionWithSettings, try !database.hasAlteredRow("keychain") else { return [] }
+        return ["keychain", "settings"]
     }
 
     /// - Throws: as ``apply(to:)``.

@@ -89,16 +89,22 @@ public struct FileTokenMemory: TokenMemory {
     }
 }
 
-/// Where drivers remember what they read of cards, in folders of the user's.
+/// Where drivers remember what they read of cards, in folders of the user's, and what the user wants of them.
 public struct TokenCaches: Sendable {
     /// Facts about tokens.
     public let tokens: FileTokenMemory
     public let certificates: FileTokenMemory
     /// What cards refused; nil where there is no folder of the user's own that is gone when the machine is off.
     public let rejectedPINs: FileTokenMemory?
+    /// Whether a card has to show that it holds the key by which it is known before it is given a PIN.
+    public let provesBeforePIN: @Sendable () -> Bool
 
     /// - Parameter recalls: false to have everything found out, and remembered, anew.
-    public init(in directories: Directories, recalls: Bool = true) {
+    public init(
+        in directories: Directories, recalls: Bool = true,
+        provesBeforePIN: @escaping @Sendable () -> Bool = { false }
+    ) {
+        self.provesBeforePIN = provesBeforePIN
         tokens = FileTokenMemory(directory: directories.cache + "/tokens", recalls: recalls)
         certificates = FileTokenMemory(
             directory: directories.cache + "/certificates", recalls: recalls, limit: FileTokenMemory.certificateLimit,

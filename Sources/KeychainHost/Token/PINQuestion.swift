@@ -133,7 +133,8 @@ struct PINQuestion {
     private mutating func look(_ rules: PINRules) throws(KeychainError) -> Int? {
         do throws(TokenError) {
             let status = try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                try token.status(of: kind, &card)
+                try token.checkBeforePIN(&card)
+                return try token.status(of: kind, &card)
             }
             subject = Self.subject(slot, insertion)
             guard !status.isBlocked else { throw TokenError.blocked(kind, rules) }

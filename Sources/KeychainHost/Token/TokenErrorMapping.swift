@@ -16,6 +16,7 @@ extension KeychainError {
         case .malformed: .decode
         case .pinRequired: .notLoggedIn
         case .pinFormat, .pinIncorrect, .pinKnownIncorrect, .pinLastTry, .pinBlocked, .notAuthorized: .authFailed
+        case .notProven: .verifyFailed
         case .conditionsNotSatisfied, .storage, .pinPadFailed: .deviceError
         }
     }

@@ -18,7 +18,13 @@ extension TokenKeychain {
     public func verifyPIN(
         use: String = "verify it", authentication: AuthenticationContext
     ) throws(KeychainError) {
-        let insertion = try insertion()
+        try verifyPIN(at: insertion(), use: use, authentication: authentication)
+    }
+
+    /// The same, of the card that was there at `insertion`.
+    func verifyPIN(
+        at insertion: TokenSlot.Insertion, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) {
         var question = PINQuestion(
             .pin, use: use, slot: slot, insertion: insertion, authentication: authentication)
         while true {

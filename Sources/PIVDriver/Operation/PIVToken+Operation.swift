@@ -110,10 +110,7 @@ extension PIVToken {
         _ target: Target, isFresh: Bool, _ card: inout CardTransaction
     ) throws(TokenError) -> Secret {
         let request = target.request
-        let command = PIVCommand.generalAuthenticate(
-            request.algorithm, target.slot, field: request.field, request.input, answerLength: request.answerLength,
-            isConfidential: request.isConfidential)
-        var response = try send(command, limit: request.answerLength + PIVCommand.templateOverhead, &card)
+        var response = try send(request, to: target.slot, &card)
         let answer = Secret(consuming: &response.data)
         if response.status == .securityStatusNotSatisfied {
             throw try refusal(of: target, isFresh: isFresh, &card)
@@ -132,6 +129,15 @@ extension PIVToken {
             forgetRemembered(target.slot)
             throw error
         }
+    }
+
+    mutating func send(
+        _ request: PrivateKeyRequest, to slot: PIVSlot, _ card: inout CardTransaction
+    ) throws(TokenError) -> ResponseAPDU {
+        let command = PIVCommand.generalAuthenticate(
+            request.algorithm, slot, field: request.field, request.input, answerLength: request.answerLength,
+            isConfidential: request.isConfidential)
+        return try send(command, limit: request.answerLength + PIVCommand.templateOverhead, &card)
     }
 
     /// What 6982 means: a card says the same of a PIN that it wants and of a touch that did not come.

@@ -52,11 +52,12 @@ extension PIVToken {
         return try askStatus(of: .application, &card) == .referenceNotFound ? .global : .application
     }
 
-    /// Throws where the value must not be sent: it was refused before, no try is left, or nobody agreed to spend the
-    /// last one.
+    /// Throws where the value must not be sent: the card is not to be given a PIN, the value was refused before, no try is
+    /// left, or nobody agreed to spend the last one.
     mutating func requireTry(
         of reference: PINReference, _ block: borrowing Secret, _ lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError) {
+        try checkBeforePIN(&card)
         let fingerprint = PINState.fingerprint(block, of: reference)
         if card.mayHaveChangedHands { pins.beginTransaction() }
         if selection.epoch != card.epoch || pins.wantsTries(of: reference, for: fingerprint) {

@@ -6,15 +6,19 @@ public struct PIVDriver: TokenDriver {
     private let memory: (any TokenMemory)?
     private let certificates: (any TokenMemory)?
     private let rejectedPINs: (any TokenMemory)?
+    private let provesBeforePIN: @Sendable () -> Bool
 
     /// - Parameters:
     ///   - memory: where to remember which retired slots are in use on cards that do not tell. Without it such slots are
     ///     read only when they are asked for by name.
     ///   - certificates: where to remember certificates, so that of each only the beginning is read again.
     ///   - rejectedPINs: where all programs of the user remember what a card refused, so that none sends it again.
+    ///   - provesBeforePIN: whether a card is to show that it holds the key by which it is known before it is given a PIN.
     public init(
-        memory: (any TokenMemory)? = nil, certificates: (any TokenMemory)? = nil, rejectedPINs: (any TokenMemory)? = nil
+        memory: (any TokenMemory)? = nil, certificates: (any TokenMemory)? = nil,
+        rejectedPINs: (any TokenMemory)? = nil, provesBeforePIN: @escaping @Sendable () -> Bool = { false }
     ) {
+        self.provesBeforePIN = provesBeforePIN
         self.memory = memory
         self.certificates = certificates
         self.rejectedPINs = rejectedPINs
@@ -37,6 +41,6 @@ public struct PIVDriver: TokenDriver {
         guard application.isPIV else { return nil }
         return PIVToken(
             atr: atr, application: application, selectedIn: card, memory: memory, certificates: certificates,
-            rejectedPINs: rejectedPINs)
+            rejectedPINs: rejectedPINs, provesBeforePIN: provesBeforePIN)
     }
 }

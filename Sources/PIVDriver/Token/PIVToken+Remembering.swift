@@ -60,7 +60,9 @@ extension PIVToken {
         let support: Bool? = knowledge.metadataSupport == .unknown ? nil : knowledge.tellsMetadata
         let card = RememberedCard(
             identity: identity, objects: knowledge.answers, metadata: knowledge.keyAnswers, tellsMetadata: support,
-            pinReference: pins.reference == .application && support == true ? .application : remembered?.pinReference)
+            pinReference: pins.reference == .application && support == true ? .application : remembered?.pinReference,
+            // Another card under the same name must not take the place of the first.
+            proofKey: remembered?.proofKey ?? listedProofKey)
         guard card != remembered, !card.isEmpty || remembered != nil else { return }
         certificates.remember(card.encoded(), for: identity.id)
         knowledge.remembered = .known(card)
@@ -83,5 +85,5 @@ extension PIVToken {
     }
 
     /// Whether nothing tells this card from another.
-    private var isBlank: Bool { knowledge.identity?.instance.hasPrefix(PIVToken.blankPrefix) ?? true }
+    var isBlank: Bool { knowledge.identity?.instance.hasPrefix(PIVToken.blankPrefix) ?? true }
 }

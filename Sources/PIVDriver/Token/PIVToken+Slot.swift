@@ -129,7 +129,7 @@ enum SlotKey {
 
     /// The key that a certificate speaks of.
     static func key(certificate: Certificate, in slot: PIVSlot) -> TokenKey {
-        key(spki: certificate.spki, number: nil, pinPolicy: nil, touchPolicy: .unknown, in: slot)
+        key(spki: certificate.spki, in: slot)
     }
 
     static func key(_ attestation: Attestation, in slot: PIVSlot) -> TokenKey {
@@ -143,6 +143,11 @@ enum SlotKey {
         key(
             spki: metadata.subjectPublicKeyInfo ?? certificate?.spki ?? [], number: metadata.algorithm,
             pinPolicy: metadata.pinPolicy, touchPolicy: metadata.touchPolicy, in: slot)
+    }
+
+    /// A key that is known by its public half alone.
+    static func key(spki: [UInt8], in slot: PIVSlot) -> TokenKey {
+        key(spki: spki, number: nil, pinPolicy: nil, touchPolicy: .unknown, in: slot)
     }
 
     private static func key(

@@ -10,6 +10,7 @@ public struct PIVToken: Token {
     let memory: (any TokenMemory)?
     let certificates: (any TokenMemory)?
     let rejectedPINs: (any TokenMemory)?
+    let provesBeforePIN: @Sendable () -> Bool
 
     public let pinRules = PINRules(entry: PINBlock.entry)
 
@@ -34,6 +35,8 @@ public struct PIVToken: Token {
         var bareKeys: [PIVSlot: TokenKey] = [:]
         /// Keys as they were when the card was last read, which no signature has shown to be still there.
         var rememberedKeys: [PIVSlot: TokenKey] = [:]
+        /// Whether the card has shown that it holds the key by which it is known.
+        var isProven = false
         /// When a key's signature was last found to be right.
         var signatures: [PIVSlot: ContinuousClock.Instant] = [:]
         /// The objects that the card gave, or the beginning of them.
@@ -87,13 +90,15 @@ public struct PIVToken: Token {
 
     init(
         atr: ATR, application: ApplicationTemplate, selectedIn card: borrowing CardTransaction,
-        memory: (any TokenMemory)?, certificates: (any TokenMemory)?, rejectedPINs: (any TokenMemory)?
+        memory: (any TokenMemory)?, certificates: (any TokenMemory)?, rejectedPINs: (any TokenMemory)?,
+        provesBeforePIN: @escaping @Sendable () -> Bool
     ) {
         self.atr = atr
         self.application = application
         self.memory = memory
         self.certificates = certificates
         self.rejectedPINs = rejectedPINs
+        self.provesBeforePIN = provesBeforePIN
         quirks = PIVQuirks(of: atr, application)
         selection = Selection(epoch: card.epoch, isConfirmed: true)
         knowledge = Knowledge(

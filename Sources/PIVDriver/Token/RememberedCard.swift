@@ -5,6 +5,7 @@ internal import TokenKit
 ///
 ///     80 version · 81 instance · 82 label · 83 manufacturer · 84 model · 85 serial number · 86 card version
 ///     87 whether it has metadata, if that is known · 88 reference of the cardholder's PIN, if that is to be believed
+///     89 { the key by which the card is to be known again, as it was when the card was first read }
 ///     A0 { 80 slot · 81 answer to GET DATA, if any · 82 answer to GET METADATA, if any } …
 struct RememberedCard: Hashable, Sendable {
     let identity: TokenIdentity
@@ -12,13 +13,15 @@ struct RememberedCard: Hashable, Sendable {
     var metadata: [PIVSlot: [UInt8]]
     let tellsMetadata: Bool?
     let pinReference: PINReference?
+    var proofKey: ProofKey?
 
     private static let version: UInt8 = 3
 
     init(
         identity: TokenIdentity, objects: [PIVSlot: [UInt8]], metadata: [PIVSlot: [UInt8]] = [:],
-        tellsMetadata: Bool? = nil, pinReference: PINReference? = nil
+        tellsMetadata: Bool? = nil, pinReference: PINReference? = nil, proofKey: ProofKey? = nil
     ) {
+        self.proofKey = proofKey
         self.tellsMetadata = tellsMetadata
         self.pinReference = pinReference
         self.identity = identity
@@ -45,6 +48,7 @@ struct RememberedCard: Hashable, Sendable {
         }
         tellsMetadata = octet(0x87).map { $0 == 1 }
         pinReference = octet(0x88).flatMap { PINReference(rawValue: $0) }
+        proofKey = fields.first { $0.tag == 0x89 }.flatMap { ProofKey(parsing: $0.value) }
         objects = [:]
         metadata = [:]
         for field in fields where field.tag == 0xA0 {
@@ -65,6 +69,7 @@ struct RememberedCard: Hashable, Sendable {
         fields += texts.compactMap { tag, text in text.map { TLV(tag, Array($0.utf8)) } }
         if let tellsMetadata { fields.append(TLV(0x87, [tellsMetadata ? 1 : 0])) }
         if let pinReference { fields.append(TLV(0x88, [pinReference.rawValue])) }
+        if let proofKey { fields.append(TLV(0x89, proofKey.encoded())) }
         let slots = Set(objects.keys).union(metadata.keys).sorted { $0.rawValue < $1.rawValue }
         fields += slots.map { slot in
             let answers = [objects[slot].map { TLV(0x81, $0) }, metadata[slot].map { TLV(0x82, $0) }]

@@ -72,7 +72,7 @@ extension CryptokiError {
         case .notFound: CKR_KEY_HANDLE_INVALID
         case .unsupported: CKR_KEY_FUNCTION_NOT_PERMITTED
         case .invalidArgument: CKR_DATA_INVALID
-        case .malformed, .pinPadFailed: CKR_DEVICE_ERROR
+        case .malformed, .pinPadFailed, .notProven: CKR_DEVICE_ERROR
         case .pinRequired: CKR_USER_NOT_LOGGED_IN
         case .pinFormat: CKR_PIN_LEN_RANGE
         case .pinIncorrect, .pinKnownIncorrect: CKR_PIN_INCORRECT

@@ -96,6 +96,19 @@ public protocol Token: Sendable {
         with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError)
 
+    /// The key by which the token is to be known again; nil where it has none.
+    mutating func proofKey(_ card: inout CardTransaction) throws(TokenError) -> ProofKey?
+
+    /// Has the token show, without a PIN, that it holds a key.
+    ///
+    /// - Throws: ``TokenError`` `.notProven` where it does not.
+    mutating func prove(_ key: ProofKey, _ card: inout CardTransaction) throws(TokenError)
+
+    /// Does what the user wants done before any PIN is asked for or sent.
+    ///
+    /// - Throws: ``TokenError`` `.notProven` for a token that is to be given none.
+    mutating func checkBeforePIN(_ card: inout CardTransaction) throws(TokenError)
+
     /// Makes the card forget that a PIN was presented.
     mutating func logOut(_ card: inout CardTransaction) throws(TokenError)
 
@@ -116,6 +129,11 @@ extension Token {
     public var knownVersion: String? { nil }
     public var pinRules: PINRules { PINRules() }
     public func checkFormat(of pin: borrowing PIN, as kind: PINKind) throws(TokenError) {}
+    public mutating func proofKey(_ card: inout CardTransaction) throws(TokenError) -> ProofKey? { nil }
+    public mutating func prove(_ key: ProofKey, _ card: inout CardTransaction) throws(TokenError) {
+        throw TokenError(.notProven, "tokens of this kind do not show which keys they hold")
+    }
+    public mutating func checkBeforePIN(_ card: inout CardTransaction) throws(TokenError) {}
 }
 
 /// What holds for the PIN of a token, whatever it is.

@@ -29,6 +29,8 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         case pinPadFailed
         /// A touch, or another condition that the card sets, did not come.
         case conditionsNotSatisfied
+        /// The token does not hold the key that it is known by: it is another one, or a copy.
+        case notProven
         /// The management key is needed, or was refused.
         case notAuthorized
         /// The card's memory is full or failed.

@@ -10,6 +10,9 @@ struct BindKeychain: ParsableCommand {
         discussion: """
             The keychain's key is encrypted for a key of the card, and the card shows at once that it can decrypt it. The \
             password goes on opening the keychain. Several cards can be bound; a card that was issued anew is bound again.
+
+            Before its PIN is asked for, a card that has a key 9E has to show that it is the one it had when it was bound: a copy \
+            of what can be read of the card is sent no PIN. Bindings made before this was so have no proof; bind such a card again.
             """)
 
     @Argument(
@@ -59,14 +62,21 @@ struct BindKeychain: ParsableCommand {
 
 /// A card that opens a keychain.
 struct BindingRow: Row {
-    static let columns = ["CARD", "KEY", "TOKEN"]
+    static let columns = ["CARD", "KEY", "PROOF", "TOKEN"]
     let card: String
     let key: String
+    /// The key that the card is challenged or compared by before its PIN is asked for.
+    let proof: String?
+    let isChallenged: Bool
     let token: String
-    var cells: [String] { [card, key, token] }
+    var cells: [String] {
+        [card, key, proof.map { isChallenged ? $0 : "\($0) (compared)" } ?? "none", token]
+    }
 
     init(_ binding: CardBinding) {
         (card, key, token) = (binding.label, binding.keyName, binding.tokenID)
+        proof = binding.proof?.object.rawValue
+        isChallenged = binding.proof?.canBeChallenged ?? false
     }
 }
 

@@ -7,7 +7,7 @@ extension Card {
         static let configuration = CommandConfiguration(
             commandName: "pin",
             abstract: "Show, verify, change or unblock a card's PIN.",
-            subcommands: [Status.self, VerifyPIN.self, Change.self, Unblock.self, Timeout.self])
+            subcommands: [Status.self, VerifyPIN.self, Change.self, Unblock.self, Timeout.self, Proof.self])
 
         /// What was done with a PIN, for programs.
         private struct Outcome: Encodable {
@@ -163,6 +163,50 @@ extension Card {
                 guard !output.json else { return try Listing.showJSON(["seconds": time]) }
                 StandardOutput.line(
                     time.map { "A PIN counts for \($0) seconds." } ?? "A PIN counts for as long as the card counts it.")
+            }
+        }
+
+        struct Proof: ParsableCommand {
+            static let configuration = CommandConfiguration(
+                commandName: "proof",
+                abstract: "Show or set whether a card has to prove its key before it is given a PIN.",
+                discussion: """
+                    A card signs a random challenge with its key 9E, which wants no PIN; of a card without one the key 9A is compared. \
+                    The key is the one that the card had when it was listed first: a copy that was made without the PIN has another, and is \
+                    sent no PIN. It costs a command or three for each time the card is put in. Off unless the user or the system \
+                    has it on. A card that was issued anew under the same name is listed with --rescan.
+                    """)
+
+            enum State: String, ExpressibleByArgument, CaseIterable {
+                case on, off
+            }
+
+            @OptionGroup var domain: DomainOptions
+
+            @Flag(name: .customShort("s"), help: "Set it to this; if nothing is given, unset it.")
+            var set = false
+
+            @Argument(help: "With -s: on or off.")
+            var state: State?
+
+            @OptionGroup var output: OutputOptions
+
+            func validate() throws {
+                if let state, !set { throw ValidationError("unexpected argument '\(state)'; -s sets it") }
+            }
+
+            func run() throws {
+                let preferences = KeychainPreferences.own
+                if set { try preferences.setProvesBeforePIN(state.map { $0 == .on }, in: domain.domain ?? .user) }
+                let isOn =
+                    try domain.domain.map { try preferences.provesBeforePIN(in: $0) ?? false }
+                    ?? preferences.provesBeforePIN()
+                guard !output.json else { return try Listing.showJSON(["proof": isOn]) }
+                guard !set else { return }
+                StandardOutput.line(
+                    isOn
+                        ? "A card proves its key before it is given a PIN."
+                        : "A card is given a PIN without proving its key.")
             }
         }
     }

@@ -229,6 +229,22 @@ struct TestUser {
         #expect(try preferences.pinTimeout() == nil)
     }
 
+    @Test func aCardProvesItsKeyWhereTheUserOrTheSystemWantsIt() throws {
+        #expect(try !preferences.provesBeforePIN() && !preferences.heededProofBeforePIN)
+        try preferences.setProvesBeforePIN(true, in: .system)
+        #expect(try preferences.provesBeforePIN())
+        #expect(try preferences.provesBeforePIN(in: .user) == nil)
+        try preferences.setProvesBeforePIN(false)
+        #expect(preferences.heededProofBeforePIN)
+        try preferences.setProvesBeforePIN(nil, in: .system)
+        #expect(try !preferences.provesBeforePIN())
+        try preferences.setProvesBeforePIN(true)
+        #expect(preferences.heededProofBeforePIN)
+        #expect(throws: KeychainError(.invalidPreferencesDomain)) {
+            try preferences.setProvesBeforePIN(true, in: .dynamic)
+        }
+    }
+
     @Test func aPINTimeoutOfNothingIsRefused() throws {
         #expect(throws: KeychainError(.param)) { try preferences.setPINTimeout(0) }
         #expect(throws: KeychainError(.invalidPreferencesDomain)) {

@@ -188,7 +188,7 @@ import VirtualCard
         let desk = try desk()
         try local.keychain.bind(to: desk.token, authentication: .owner)
         try local.database().execute(
-            "INSERT INTO card_binding SELECT 7, 'other', reference, label, public_key, algorithm, exchange, salt, wrapped_key, NULL FROM card_binding"
+            "INSERT INTO card_binding SELECT 7, 'other', reference, label, public_key, algorithm, exchange, salt, wrapped_key, NULL, proof FROM card_binding"
         )
         try local.keychain.bind(to: desk.token, authentication: .owner)
         #expect(throws: KeychainError(.decode)) { try local.keychain.checkCardBindings() }

@@ -100,7 +100,7 @@ import TokenKit
 
     @Test(arguments: Migrations.oldestReadableVersion...Migrations.currentVersion)
     func everyReadableLayoutHasTheSchemaThatFilesAreComparedWith(layout: Int64) throws {
-        #expect(try KeychainSchema.digest(ofLayout: layout) == KeychainSchema.digest)
+        #expect(try KeychainSchema.digest(ofLayout: layout) == KeychainSchema.digests[layout])
     }
 
     @Test(arguments: 1...Migrations.currentVersion)

@@ -107,6 +107,7 @@ struct TestKeychain {
 
     /// What undoes the migrations, the last first.
     private static let stepsBack = [
+        (7, "ALTER TABLE card_binding DROP COLUMN proof;"),
         (
             6,
             """

@@ -189,7 +189,10 @@ import TokenKit
                 for support in [nil, false, true] as [Bool?] {
                     let card = RememberedCard(
                         identity: identity, objects: objects, metadata: metadata, tellsMetadata: support,
-                        pinReference: support == true ? .application : nil)
+                        pinReference: support == true ? .application : nil,
+                        proofKey: support.map {
+                            ProofKey(object: TokenObjectID("9E"), publicKey: [7, 8], canBeChallenged: $0)
+                        })
                     #expect(RememberedCard(parsing: card.encoded()) == card)
                 }
             }

@@ -19,6 +19,27 @@ import TokenKit
     }
 }
 
+@Suite struct ProofKeyTests {
+    @Test(arguments: [true, false])
+    func comesBackFromItsEncoding(canBeChallenged: Bool) {
+        for length in [1, 127, 128, 300] {
+            let key = ProofKey(
+                object: TokenObjectID("9E"), publicKey: [UInt8](repeating: 7, count: length),
+                canBeChallenged: canBeChallenged)
+            #expect(ProofKey(parsing: key.encoded()) == key)
+        }
+    }
+
+    @Test func isNothingElse() {
+        let bytes = ProofKey(object: TokenObjectID("9E"), publicKey: [7], canBeChallenged: true).encoded()
+        for count in bytes.indices { #expect(ProofKey(parsing: Array(bytes.prefix(count))) == nil) }
+        #expect(ProofKey(parsing: bytes + [0x83, 0]) == nil)
+        #expect(ProofKey(parsing: bytes.dropLast() + [2]) == nil)
+        #expect(ProofKey(parsing: [0x80, 0, 0x81, 1, 7, 0x82, 1, 1]) == nil)
+        #expect(ProofKey(parsing: [0x80, 1, 0x39, 0x81, 0, 0x82, 1, 1]) == nil)
+    }
+}
+
 @Suite struct TokenErrorTests {
     @Test func isEqualByItsCode() {
         let error = TokenError(.pinIncorrect, "the PIN is wrong", triesLeft: 2, status: 0x63C2)
