@@ -19,6 +19,9 @@ public protocol Prompter: Sendable {
     /// Asks a yes-or-no question; what cannot be answered is a no.
     func confirm(_ question: String) throws(KeychainError) -> Bool
 
+    /// Whether somebody may be there who answers it otherwise. Where not, a card is not asked how its PIN stands for that.
+    var canConfirm: Bool { get }
+
     /// Whether somebody may be there who types a PIN on the reader's own keys, also where nothing can be asked here.
     var allowsPINPad: Bool { get }
 
@@ -32,6 +35,9 @@ public protocol Prompter: Sendable {
 extension Prompter {
     /// A script or a file has the answer itself.
     public var allowsPINPad: Bool { canAskAgain }
+
+    /// A script or a file agrees to nothing.
+    public var canConfirm: Bool { canAskAgain }
 
     public func tell(_ message: String) {}
 
@@ -169,6 +175,7 @@ public struct FirstAvailablePrompter: Prompter {
     public var canAsk: Bool { prompters.contains(where: \.canAsk) }
     public var canAskAgain: Bool { prompters.first(where: \.canAsk)?.canAskAgain ?? false }
     public var allowsPINPad: Bool { prompters.contains(where: \.allowsPINPad) }
+    public var canConfirm: Bool { prompters.contains { $0.canAsk && $0.canConfirm } }
 
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
         for prompter in prompters where prompter.canAsk {

@@ -69,7 +69,8 @@ struct PINQuestion {
         guard isFromContext || usesPINPad || authentication.prompter.canAsk else {
             throw .cannotAsk(PromptRequest(purpose, subject: subject, use: use), by: authentication.prompter)
         }
-        let triesLeft = try look(rules)
+        // Who presents the PIN looks as well: a question of its own is for a person who is to know, or to agree.
+        let triesLeft = authentication.prompter.canConfirm || rules.isTypedOnToken ? try look(rules) : nil
         try obtainConsent(triesLeft: triesLeft)
         if isFromContext, let held = authentication.credential(.pin) { return PIN(held) }
         timesAsked += 1
@@ -90,7 +91,7 @@ struct PINQuestion {
     ///
     /// - Throws: the refusal, where asking again cannot help.
     mutating func answer(failedWith error: TokenError) throws(KeychainError) {
-        if error.triesLeft == 0, !slot.tellsOfBlockedPINs {
+        if error.triesLeft == 0, error.status != nil, !slot.tellsOfBlockedPINs {
             EventInbox.post(KeychainEvent(.pinBlocked, location: slot.name))
         }
         switch error.code {
@@ -98,6 +99,9 @@ struct PINQuestion {
         case .pinPadFailed where authentication.prompter.canAsk:
             (allowsPINPad, failure) = (false, error.reason)
             return
+        case .pinLastTry: throw KeychainError(TokenError.lastTry(kind))
+        case .pinBlocked where error.status == nil:
+            throw KeychainError(TokenError.blocked(kind, slot.pinRules(at: insertion)))
         default: throw KeychainError(error)
         }
         if isFromContext {

@@ -28,6 +28,7 @@ final class GivenPIN: Prompter {
 
     var canAsk: Bool { true }
     var canAskAgain: Bool { false }
+    var canConfirm: Bool { other.canConfirm }
     var alternative: String { other.alternative }
 
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
