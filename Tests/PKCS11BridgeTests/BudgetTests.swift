@@ -8,17 +8,20 @@ import VirtualCard
 
 /// How many commands the card gets for what programs do. Each one takes a real card between 10 and 50 milliseconds.
 @Suite struct BudgetTests {
-    /// What `pkcs11-tool --login --sign --id 01` does.
-    private func sign(_ module: TestModule, _ algorithm: CardAlgorithm) throws {
+    /// What `pkcs11-tool --login --sign --id 01` does, and with `--id 02`, whose key wants a login for each use.
+    private func sign(_ module: TestModule, _ algorithm: CardAlgorithm, id: UInt8 = 1) throws {
         let slot = try #require(module.slots.first)
         _ = try module.cryptoki.tokenInfo(slot)
         let session = try module.cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION)
         _ = try module.cryptoki.tokenInfo(slot)
         try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456"))
-        let key = try module.key(session, [1])
-        _ = try module.value(session, key, CKA_ALWAYS_AUTHENTICATE)
+        let key = try module.key(session, [id])
+        let wantsLogin = try module.value(session, key, CKA_ALWAYS_AUTHENTICATE) == [1]
         let mechanism = algorithm == .p256 ? CKM_ECDSA : CKM_SHA256_RSA_PKCS
-        _ = try module.sign(session, MechanismRequest(mechanism), key, [UInt8](repeating: 1, count: 32))
+        try module.cryptoki.signInit(session, MechanismRequest(mechanism), key: key)
+        if wantsLogin { try module.cryptoki.logIn(session, CKU_CONTEXT_SPECIFIC, pin: .of("123456")) }
+        let data = [UInt8](repeating: 1, count: 32)
+        #expect(try !bytes(of: module.cryptoki.sign(session, data, .bytes(1_024))).isEmpty)
     }
 
     /// What `pkcs11-tool --list-objects --type cert` does.
@@ -58,6 +61,19 @@ import VirtualCard
         #expect(try commands(.p256, profile) { try sign($0, .p256) }.known == 6)
         // The block takes two commands, and its answer another.
         #expect(try commands(.rsa2048, profile) { try sign($0, .rsa2048) }.known == 8)
+    }
+
+    /// The login for the one use is with the PIN of the login, which was the last command.
+    @Test(arguments: [CardProfile.pivAppletMetadata, .canoKey, .yubiKey57, .generic], [CardAlgorithm.p256, .rsa2048])
+    func aSignatureWith9CCostsNoMoreThanOneWith9AAndOnePIN(profile: CardProfile, algorithm: CardAlgorithm) throws {
+        var pins = 0
+        let cost = try commands(algorithm, profile) { module in
+            let before = module.reader.pinsSent
+            try sign(module, algorithm, id: 2)
+            pins = module.reader.pinsSent - before
+        }
+        #expect(try cost.known == commands(algorithm, profile) { try sign($0, algorithm) }.known)
+        #expect(pins == 1)
     }
 
     @Test(arguments: [CardProfile.pivAppletMetadata, .canoKey, .generic])

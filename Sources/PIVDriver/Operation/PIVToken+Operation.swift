@@ -26,6 +26,15 @@ extension PIVToken {
     ) throws(TokenError) -> Secret {
         let block = try block(presenting: pin)
         let target = try target(of: operation, &card)
+        if mayUseJustPresented(block, for: target, card) {
+            do {
+                return try authenticate(target, isFresh: false, &card)
+            } catch  where error.status == .securityStatusNotSatisfied {
+                // Another program had the card in between.
+            } catch {
+                return try performAgain(operation, target, after: error, pin, lastTry, &card)
+            }
+        }
         if pin.origin == .presented {
             guard isPINPresented(in: card) else {
                 throw TokenError(.pinRequired, "the \(target.slot.label) key wants the PIN")
@@ -39,12 +48,27 @@ extension PIVToken {
         do {
             return try authenticate(target, isFresh: pin.origin != .presented, &card)
         } catch {
-            // The PIN is right, so it may be presented once more.
-            guard pin.origin == .given, let again = try afterReplacement(of: target, operation, error, &card) else {
-                throw error
-            }
-            return try perform(again, presenting: pin, lastTry: lastTry, &card)
+            return try performAgain(operation, target, after: error, pin, lastTry, &card)
         }
+    }
+
+    /// Whether the card counts the value as presented for one use of the key, unless another program came between: it was
+    /// the last command. A key that waits for a finger is not tried, as its refusal may come of that.
+    private func mayUseJustPresented(
+        _ block: borrowing Secret, for target: Target, _ card: borrowing CardTransaction
+    ) -> Bool {
+        selection.epoch == card.epoch && !target.key.touchPolicy.mayWait && pins.hasJustPresented(block)
+    }
+
+    /// The PIN is right, so it may be presented once more.
+    private mutating func performAgain(
+        _ operation: TokenOperation, _ target: Target, after failure: TokenError, _ pin: borrowing PIN,
+        _ lastTry: LastTry, _ card: inout CardTransaction
+    ) throws(TokenError) -> Secret {
+        guard pin.origin == .given, let again = try afterReplacement(of: target, operation, failure, &card) else {
+            throw failure
+        }
+        return try perform(again, presenting: pin, lastTry: lastTry, &card)
     }
 
     /// The key of an operation, and what the card is to do with it.

@@ -23,6 +23,9 @@ struct PINState: Sendable {
     /// Whether the PIN was presented since the card was selected, and nothing took that back.
     private(set) var isPresented = false
 
+    /// What tells the value that the card took with the last command that it was sent here.
+    private(set) var lastCommand: [UInt8]?
+
     /// Whether what is known of tries was learned in this transaction, so that nobody has spent any since.
     private var isCurrent = false
     private var tries: [PINReference: Tries] = [:]
@@ -63,6 +66,7 @@ struct PINState: Sendable {
     /// What the card makes of a value is unknown until it has answered.
     mutating func sending(to reference: PINReference) {
         tries[reference] = .unknown
+        lastCommand = nil
         if reference != .unblocking { isPresented = false }
     }
 
@@ -70,7 +74,18 @@ struct PINState: Sendable {
     mutating func accepted(_ fingerprint: [UInt8]?, of reference: PINReference) {
         tries[reference] = .all
         right[reference] = fingerprint
-        if reference != .unblocking { isPresented = true }
+        guard reference != .unblocking else { return }
+        isPresented = true
+        lastCommand = fingerprint
+    }
+
+    /// Another command than that of a PIN is sent: a key that wants the PIN each time may want it anew.
+    mutating func sendingAnother() { lastCommand = nil }
+
+    /// Whether the last command that was sent here presented this very value.
+    func hasJustPresented(_ block: borrowing Secret) -> Bool {
+        guard isPresented, let lastCommand, let reference else { return false }
+        return PINState.fingerprint(block, of: reference) == lastCommand
     }
 
     /// A new value was set: what was wrong before may be right now. Not every card counts the new PIN as presented.

@@ -42,6 +42,7 @@ extension PIVToken {
         try ensureSelected(&card)
         guard !selection.isConfirmed else { return false }
         // If it was selected all the time this takes no PIN back (SP 800-73-5 part 2 §3.1.1).
+        pins.sendingAnother()
         let believed = pins
         try select(&card)
         pins = believed
@@ -54,6 +55,7 @@ extension PIVToken {
         _ card: inout CardTransaction, _ body: (inout CardTransaction) throws(TokenError) -> ResponseAPDU
     ) throws(TokenError) -> ResponseAPDU {
         try ensureSelected(&card)
+        pins.sendingAnother()
         let first = try body(&card)
         // Other applications know VERIFY, too; but its answer has no data.
         if first.status.isSuccess, !first.data.isEmpty { selection.isConfirmed = true }

@@ -52,17 +52,12 @@ extension CardSlot {
     /// A program that gave the PIN to log in need not keep it: an empty one stands for it. NSS asks its program for the PIN a second
     /// time, and poppler has none to give.
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
-        let isEmpty =
-            switch pin {
-            case .some(let pin): pin.count == 0
-            case .none: false
-            }
         var given = pin
         return try inSession { state throws(CryptokiError) -> Secret? in
             _ = try present(&state)
             guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
-            // The card gets it with the use of the key, and not before.
-            if isEmpty, state.login.isPINFromProgram { return state.login.clonedPIN() }
+            // The card has said that it is right, and gets it with the use of the key, where it has to.
+            if state.login.isPINFromProgram, state.login.isKnown(given) { return state.login.clonedPIN() }
             let pin = try authenticate(given.take(), "use the key once", &state)
             // Nobody is to type it twice: that it was presented has to do.
             if pin == nil { state.login.isFresh = true }
@@ -184,6 +179,18 @@ extension CardSlot {
 }
 
 extension CardSlot.Login {
+    /// Whether a PIN is that of the login, or an empty one that stands for it.
+    borrowing func isKnown(_ given: borrowing Secret?) -> Bool {
+        switch given {
+        case .none: return false
+        case .some(let given):
+            switch pin {
+            case .none: return false
+            case .some(let pin): return given.isEmpty || given.equals(pin)
+            }
+        }
+    }
+
     borrowing func clonedPIN() -> Secret? {
         switch pin {
         case .some(let pin): pin.clone()
