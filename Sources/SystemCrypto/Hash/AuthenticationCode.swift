@@ -27,6 +27,44 @@ public enum HMAC {
     }
 }
 
+/// An ``HMAC`` taken piece by piece. Wraps `EVP_MAC_update`.
+public struct HMACContext: ~Copyable {
+    private let algorithm: DigestAlgorithm
+    private let handle: Handle
+
+    public init(_ algorithm: DigestAlgorithm, key: borrowing Secret) throws(CryptoError) {
+        let method = try unsafe Handle("HMAC", failing: .unsupported, release: EVP_MAC_free) { context in
+            unsafe EVP_MAC_fetch(context, "HMAC", nil)
+        }
+        let handle = try unsafe Handle("HMAC", release: EVP_MAC_CTX_free) { _ in
+            unsafe EVP_MAC_CTX_new(method.pointer)
+        }
+        var parameters = ParameterList()
+        parameters.add("digest", text: algorithm.openSSLName)
+        try unsafe key.bytes.withPointer { key, count throws(CryptoError) in
+            try unsafe parameters.withPointer { list throws(CryptoError) in
+                try unsafe OpenSSL.check("HMAC") { _ in unsafe EVP_MAC_init(handle.pointer, key, count, list) }
+            }
+        }
+        self.algorithm = algorithm
+        self.handle = handle
+    }
+
+    /// Adds bytes to what is authenticated.
+    public mutating func update(_ bytes: [UInt8]) throws(CryptoError) {
+        try unsafe bytes.span.withPointer { start, count throws(CryptoError) in
+            try unsafe OpenSSL.check("HMAC") { _ in unsafe EVP_MAC_update(handle.pointer, start, count) }
+        }
+    }
+
+    /// The code of all bytes added, as long as the hash function's digest.
+    public consuming func finalize() throws(CryptoError) -> [UInt8] {
+        try unsafe [UInt8](capacity: algorithm.byteCount, "HMAC") { _, start, count in
+            unsafe EVP_MAC_final(handle.pointer, start, &count, count) == 1
+        }
+    }
+}
+
 /// Block-cipher based authentication codes with AES, SP 800-38B.
 public enum AESCMAC {
     /// The 16-byte authentication code of `bytes` under a key of 16, 24 or 32 bytes.

@@ -8,6 +8,8 @@ public enum AESGCM {
     public static let nonceLengths = 8...64
     /// Length of the authentication tag in bytes.
     public static let tagLength = 16
+    /// Lengths of tags that are taken from other programs' formats, SP 800-38D §5.2.1.2.
+    public static let tagLengths = 12...16
 
     /// Encrypts, and authenticates `associatedData` along with it.
     ///
@@ -16,8 +18,8 @@ public enum AESGCM {
     public static func seal(
         _ plaintext: Span<UInt8>, key: borrowing Secret, nonce: [UInt8], authenticating associatedData: [UInt8] = []
     ) throws(CryptoError) -> [UInt8] {
-        let context = try CipherContext(name(for: key), .encrypt, key: key, initializationVector: nonce)
-        try context.authenticate(associatedData)
+        let context = try CipherContext(
+            name(for: key), .encrypt, key: key, initializationVector: nonce, authenticating: associatedData)
         let ciphertext = try unsafe [UInt8](capacity: plaintext.count, "AES-GCM seal") { _, start, count in
             guard let written = unsafe context.finish(plaintext, into: start) else { return false }
             count = written
@@ -26,18 +28,20 @@ public enum AESGCM {
         return ciphertext + (try context.tag(count: tagLength))
     }
 
-    /// Decrypts what `seal` made.
+    /// Decrypts what `seal` made, or what has a shorter tag.
     ///
     /// - Throws: `authenticationFailed` when key, nonce, ciphertext, tag or associated data differ from what was sealed;
     ///   `invalidLength` for a key or nonce of another length.
     public static func open(
-        _ sealed: [UInt8], key: borrowing Secret, nonce: [UInt8], authenticating associatedData: [UInt8] = []
+        _ sealed: [UInt8], key: borrowing Secret, nonce: [UInt8], authenticating associatedData: [UInt8] = [],
+        tagLength: Int = tagLength
     ) throws(CryptoError) -> Secret {
-        let context = try CipherContext(name(for: key), .decrypt, key: key, initializationVector: nonce)
+        guard tagLengths ~= tagLength else { throw CryptoError(.invalidLength, "AES-GCM tag") }
+        let context = try CipherContext(
+            name(for: key), .decrypt, key: key, initializationVector: nonce, authenticating: associatedData)
         guard sealed.count >= tagLength else { throw CryptoError(.authenticationFailed, "AES-GCM open") }
         let ciphertext = Array(sealed.dropLast(tagLength))
         try context.expect(tag: Array(sealed.suffix(tagLength)))
-        try context.authenticate(associatedData)
         return try unsafe Secret(
             capacity: ciphertext.count, "AES-GCM open", failing: .authenticationFailed
         ) { _, start, count in

@@ -1,15 +1,26 @@
 public import TokenKit
 
-/// Encryption of one key under another, RFC 3394. Wrapping keys have 16, 24 or 32 bytes.
+/// Encryption of one key under another, RFC 3394 and, padded, RFC 5649. Wrapping keys have 16, 24 or 32 bytes.
 public enum AESKeyWrap {
-    /// Encrypts `key`, a multiple of 8 bytes and at least 16; the result is 8 bytes longer.
-    public static func wrap(_ key: borrowing Secret, under wrappingKey: borrowing Secret) throws(CryptoError) -> [UInt8]
-    {
-        guard key.count >= 16, key.count.isMultiple(of: 8) else { throw CryptoError(.invalidLength, "AES key wrap") }
-        let context = try CipherContext(
-            name(for: wrappingKey), .encrypt, key: wrappingKey, initializationVector: defaultInitialValue)
+    /// Bytes of a key of `count` bytes when it is wrapped; nil where it cannot be: without padding it has to be a multiple of 8
+    /// bytes, and at least 16.
+    public static func wrappedLength(of count: Int, padded: Bool = false) -> Int? {
+        guard padded ? count >= 1 : count >= 16 && count.isMultiple(of: 8) else { return nil }
+        return (count + 7) / 8 * 8 + 8
+    }
+
+    /// Encrypts `key`.
+    ///
+    /// - Throws: `invalidLength` for a key of which nothing is made.
+    public static func wrap(
+        _ key: borrowing Secret, under wrappingKey: borrowing Secret, padded: Bool = false
+    ) throws(CryptoError) -> [UInt8] {
+        guard let length = wrappedLength(of: key.count, padded: padded) else {
+            throw CryptoError(.invalidLength, "AES key wrap")
+        }
+        let context = try context(.encrypt, wrappingKey, padded)
         let input = key.bytes
-        return try unsafe [UInt8](capacity: input.count + 8, "AES key wrap") { _, start, count in
+        return try unsafe [UInt8](capacity: length, "AES key wrap") { _, start, count in
             guard let written = unsafe context.finish(input, into: start) else { return false }
             count = written
             return true
@@ -18,13 +29,15 @@ public enum AESKeyWrap {
 
     /// Decrypts what `wrap` made.
     ///
-    /// - Throws: `authenticationFailed` when the wrapping key is another or the data was changed.
-    public static func unwrap(_ wrapped: [UInt8], under wrappingKey: borrowing Secret) throws(CryptoError) -> Secret {
-        guard wrapped.count >= 24, wrapped.count.isMultiple(of: 8) else {
+    /// - Throws: `authenticationFailed` when the wrapping key is another or the data was changed; `invalidLength` for what is no wrapped
+    ///   key by its length.
+    public static func unwrap(
+        _ wrapped: [UInt8], under wrappingKey: borrowing Secret, padded: Bool = false
+    ) throws(CryptoError) -> Secret {
+        guard wrapped.count >= (padded ? 16 : 24), wrapped.count.isMultiple(of: 8) else {
             throw CryptoError(.invalidLength, "AES key unwrap")
         }
-        let context = try CipherContext(
-            name(for: wrappingKey), .decrypt, key: wrappingKey, initializationVector: defaultInitialValue)
+        let context = try context(.decrypt, wrappingKey, padded)
         return try unsafe Secret(
             capacity: wrapped.count, "AES key unwrap", failing: .authenticationFailed
         ) { _, start, count in
@@ -34,11 +47,18 @@ public enum AESKeyWrap {
         }
     }
 
+    private static func context(
+        _ direction: CipherContext.Direction, _ key: borrowing Secret, _ padded: Bool
+    ) throws(CryptoError) -> CipherContext {
+        guard [16, 24, 32].contains(key.count) else { throw CryptoError(.invalidLength, "AES key wrap key") }
+        return try CipherContext(
+            "AES-\(key.count * 8)-WRAP\(padded ? "-PAD" : "")", direction, key: key,
+            initializationVector: padded ? alternativeInitialValue : defaultInitialValue)
+    }
+
     /// RFC 3394 §2.2.3.1.
     private static let defaultInitialValue = [UInt8](repeating: 0xA6, count: 8)
 
-    private static func name(for key: borrowing Secret) throws(CryptoError) -> String {
-        guard [16, 24, 32].contains(key.count) else { throw CryptoError(.invalidLength, "AES key wrap key") }
-        return "AES-\(key.count * 8)-WRAP"
-    }
+    /// RFC 5649 §3; the length of the key follows.
+    private static let alternativeInitialValue: [UInt8] = [0xA6, 0x59, 0x59, 0xA6]
 }

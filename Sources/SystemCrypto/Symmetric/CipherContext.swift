@@ -11,9 +11,13 @@ struct CipherContext: ~Copyable {
     private let name: String
     private let handle: Handle
 
+    /// - Parameters:
+    ///   - pads: whether the last block is filled up, RFC 5652 §6.3.
+    ///   - associatedData: what is authenticated and not encrypted.
     /// - Throws: `invalidLength` for a key or an initialisation vector the cipher does not take.
     init(
-        _ name: String, _ direction: Direction, key: borrowing Secret, initializationVector: [UInt8] = []
+        _ name: String, _ direction: Direction, key: borrowing Secret, initializationVector: [UInt8] = [],
+        pads: Bool = false, authenticating associatedData: [UInt8] = []
     ) throws(CryptoError) {
         self.name = name
         let cipher = try unsafe Handle(name, failing: .unsupported, release: EVP_CIPHER_free) { context in
@@ -42,33 +46,61 @@ struct CipherContext: ~Copyable {
                 }
             }
         }
-        try unsafe OpenSSL.check(name) { _ in unsafe EVP_CIPHER_CTX_set_padding(handle.pointer, 0) }
-        self.handle = handle
-    }
-
-    /// Adds data that is authenticated and not encrypted.
-    func authenticate(_ data: [UInt8]) throws(CryptoError) {
+        try unsafe OpenSSL.check(name) { _ in unsafe EVP_CIPHER_CTX_set_padding(handle.pointer, pads ? 1 : 0) }
         // OpenSSL takes no data for the end of the message.
-        guard !data.isEmpty else { return }
-        guard let length = Int32(exactly: data.count) else { throw CryptoError(.invalidLength, name) }
-        var written: Int32 = 0
-        try unsafe data.span.withPointer { start, _ throws(CryptoError) in
-            try unsafe OpenSSL.check(name) { _ in
-                unsafe EVP_CipherUpdate(handle.pointer, nil, &written, start, length)
+        if !associatedData.isEmpty {
+            guard let length = Int32(exactly: associatedData.count) else { throw CryptoError(.invalidLength, name) }
+            var written: Int32 = 0
+            try unsafe associatedData.span.withPointer { start, _ throws(CryptoError) in
+                try unsafe OpenSSL.check(name) { _ in
+                    unsafe EVP_CipherUpdate(handle.pointer, nil, &written, start, length)
+                }
             }
         }
+        self.handle = handle
     }
 
     /// Processes all of `input` and ends; `output` has room for the result, whose length is returned, nil for failure.
     func finish(_ input: Span<UInt8>, into output: UnsafeMutablePointer<UInt8>) -> Int? {
+        guard let written = unsafe update(input, into: output) else { return nil }
+        var last: Int32 = 0
+        guard unsafe EVP_CipherFinal_ex(handle.pointer, output + written, &last) == 1 else { return nil }
+        return written + Int(last)
+    }
+
+    /// Processes a part; `output` has room for it and a block more. Returns the length of what came of it, nil for failure.
+    func update(_ input: Span<UInt8>, into output: UnsafeMutablePointer<UInt8>) -> Int? {
+        // OpenSSL takes no data for the end of the message.
+        guard !input.isEmpty else { return 0 }
         guard let length = Int32(exactly: input.count) else { return nil }
         var written: Int32 = 0
-        var last: Int32 = 0
         let updated = unsafe input.withPointer { start, _ in
-            length == 0 ? true : unsafe EVP_CipherUpdate(handle.pointer, output, &written, start, length) == 1
+            unsafe EVP_CipherUpdate(handle.pointer, output, &written, start, length) == 1
         }
-        guard updated, unsafe EVP_CipherFinal_ex(handle.pointer, output + Int(written), &last) == 1 else { return nil }
-        return Int(written) + Int(last)
+        return updated ? Int(written) : nil
+    }
+
+    /// What comes of a part.
+    func update(_ input: Span<UInt8>) throws(CryptoError) -> Secret {
+        try unsafe Secret(capacity: input.count + Int(EVP_MAX_BLOCK_LENGTH), name) { _, start, count in
+            guard let written = unsafe update(input, into: start) else { return false }
+            count = written
+            return true
+        }
+    }
+
+    /// What comes of the end.
+    ///
+    /// - Throws: `decryptionFailed`.
+    func finish() throws(CryptoError) -> Secret {
+        let nothing: [UInt8] = []
+        return try unsafe Secret(
+            capacity: Int(EVP_MAX_BLOCK_LENGTH), name, failing: .decryptionFailed
+        ) { _, start, count in
+            guard let written = unsafe finish(nothing.span, into: start) else { return false }
+            count = written
+            return true
+        }
     }
 
     /// The authentication tag of what was encrypted.

@@ -25,6 +25,16 @@ import TokenKit
         #expect(result == hex(code))
     }
 
+    @Test(arguments: DigestAlgorithm.allCases)
+    func hmacInPartsIsThatOfTheWhole(algorithm: DigestAlgorithm) throws {
+        for (key, message) in [(utf8("key"), utf8("what is authenticated")), ([], []), ([1], [2])] {
+            var context = try HMACContext(algorithm, key: secret(key))
+            for byte in message { try context.update([byte]) }
+            let code = try context.finalize()
+            #expect(try code == HMAC.code(for: message, key: secret(key), using: algorithm))
+        }
+    }
+
     @Test func hmacOfNothingIsNotAnError() throws {
         #expect(try HMAC.code(for: [], key: secret("key")).count == 32)
     }

@@ -26,6 +26,24 @@ import TokenKit
         #expect(reveal(try AESKeyWrap.unwrap(hex(wrapped), under: secret(hex(wrappingKey)))) == hex(key))
     }
 
+    /// RFC 5649 §6.
+    @Test(arguments: [
+        (
+            "c37b7e6492584340bed12207808941155068f738",
+            "138bdeaa9b8fa7fc61f97742e72248ee5ae6ae5360d1ae6a5f54f373fa543b6a"
+        ), ("466f7250617369", "afbeb0f07dfbf5419200f2ccb50bb24f"),
+    ])
+    func knownAnswersOfKeysOfAnyLength(key: String, wrapped: String) throws {
+        let wrapping = hex("5840df6e29b02af1ab493b705bf16ea1ae8338f4dcc176a8")
+        #expect(try AESKeyWrap.wrap(secret(hex(key)), under: secret(wrapping), padded: true) == hex(wrapped))
+        #expect(reveal(try AESKeyWrap.unwrap(hex(wrapped), under: secret(wrapping), padded: true)) == hex(key))
+        #expect(AESKeyWrap.wrappedLength(of: hex(key).count, padded: true) == hex(wrapped).count)
+        let changed = errorCode { () throws(CryptoError) in
+            _ = try AESKeyWrap.unwrap(flipping(hex(wrapped), at: 3), under: secret(wrapping), padded: true)
+        }
+        #expect(changed == .authenticationFailed)
+    }
+
     @Test func anyChangedByteIsRefused() {
         let wrapped = hex(Self.vectors[0].wrapped)
         for index in wrapped.indices {
