@@ -29,8 +29,6 @@ static CK_RV setOperationState(
     return CKR_FUNCTION_NOT_SUPPORTED;
 }
 
-static CK_RV digestKey(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE key) { return CKR_FUNCTION_NOT_SUPPORTED; }
-
 static CK_RV recoverInit(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE key) {
     return CKR_FUNCTION_NOT_SUPPORTED;
 }
@@ -38,12 +36,6 @@ static CK_RV recoverInit(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_
 /* Two operations at once, and recovery: bytes in, bytes out. */
 static CK_RV cipherUpdate(
     CK_SESSION_HANDLE session, CK_BYTE *input, CK_ULONG length, CK_BYTE *output, CK_ULONG *outputLength) {
-    return CKR_FUNCTION_NOT_SUPPORTED;
-}
-
-static CK_RV generateKey(
-    CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_ATTRIBUTE *template, CK_ULONG count,
-    CK_OBJECT_HANDLE *key) {
     return CKR_FUNCTION_NOT_SUPPORTED;
 }
 
@@ -129,7 +121,7 @@ static CK_RV verifyMessage(
     .C_DigestInit = C_DigestInit, \
     .C_Digest = C_Digest, \
     .C_DigestUpdate = C_DigestUpdate, \
-    .C_DigestKey = digestKey, \
+    .C_DigestKey = C_DigestKey, \
     .C_DigestFinal = C_DigestFinal, \
     .C_SignInit = C_SignInit, \
     .C_Sign = C_Sign, \
@@ -147,7 +139,7 @@ static CK_RV verifyMessage(
     .C_DecryptDigestUpdate = cipherUpdate, \
     .C_SignEncryptUpdate = cipherUpdate, \
     .C_DecryptVerifyUpdate = cipherUpdate, \
-    .C_GenerateKey = generateKey, \
+    .C_GenerateKey = C_GenerateKey, \
     .C_GenerateKeyPair = C_GenerateKeyPair, \
     .C_WrapKey = C_WrapKey, \
     .C_UnwrapKey = C_UnwrapKey, \

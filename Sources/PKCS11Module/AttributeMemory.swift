@@ -56,7 +56,7 @@ extension PKCS11Function {
         switch self {
         case .finalize, .setPIN, .closeSession, .closeAllSessions, .login, .logout, .createObject, .copyObject,
             .destroyObject,
-            .setAttributeValue, .generateKeyPair, .unwrapKey, .deriveKey, .waitForSlotEvent:
+            .setAttributeValue, .generateKey, .generateKeyPair, .unwrapKey, .deriveKey, .waitForSlotEvent:
             true
         default: false
         }

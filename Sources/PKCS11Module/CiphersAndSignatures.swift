@@ -109,6 +109,13 @@ public func C_DigestUpdate(
 }
 
 @c @implementation
+public func C_DigestKey(_ session: CK_SESSION_HANDLE, _ key: CK_OBJECT_HANDLE) -> CK_RV {
+    perform { context throws(Failure) in
+        try PKCS11Call(.digestKey, [UInt64(session), UInt64(key)]).perform(&context)
+    }
+}
+
+@c @implementation
 public func C_DigestFinal(
     _ session: CK_SESSION_HANDLE, _ digest: UnsafeMutablePointer<UInt8>?,
     _ digestLength: UnsafeMutablePointer<CK_ULONG>?

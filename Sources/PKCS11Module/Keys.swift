@@ -3,6 +3,22 @@ public import CCryptoki
 // PKCS #11 §5.18 and §5.19, keys and random bytes.
 
 @c @implementation
+public func C_GenerateKey(
+    _ session: CK_SESSION_HANDLE, _ given: UnsafeMutablePointer<CK_MECHANISM>?,
+    _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ count: CK_ULONG,
+    _ key: UnsafeMutablePointer<CK_OBJECT_HANDLE>?
+) -> CK_RV {
+    perform { context throws(Failure) in
+        let key = try unsafe required(key)
+        let mechanism = try unsafe mechanism(given)
+        var secrets = Secrets()
+        let template = try unsafe template(attributes, count, &secrets)
+        unsafe key.pointee = try PKCS11Call(.generateKey, [UInt64(session)], mechanism, [template])
+            .number(&context, sending: secrets)
+    }
+}
+
+@c @implementation
 public func C_GenerateKeyPair(
     _ session: CK_SESSION_HANDLE, _ given: UnsafeMutablePointer<CK_MECHANISM>?,
     _ publicAttributes: UnsafeMutablePointer<CK_ATTRIBUTE>?, _ publicCount: CK_ULONG,

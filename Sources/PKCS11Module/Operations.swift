@@ -38,7 +38,7 @@ struct Operation {
         guard unsafe Operation.takes(data, dataLength), unsafe outputLength != nil else {
             throw refused(session, context)
         }
-        let call = PKCS11Call(whole, [UInt64(session)])
+        let call = PKCS11Call(whole, [UInt64(session), UInt64(dataLength)])
         // A length is told without the data.
         guard unsafe output != nil else {
             return try unsafe call.output(output, outputLength, &context)
@@ -46,9 +46,41 @@ struct Operation {
         guard dataLength > Operation.longestPart else {
             return try unsafe call.output(output, outputLength, &context, sending: Secrets(data, dataLength))
         }
-        try unsafe begin(session, outputLength?.pointee ?? 0, outputLength, &context)
-        try unsafe append(session, data, dataLength, &context)
-        try unsafe PKCS11Call(last, [UInt64(session)]).output(output, outputLength, &context)
+        let room = unsafe outputLength?.pointee ?? 0
+        try unsafe begin(session, dataLength, room, outputLength, &context)
+        var written: CK_ULONG = 0
+        if givesParts {
+            written = try unsafe send(session, data, dataLength, to: output, room, &context)
+        } else {
+            try unsafe append(session, data, dataLength, &context)
+        }
+        var rest = room - written
+        try unsafe PKCS11Call(last, [UInt64(session)]).output(output.map { unsafe $0 + Int(written) }, &rest, &context)
+        unsafe outputLength?.pointee = written + rest
+    }
+
+    /// Whether there is output before the end.
+    private var givesParts: Bool { flag == CKF_ENCRYPT || flag == CKF_DECRYPT }
+
+    /// Sends data in parts, and has what comes of each behind what came before: never more than was sent, since parts are whole blocks of
+    /// any cipher, so that a program may have it where the data is.
+    ///
+    /// - Returns: how many bytes came.
+    private func send(
+        _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG,
+        to output: UnsafeMutablePointer<UInt8>?, _ room: CK_ULONG, _ context: inout CallContext
+    ) throws(Failure) -> CK_ULONG {
+        var (sent, written): (CK_ULONG, CK_ULONG) = (0, 0)
+        while sent < count {
+            let length = min(count - sent, Operation.longestPart)
+            var left = room - written
+            try unsafe PKCS11Call(part, [UInt64(session), UInt64(length)]).output(
+                output.map { unsafe $0 + Int(written) }, &left, &context,
+                sending: Secrets(data.map { unsafe $0 + Int(sent) }, length))
+            written += left
+            sent += length
+        }
+        return written
     }
 
     /// `C_Verify`: data and a signature in.
@@ -65,7 +97,7 @@ struct Operation {
             return try PKCS11Call(whole, [UInt64(session), UInt64(dataLength), UInt64(signatureLength)])
                 .perform(&context, sending: secrets)
         }
-        try unsafe begin(session, 0, nil, &context)
+        try unsafe begin(session, dataLength, 0, nil, &context)
         try unsafe append(session, data, dataLength, &context)
         try unsafe finish(session, checking: signature, signatureLength, &context)
     }
@@ -90,10 +122,10 @@ struct Operation {
 
     /// Asks whether the data that follows can be given in one call.
     private func begin(
-        _ session: CK_SESSION_HANDLE, _ room: CK_ULONG, _ length: UnsafeMutablePointer<CK_ULONG>?,
+        _ session: CK_SESSION_HANDLE, _ count: CK_ULONG, _ room: CK_ULONG, _ length: UnsafeMutablePointer<CK_ULONG>?,
         _ context: inout CallContext
     ) throws(Failure) {
-        let call = PKCS11Call(whole, [UInt64(session), UInt64(room), PKCS11Call.dataFollows])
+        let call = PKCS11Call(whole, [UInt64(session), UInt64(count), UInt64(room), PKCS11Call.dataFollows])
         let reply = try Reply.ask(call, &context)
         if reply.answer.returnValue == UInt64(CKR_BUFFER_TOO_SMALL) { unsafe length?.pointee = try reply.number(0) }
         try reply.requireSuccess()
@@ -123,9 +155,20 @@ struct Operation {
         guard unsafe Operation.takes(data, dataLength), unsafe outputLength != nil else {
             throw refused(session, context)
         }
-        let call = PKCS11Call(part, [UInt64(session)])
+        let call = PKCS11Call(part, [UInt64(session), UInt64(dataLength)])
         guard unsafe output != nil else { return try unsafe call.output(output, outputLength, &context) }
-        try unsafe call.output(output, outputLength, &context, sending: Secrets(data, dataLength))
+        guard dataLength > Operation.longestPart else {
+            return try unsafe call.output(output, outputLength, &context, sending: Secrets(data, dataLength))
+        }
+        // Whether there is room is known before any of it is sent.
+        var needed: CK_ULONG = 0
+        try unsafe call.output(nil, &needed, &context)
+        let room = unsafe outputLength?.pointee ?? 0
+        guard room >= needed else {
+            unsafe outputLength?.pointee = needed
+            throw Failure(CKR_BUFFER_TOO_SMALL)
+        }
+        unsafe outputLength?.pointee = try send(session, data, dataLength, to: output, room, &context)
     }
 
     /// `C_SignFinal` and those like it.

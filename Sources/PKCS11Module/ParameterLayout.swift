@@ -38,7 +38,8 @@ enum ParameterLayout {
 
         // MARK: AES: initialisation vectors, CK_AES_CTR_PARAMS, CK_GCM_PARAMS, CK_CCM_PARAMS.
         case CKM_AES_CBC, CKM_AES_CBC_PAD, CKM_AES_CTS, CKM_AES_GMAC, CKM_AES_OFB, CKM_AES_CFB64, CKM_AES_CFB8,
-            CKM_AES_CFB128, CKM_AES_CFB1, CKM_AES_KEY_WRAP, CKM_AES_KEY_WRAP_PAD, aesXTS:
+            CKM_AES_CFB128, CKM_AES_CFB1, CKM_AES_KEY_WRAP, CKM_AES_KEY_WRAP_PAD, CKM_AES_KEY_WRAP_KWP,
+            aesXTS:
             self = .bytes
         case CKM_AES_CTR, CKM_CAMELLIA_CTR: self = .structure("nv")
         case CKM_AES_GCM: self = .structure("pnpn")

@@ -4,7 +4,8 @@
 /// the values of attributes that ``PKCS11Attribute/isSecret(_:)`` names.
 package struct PKCS11Call: Equatable {
     package var function: PKCS11Function
-    /// Handles, flags and sizes, in the order of the function's arguments.
+    /// Handles, flags and sizes, in the order of the function's arguments. The length of data is told also where its result's length is
+    /// asked for, for which the data is not sent.
     package var numbers: [UInt64]
     package var mechanism: PKCS11Mechanism?
     /// Arrays of attributes.
@@ -14,7 +15,7 @@ package struct PKCS11Call: Equatable {
     package static let null = UInt64.max
 
     /// Behind the arguments of a function that takes data at once: the data is longer than a message, and follows in parts, if the
-    /// host says that it could be given in this one call.
+    /// host says that it could be given in this one call. Its length is told as always.
     package static let dataFollows = UInt64.max - 1
 
     /// Attributes that a template may have, and that one call may ask for.

@@ -33,6 +33,7 @@ package enum PKCS11Function: UInt64, CaseIterable {
     case digestInit = 37
     case digest = 38
     case digestUpdate = 39
+    case digestKey = 40
     case digestFinal = 41
     case signInit = 42
     case sign = 43
@@ -42,6 +43,7 @@ package enum PKCS11Function: UInt64, CaseIterable {
     case verify = 49
     case verifyUpdate = 50
     case verifyFinal = 51
+    case generateKey = 58
     case generateKeyPair = 59
     case wrapKey = 60
     case unwrapKey = 61

@@ -113,6 +113,8 @@ static void call_everything(CK_FUNCTION_LIST_3_0 *all) {
     CALL(p11->C_SignFinal(1, bytes(0, size), given(size)));
     CALL(p11->C_Verify(1, data, 64, data, 64));
     CALL(p11->C_VerifyFinal(1, data, 64));
+    CALL(p11->C_DigestKey(1, 1));
+    CALL(p11->C_GenerateKey(1, &mechanism, template, 1, number));
     CALL(p11->C_GenerateKeyPair(1, &mechanism, template, 1, template, 1, number, second));
     CALL(p11->C_WrapKey(1, &mechanism, 1, 1, bytes(0, size), given(size)));
     CALL(p11->C_UnwrapKey(1, &mechanism, 1, data, 64, template, 1, number));

@@ -55,7 +55,6 @@ int main(int count, char **arguments) {
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_InitPIN(1, pin, 6));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_GetOperationState(1, NULL, &number));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_SetOperationState(1, pin, 6, 0, 0));
-    MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_DigestKey(1, 1));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_SignRecoverInit(1, NULL, 1));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_SignRecover(1, pin, 6, NULL, &number));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_VerifyRecoverInit(1, NULL, 1));
@@ -64,7 +63,6 @@ int main(int count, char **arguments) {
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_DecryptDigestUpdate(1, pin, 6, NULL, &number));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_SignEncryptUpdate(1, pin, 6, NULL, &number));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_DecryptVerifyUpdate(1, pin, 6, NULL, &number));
-    MUST(CKR_FUNCTION_NOT_SUPPORTED, p11->C_GenerateKey(1, NULL, NULL, 0, &number));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, list->C_MessageSignInit(1, NULL, 1));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, list->C_MessageVerifyFinal(1));
     MUST(CKR_FUNCTION_NOT_SUPPORTED, list->C_EncryptMessageBegin(1, NULL, 0, NULL, 0));

@@ -14,7 +14,8 @@ static const struct { CK_RV code; const char *name; } names[] = {
     NAMED(CKR_DATA_LEN_RANGE), NAMED(CKR_DEVICE_ERROR), NAMED(CKR_DEVICE_REMOVED), NAMED(CKR_DOMAIN_PARAMS_INVALID),
     NAMED(CKR_ENCRYPTED_DATA_INVALID), NAMED(CKR_ENCRYPTED_DATA_LEN_RANGE), NAMED(CKR_FUNCTION_CANCELED),
     NAMED(CKR_FUNCTION_FAILED), NAMED(CKR_FUNCTION_NOT_PARALLEL), NAMED(CKR_FUNCTION_REJECTED),
-    NAMED(CKR_KEY_FUNCTION_NOT_PERMITTED), NAMED(CKR_KEY_HANDLE_INVALID), NAMED(CKR_KEY_NOT_WRAPPABLE),
+    NAMED(CKR_KEY_FUNCTION_NOT_PERMITTED), NAMED(CKR_KEY_HANDLE_INVALID), NAMED(CKR_KEY_INDIGESTIBLE),
+    NAMED(CKR_KEY_NOT_WRAPPABLE),
     NAMED(CKR_KEY_SIZE_RANGE), NAMED(CKR_KEY_TYPE_INCONSISTENT), NAMED(CKR_KEY_UNEXTRACTABLE),
     NAMED(CKR_MECHANISM_INVALID), NAMED(CKR_MECHANISM_PARAM_INVALID), NAMED(CKR_NO_EVENT),
     NAMED(CKR_OBJECT_HANDLE_INVALID), NAMED(CKR_OK), NAMED(CKR_OPERATION_ACTIVE),
@@ -78,6 +79,11 @@ static CK_BYTE point[65];
 static CK_ECDH1_DERIVE_PARAMS ecdh_parameters = {CKD_NULL, 0, NULL, sizeof point, point};
 static CK_MECHANISM ecdh = {CKM_ECDH1_DERIVE, &ecdh_parameters, sizeof ecdh_parameters};
 
+static CK_MECHANISM aes_key = {CKM_AES_KEY_GEN, NULL, 0}, aes_key_with = {CKM_AES_KEY_GEN, block, 1},
+                    aes_wrap = {CKM_AES_KEY_WRAP, NULL, 0};
+static CK_ULONG aes_bytes = 16;
+
+static CK_ATTRIBUTE aes_length[] = {{CKA_VALUE_LEN, VALUE(aes_bytes)}};
 static CK_ATTRIBUTE any_data[] = {{CKA_CLASS, VALUE(data_class)}, {CKA_TOKEN, VALUE(yes)}, {CKA_VALUE, block, 4}};
 static CK_ATTRIBUTE secret_key[] = {{CKA_CLASS, VALUE(secret_class)}, {CKA_VALUE, block, 32}};
 static CK_ATTRIBUTE named_curve[] = {{CKA_EC_PARAMS, VALUE(p256)}}, kept[] = {{CKA_TOKEN, VALUE(yes)}};
@@ -127,6 +133,7 @@ static CK_ATTRIBUTE named_curve[] = {{CKA_EC_PARAMS, VALUE(p256)}}, kept[] = {{C
         GIVES(code, C_DigestInit, session, &sha256);                                                \
         GIVES(code, C_Digest, session, block, 1, buffer, &room);                                    \
         GIVES(code, C_DigestUpdate, session, block, 1);                                             \
+        GIVES(code, C_DigestKey, session, 1);                                                       \
         GIVES(code, C_DigestFinal, session, buffer, &room);                                         \
         GIVES(code, C_SignInit, session, &rsa_pkcs, 1);                                             \
         GIVES(code, C_Sign, session, block, 1, buffer, &room);                                      \
@@ -136,6 +143,7 @@ static CK_ATTRIBUTE named_curve[] = {{CKA_EC_PARAMS, VALUE(p256)}}, kept[] = {{C
         GIVES(code, C_Verify, session, block, 1, block, 256);                                       \
         GIVES(code, C_VerifyUpdate, session, block, 1);                                             \
         GIVES(code, C_VerifyFinal, session, block, 256);                                            \
+        GIVES(code, C_GenerateKey, session, &aes_key, aes_length, 1, &made);                        \
         GIVES(code, C_GenerateKeyPair, session, &ec_pair, named_curve, 1, NULL, 0, &made, &other);  \
         GIVES(code, C_WrapKey, session, &rsa_pkcs, 1, 2, buffer, &room);                            \
         GIVES(code, C_UnwrapKey, session, &rsa_pkcs, 1, block, 256, NULL, 0, &made);                \
@@ -260,6 +268,19 @@ static CK_OBJECT_HANDLE first(CK_SESSION_HANDLE session, CK_OBJECT_CLASS class) 
 static void locked_keychain(void) {
     GIVES(CKR_USER_NOT_LOGGED_IN, C_CreateObject, chain, any_data, 3, &made);
     GIVES(CKR_USER_NOT_LOGGED_IN, C_GenerateKeyPair, chain, &ec_pair, named_curve, 1, kept, 1, &made, &other);
+    /* Keys of a session need no login until they are to be kept. */
+    CK_ATTRIBUTE kept_key[] = {{CKA_VALUE_LEN, VALUE(aes_bytes)}, kept[0]}, open[] = {{CKA_PRIVATE, VALUE(no)}};
+    CK_BYTE encoded[67];
+    CK_ATTRIBUTE own = {CKA_EC_POINT, VALUE(encoded)};
+    CK_OBJECT_HANDLE key = 0;
+    GIVES(CKR_USER_NOT_LOGGED_IN, C_GenerateKey, chain, &aes_key, kept_key, 2, &made);
+    OK(p11->C_GenerateKey(chain, &aes_key, aes_length, 1, &key));
+    GIVES(CKR_USER_NOT_LOGGED_IN, C_CopyObject, chain, key, kept, 1, &made);
+    GIVES(CKR_USER_NOT_LOGGED_IN, C_UnwrapKey, chain, &aes_wrap, key, block, 24, kept, 1, &made);
+    OK(p11->C_GenerateKeyPair(chain, &ec_pair, named_curve, 1, open, 1, &made, &other));
+    OK(p11->C_GetAttributeValue(chain, made, &own, 1));
+    memcpy(point, encoded + 2, sizeof point);
+    GIVES(CKR_USER_NOT_LOGGED_IN, C_DeriveKey, chain, &ecdh, other, kept, 1, &made);
     OK(p11->C_Login(chain, CKU_USER, password, 4));
     GIVES(CKR_USER_ALREADY_LOGGED_IN, C_Login, chain, CKU_USER, password, 4);
     GIVES_3_0(CKR_USER_ALREADY_LOGGED_IN, C_LoginUser, chain, CKU_USER, password, 4, NULL, 0);
@@ -309,7 +330,7 @@ static void objects(void) {
     CK_OBJECT_HANDLE certificate = find(card, CKO_CERTIFICATE, 1), private = find(card, CKO_PRIVATE_KEY, 1);
     CK_OBJECT_HANDLE profile = first(chain, CKO_PROFILE), card_key = create(card, secret_key, 2);
     CK_ATTRIBUTE value = {CKA_VALUE, block, 4}, modulus = {CKA_MODULUS, block, 1}, label = {CKA_LABEL, block, 1},
-                 to_session = {CKA_TOKEN, VALUE(no)}, to_token = {CKA_TOKEN, VALUE(yes)}, wide = {CKA_TOKEN, block, 4},
+                 to_token = {CKA_TOKEN, VALUE(yes)}, wide = {CKA_TOKEN, block, 4},
                  bad_label = {CKA_LABEL, VALUE(utf8_never)}, exponent = {CKA_PRIVATE_EXPONENT, buffer, 256},
                  none = {CKA_VALUE, NULL, 5};
     CK_ATTRIBUTE labels[] = {{CKA_LABEL, block, 1}, {CKA_LABEL, block, 2}};
@@ -322,7 +343,7 @@ static void objects(void) {
     GIVES(CKR_ATTRIBUTE_VALUE_INVALID, C_CopyObject, chain, key, &wide, 1, &made);
     GIVES(CKR_OBJECT_HANDLE_INVALID, C_CopyObject, chain, 4711, NULL, 0, &made);
     GIVES(CKR_SESSION_READ_ONLY, C_CopyObject, reader, password_object, &label, 1, &made);
-    GIVES(CKR_TEMPLATE_INCONSISTENT, C_CopyObject, chain, password_object, &to_session, 1, &made);
+    GIVES(CKR_TEMPLATE_INCONSISTENT, C_CopyObject, chain, password_object, labels, 2, &made);
     GIVES(CKR_TOKEN_WRITE_PROTECTED, C_CopyObject, card, card_key, &to_token, 1, &made);
     GIVES(CKR_ACTION_PROHIBITED, C_CopyObject, card, certificate, NULL, 0, &made);
 
@@ -508,6 +529,14 @@ static void digesting(void) {
     GIVES(CKR_OPERATION_NOT_INITIALIZED, C_Digest, card, block, 1, buffer, &room);
     GIVES(CKR_OPERATION_NOT_INITIALIZED, C_DigestUpdate, card, block, 1);
     GIVES(CKR_OPERATION_NOT_INITIALIZED, C_DigestFinal, card, buffer, &room);
+    CK_OBJECT_HANDLE key = create(card, secret_key, 2);
+    GIVES(CKR_OPERATION_NOT_INITIALIZED, C_DigestKey, card, key);
+    OK(p11->C_DigestInit(card, &sha256));
+    GIVES(CKR_KEY_HANDLE_INVALID, C_DigestKey, card, 4711);
+    ENDED(C_DigestKey, card, key);
+    OK(p11->C_DigestInit(card, &sha256));
+    OK(p11->C_DigestKey(card, key));
+    GIVES(CKR_KEY_INDIGESTIBLE, C_DigestKey, card, find(card, CKO_PUBLIC_KEY, 1));
     OK(p11->C_DigestInit(card, &sha256));
     GIVES(CKR_ARGUMENTS_BAD, C_Digest, card, NULL, 1, buffer, &room);
     ENDED(C_Digest, card, block, 1, buffer, &room);
@@ -674,6 +703,38 @@ static void generating(void) {
     GIVES(CKR_SESSION_READ_ONLY, C_DeriveKey, reader, &ecdh, other, kept, 1, &made);
 }
 
+static void generating_secrets(void) {
+    CK_ULONG odd = 15;
+    CK_ATTRIBUTE local[] = {aes_length[0], {CKA_LOCAL, VALUE(yes)}}, foreign[] = {aes_length[0], {CKA_MODULUS, block, 1}},
+                 wrong[] = {{CKA_VALUE_LEN, VALUE(odd)}}, data[] = {aes_length[0], {CKA_CLASS, VALUE(data_class)}},
+                 kept_key[] = {aes_length[0], kept[0]};
+    GIVES(CKR_ARGUMENTS_BAD, C_GenerateKey, chain, &aes_key, aes_length, 1, NULL);
+    GIVES(CKR_ATTRIBUTE_READ_ONLY, C_GenerateKey, chain, &aes_key, local, 2, &made);
+    GIVES(CKR_ATTRIBUTE_TYPE_INVALID, C_GenerateKey, chain, &aes_key, foreign, 2, &made);
+    GIVES(CKR_ATTRIBUTE_VALUE_INVALID, C_GenerateKey, chain, &aes_key, wrong, 1, &made);
+    GIVES(CKR_MECHANISM_INVALID, C_GenerateKey, chain, &sha256, aes_length, 1, &made);
+    GIVES(CKR_MECHANISM_INVALID, C_GenerateKey, card, &aes_key, aes_length, 1, &made);
+    GIVES(CKR_MECHANISM_PARAM_INVALID, C_GenerateKey, chain, &aes_key_with, aes_length, 1, &made);
+    GIVES(CKR_SESSION_READ_ONLY, C_GenerateKey, reader, &aes_key, kept_key, 2, &made);
+    GIVES(CKR_TEMPLATE_INCOMPLETE, C_GenerateKey, chain, &aes_key, NULL, 0, &made);
+    GIVES(CKR_TEMPLATE_INCONSISTENT, C_GenerateKey, chain, &aes_key, data, 2, &made);
+    GIVES(CKR_TOKEN_WRITE_PROTECTED, C_GenerateKey, card, &aes_key, kept_key, 2, &made);
+
+    /* What comes of a part comes with it, where there is room. */
+    CK_BYTE vector[16] = {0};
+    CK_MECHANISM cbc = {CKM_AES_CBC, vector, sizeof vector};
+    OK(p11->C_GenerateKey(chain, &aes_key, aes_length, 1, &made));
+    OK(p11->C_EncryptInit(chain, &cbc, made));
+    room = 15;
+    GIVES(CKR_BUFFER_TOO_SMALL, C_EncryptUpdate, chain, block, 16, buffer, &room);
+    HOLDS(room == 16);
+    OK(p11->C_DecryptInit(chain, &cbc, made));
+    room = 15;
+    GIVES(CKR_BUFFER_TOO_SMALL, C_DecryptUpdate, chain, block, 16, buffer, &room);
+    HOLDS(room == 16);
+    OK(p30->C_SessionCancel(chain, CKF_ENCRYPT | CKF_DECRYPT));
+}
+
 /* A secret key of a template that cannot be right: of C_UnwrapKey and C_DeriveKey alike. */
 #define MAKING(function, mechanism, ...)                                                                          \
     do {                                                                                                          \
@@ -809,6 +870,7 @@ static void failing_card(void) {
     GIVES(CKR_DEVICE_REMOVED, C_SetPIN, card, pin, 6, pin, 6);
     GIVES(CKR_DEVICE_REMOVED, C_CreateObject, card, secret_key, 2, &made);
     GIVES(CKR_DEVICE_REMOVED, C_CopyObject, card, object, NULL, 0, &made);
+    GIVES(CKR_DEVICE_REMOVED, C_GenerateKey, card, &aes_key, aes_length, 1, &made);
     GIVES(CKR_DEVICE_REMOVED, C_GenerateKeyPair, card, &ec_pair, named_curve, 1, NULL, 0, &made, &other);
     GIVES(CKR_DEVICE_REMOVED, C_FindObjectsInit, card, NULL, 0);
     CK_TOKEN_INFO info;
@@ -875,6 +937,7 @@ int main(int count, char **arguments) {
         signing();
         verifying();
         generating();
+        generating_secrets();
         wrapping();
         deriving();
         failing_card();

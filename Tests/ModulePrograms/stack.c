@@ -93,6 +93,7 @@ static CK_RV sign_long(void) {
     CALL(p11->C_Verify(session, data, 32, output, 64)) \
     CALL(p11->C_VerifyUpdate(session, data, 32)) \
     CALL(p11->C_VerifyFinal(session, output, 64)) \
+    CALL(p11->C_GenerateKey(session, &generation, keys, 1, &object)) \
     CALL(p11->C_GenerateKeyPair(session, &generation, curves, 1, keys, 1, &object, &object)) \
     CALL(p11->C_WrapKey(session, &ecdsa, key, key, output, room())) \
     CALL(p11->C_UnwrapKey(session, &ecdsa, key, data, 32, keys, 1, &object)) \

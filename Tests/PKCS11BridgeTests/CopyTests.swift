@@ -93,17 +93,12 @@ import VirtualCard
         #expect(returned { _ = try copy(original, (CKA_LABEL, [65]), in: readOnly) } == CKR_SESSION_READ_ONLY)
     }
 
-    @Test func aPasswordDoesNotEndWithASession() throws {
-        #expect(returned { _ = try copy(password(), (CKA_TOKEN, [0])) } == CKR_TEMPLATE_INCONSISTENT)
-    }
-
     @Test func aPublicKeyOfASessionIsKeptByACopy() throws {
         let key = try PrivateKey.generate(.ecP256).publicKey
         let object = try publicKey(key)
         let kept = try copy(object, (CKA_TOKEN, [1]), (CKA_LABEL, Encoded.text("peer")))
         #expect(try module.value(session, kept, CKA_TOKEN) == [1])
         #expect(try module.value(session, kept, CKA_PUBLIC_KEY_INFO) == key.spki)
-        #expect(returned { _ = try copy(secretKey(), (CKA_TOKEN, [1])) } == CKR_TEMPLATE_INCONSISTENT)
     }
 
     // MARK: In a session

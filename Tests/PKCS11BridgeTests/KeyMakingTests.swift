@@ -124,14 +124,18 @@ import TokenKit
     }
 
     /// Wherever it comes from.
-    @Test(arguments: [(CKF_RW_SESSION, CKR_TEMPLATE_INCONSISTENT), (0, CKR_SESSION_READ_ONLY)] as [(CK_FLAGS, CK_RV)])
-    func noSecretKeyIsKept(flags: CK_FLAGS, expected: CK_RV) throws {
+    @Test(
+        arguments: [
+            (CKF_RW_SESSION, CKK_DES3, CKR_TEMPLATE_INCONSISTENT), (0, CKK_AES, CKR_SESSION_READ_ONLY),
+        ] as [(CK_FLAGS, CK_KEY_TYPE, CK_RV)])
+    func aSecretKeyThatNoKeychainKeepsIsNotMade(flags: CK_FLAGS, type: CK_KEY_TYPE, expected: CK_RV) throws {
         _ = try session()
         let session = try cryptoki.openSession(module.slots[0], flags: CKF_SERIAL_SESSION | flags)
-        let kept = template([(CKA_TOKEN, [1])])
-        let brought = template([(CKA_TOKEN, [1]), (CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY)), (CKA_VALUE, [1])])
+        let kept: [(CK_ATTRIBUTE_TYPE, [UInt8])] = [(CKA_TOKEN, [1]), (CKA_KEY_TYPE, Encoded.ulong(type))]
+        let brought = template(
+            kept + [(CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY)), (CKA_VALUE, [UInt8](repeating: 1, count: 16))])
         #expect(returned { _ = try cryptoki.createObject(session, brought) } == expected)
-        try checkRefusal(of: kept, with: expected, in: session)
+        try checkRefusal(of: template(kept), with: expected, in: session)
     }
 
     /// Derives and unwraps a key.

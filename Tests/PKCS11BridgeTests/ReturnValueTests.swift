@@ -54,6 +54,8 @@ import VirtualCard
             { _ = try cryptoki.deriveKey(noSession, MechanismRequest(CKM_ECDH1_DERIVE), base: 1, Template()) },
             { _ = try cryptoki.wrapKey(noSession, MechanismRequest(CKM_RSA_PKCS), wrapping: 1, key: 1, .query) },
             { _ = try cryptoki.unwrapKey(noSession, MechanismRequest(CKM_RSA_PKCS), unwrapping: 1, [], Template()) },
+            { _ = try cryptoki.generateKey(noSession, MechanismRequest(CKM_AES_KEY_GEN), Template()) },
+            { try cryptoki.digestKey(noSession, key: 1) },
             { _ = try cryptoki.random(noSession, count: 1) }, { try cryptoki.cancel(noSession, flags: .max) },
         ]
         for (index, call) in calls.enumerated() {

@@ -46,7 +46,7 @@ public struct SymmetricKey: Sendable {
     private var label: String { attributes[.label]?.string ?? "" }
 
     /// Its bytes, for use and not to be given away.
-    func material(use: String, authentication: AuthenticationContext) throws(KeychainError) -> Secret {
+    package func material(use: String, authentication: AuthenticationContext) throws(KeychainError) -> Secret {
         switch place {
         case .memory(let shared): return shared.secret.clone()
         case .keychain(let keychain, let reference):

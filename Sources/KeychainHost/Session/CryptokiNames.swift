@@ -21,7 +21,8 @@ extension LocalKeychain {
 /// What items of a keychain in a file are called in PKCS #11.
 ///
 /// A certificate and the halves of its key have one id: the tag that a program gave the key, else the alias that it gave the
-/// certificate, unless what has another key has it too; else the hash of the public key.
+/// certificate, unless what has another key has it too; else the hash of the public key. A symmetric key, which has none, has its tag
+/// for an id, else its application label.
 package struct CryptokiItemNames {
     /// By the hashes of public keys.
     private let tags: [[UInt8]: [UInt8]]
@@ -32,7 +33,7 @@ package struct CryptokiItemNames {
     ///   - keys: all of the keychain.
     ///   - certificates: all of the keychain, in its order.
     package init(keys: [Item], certificates: [Item]) {
-        tags = CryptokiItemNames.tags(of: keys, certificates)
+        tags = CryptokiItemNames.tags(of: keys.filter { !$0.isSymmetricKey }, certificates)
         // Keys have ids to tell them apart, save items of one key.
         let halves = Dictionary(grouping: keys) { [$0.publicKeyHash ?? [], [$0.isPrivateKey ? 1 : 0]] }
         numberedLabels = halves.values.reduce(into: CryptokiItemNames.numberedLabels(of: certificates)) {
@@ -47,6 +48,8 @@ package struct CryptokiItemNames {
         switch item.itemClass {
         case .genericPassword, .internetPassword: return [[]]
         case .identity: return []
+        case .key where item.isSymmetricKey:
+            return [item[.applicationTag], item[.applicationLabel]].compactMap { $0?.bytes }.filter { !$0.isEmpty }
         case .certificate: hash = item.der.flatMap { try? Certificate(der: $0) }?.keyHash
         case .key: hash = item.der.flatMap { try? PublicKey(spki: $0) }?.keyHash
         }

@@ -14,30 +14,44 @@ extension Cryptoki {
         let entry = try handles.entry(object, in: session)
         guard entry.object.isTrue(CKA_COPYABLE) else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         var copy = try entry.object.template(changedBy: changes)
-        guard try copy.bool(CKA_TOKEN) ?? false else { return try addCopy(of: entry, copy, in: session) }
+        guard try copy.bool(CKA_TOKEN) ?? false else { return try addCopy(of: entry, object, copy, in: session) }
         try requireWritable(session)
         if let key = entry.object.sessionKey {
             guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
             return try self.handle(of: session.slot.create(key, copy), in: session)
         }
-        // A secret key is refused whatever its bytes are.
-        if entry.session == nil, entry.object.secret.contains(CKA_VALUE) {
-            let value = try session.slot.secretValue(CKA_VALUE, of: entry.object.name)
+        if entry.object.objectClass == CKO_SECRET_KEY { return try addCopy(ofKey: object, copy, in: session) }
+        if entry.object.objectClass == CKO_DATA {
+            let value = try value(of: entry, in: session)
             copy.append(CKA_VALUE, value.bytes)
         }
         return try self.handle(of: session.slot.create(copy), in: session)
     }
 
-    /// Copies a key that ends with a session.
+    /// Of a data object.
+    private func value(of entry: HandleTable.Entry, in session: Session) throws(CryptokiError) -> Secret {
+        if let own = entry.secret { return own.clone() }
+        return try session.slot.secretValue(CKA_VALUE, of: entry.object.name)
+    }
+
     private func addCopy(
-        of entry: HandleTable.Entry, _ copy: Template, in session: Session
+        ofKey key: CK_OBJECT_HANDLE, _ copy: Template, in session: Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
-        if let secret = entry.secret {
-            return try addSecretKey(secret.clone(), copy, in: session, invalid: CKR_TEMPLATE_INCONSISTENT)
+        let key = try secretKey(key, in: session, for: nil)
+        return try addSecretKey(key.bytes.clone(), copy, in: session, invalid: CKR_TEMPLATE_INCONSISTENT)
+    }
+
+    /// Makes a copy that ends with the session.
+    private func addCopy(
+        of entry: HandleTable.Entry, _ object: CK_OBJECT_HANDLE, _ copy: Template, in session: Session
+    ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+        if entry.object.objectClass == CKO_SECRET_KEY { return try addCopy(ofKey: object, copy, in: session) }
+        if entry.object.objectClass == CKO_DATA {
+            return try addData(value(of: entry, in: session), copy, in: session)
         }
         if let key = entry.object.sessionKey { return try addPrivateKey(key, copy, in: session) }
         guard entry.session != nil, let key = entry.object.publicKey else {
-            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only keys end with a session")
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only keys and data end with a session")
         }
         return try addPublicKey(key, copy, in: session)
     }

@@ -100,6 +100,7 @@ extension Cryptoki {
         if let objectClass = try template.ulong(CKA_CLASS) { try TemplateRules.check(template, for: objectClass) }
         guard try template.bool(CKA_TOKEN) ?? false else { return try createSessionObject(session, template) }
         try requireWritable(session)
+        if try template.ulong(CKA_CLASS) == CKO_SECRET_KEY { return try createSecretKey(session, template) }
         let name = try session.slot.create(template)
         return try self.handle(of: name, in: session)
     }
@@ -110,12 +111,27 @@ extension Cryptoki {
         switch try template.ulong(CKA_CLASS) {
         case CKO_PUBLIC_KEY: return try addPublicKey(NewObject.publicKey(from: template), template, in: session)
         case CKO_PRIVATE_KEY: return try addPrivateKey(NewObject.privateKey(from: template), template, in: session)
-        case CKO_SECRET_KEY:
-            return try addSecretKey(
-                template.requiredSecret(CKA_VALUE), template, in: session, invalid: CKR_ATTRIBUTE_VALUE_INVALID)
+        case CKO_SECRET_KEY: return try createSecretKey(session, template)
+        case CKO_DATA:
+            return try addData(template.secret(CKA_VALUE) ?? Secret(capacity: 0) { _ in }, template, in: session)
         case nil: throw CryptokiError(CKR_TEMPLATE_INCOMPLETE)
-        default: throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only keys end with a session")
+        default: throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "only keys and data end with a session")
         }
+    }
+
+    private func createSecretKey(_ session: Session, _ template: Template) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+        try addSecretKey(
+            template.requiredSecret(CKA_VALUE), template, in: session, invalid: CKR_ATTRIBUTE_VALUE_INVALID)
+    }
+
+    /// A data object that ends with its session.
+    func addData(
+        _ value: consuming Secret, _ template: Template, in session: Session
+    ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+        _ = try template.bool(CKA_MODIFIABLE)
+        let isPrivate = try isPrivate(template, in: session)
+        return handles.add(
+            { .sessionData(template, isPrivate: isPrivate, number: $0) }, secret: SessionSecret(value), in: session)
     }
 
     /// - Parameter isGenerated: whether it was made just now.
@@ -140,25 +156,38 @@ extension Cryptoki {
             }, secret: nil, in: session)
     }
 
-    /// - Parameter invalid: what the function says of a key whose kind has no keys of its length.
+    /// Keeps a secret key, or has it for the session: as the template says.
+    ///
+    /// - Parameters:
+    ///   - kind: what it is; nil where the template says so.
+    ///   - isGenerated: whether it was made just now.
+    ///   - invalid: what the function says of a key whose kind has no keys of its length.
     func addSecretKey(
-        _ secret: consuming Secret, _ template: Template, in session: Session, invalid: CK_RV
+        _ secret: consuming Secret, _ template: Template, kind: SecretKeyKind? = nil, isGenerated: Bool = false,
+        in session: Session, invalid: CK_RV
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+        var template = template
+        if let kind, template[CKA_KEY_TYPE] == nil {
+            template.append(CKA_KEY_TYPE, Encoded.ulong(kind.keyType).span)
+        }
         if let length = try template.ulong(CKA_VALUE_LEN), length != CK_ULONG(secret.count) {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT)
         }
         let count = secret.count
-        let lengths = try template.ulong(CKA_KEY_TYPE) == CKK_AES ? [16, 24, 32] : nil
-        guard count > 0, lengths?.contains(count) ?? true else {
-            throw CryptokiError(invalid, "no key of the kind has \(count) bytes")
+        let kind = SecretKeyKind(try template.ulong(CKA_KEY_TYPE) ?? CKK_GENERIC_SECRET)
+        guard kind.hasKeys(of: count) else { throw CryptokiError(invalid, "no key of the kind has \(count) bytes") }
+        for (use, _) in kind.uses { _ = try template.bool(use) }
+        if try template.bool(CKA_TOKEN) == true {
+            guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+            return try self.handle(of: session.slot.create(secret, template, isGenerated: isGenerated), in: session)
         }
         let isPrivate = try isPrivate(template, in: session)
-        let (isSensitive, isExtractable) = (try template.bool(CKA_SENSITIVE), try template.bool(CKA_EXTRACTABLE))
-        let isReadable = isSensitive != true && isExtractable != false
+        let protection = try KeyProtection(ofSecretKey: template, isGenerated: isGenerated)
         return handles.add(
             {
                 .sessionSecretKey(
-                    byteCount: count, isReadable: isReadable, template, isPrivate: isPrivate, number: $0)
+                    kind, byteCount: count, protection, template, isPrivate: isPrivate, isGenerated: isGenerated,
+                    number: $0)
             },
             secret: SessionSecret(secret), in: session)
     }
@@ -189,18 +218,35 @@ extension Cryptoki {
     ) throws(CryptokiError) {
         let session = try session(handle)
         let entry = try handles.entry(object, in: session)
-        guard entry.session == nil else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
-        try requireWritable(session)
+        if entry.session == nil {
+            try requireWritable(session)
+        } else if !entry.object.isTrue(CKA_MODIFIABLE) {
+            throw CryptokiError(CKR_ACTION_PROHIBITED)
+        }
         guard !template.types.isEmpty else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
         try TemplateRules.requireOneValueEach(template)
         for type in template.types where !entry.object.has(type) {
             throw CryptokiError(CKR_ATTRIBUTE_TYPE_INVALID, "attribute 0x\(String(type, radix: 16))")
         }
+        guard entry.session == nil else { return try change(object, entry.object, to: template) }
         try session.slot.change(entry.object.name, to: template)
         _ = try self.handle(of: entry.object.name, in: session)
         guard template[CKA_ID] != nil else { return }
         // It is the id of the key's other half and of its certificate as well.
         _ = handles.handles(of: try session.slot.objects(matching: Template()), in: session)
+    }
+
+    /// Changes what a session's data object says and has.
+    private func change(
+        _ handle: CK_OBJECT_HANDLE, _ object: CryptokiObject, to template: Template
+    ) throws(CryptokiError) {
+        let changeable = [CKA_LABEL, CKA_APPLICATION, CKA_OBJECT_ID, CKA_VALUE]
+        if let type = template.types.first(where: { !changeable.contains($0) }) {
+            throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "attribute 0x\(String(type, radix: 16))")
+        }
+        var value: SessionSecret?
+        if let secret = template.secret(CKA_VALUE) { value = SessionSecret(secret) }
+        handles.change(handle, to: object.changed(to: template), value)
     }
 
     package func generateKeyPair(
@@ -213,14 +259,18 @@ extension Cryptoki {
             try requireWritable(session)
             guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         }
-        guard let mechanism = session.slot.mechanisms.first(where: { $0.type == request.type }) else {
+        guard
+            let mechanism = session.slot.mechanisms.first(where: {
+                $0.type == request.type && $0.flags & CKF_GENERATE_KEY_PAIR != 0
+            })
+        else {
             throw MechanismRequest.unknown
         }
         try TemplateRules.check(publicTemplate, for: CKO_PUBLIC_KEY)
         try TemplateRules.check(privateTemplate, for: CKO_PRIVATE_KEY)
         let kind = try Cryptoki.kind(request, publicTemplate)
-        try TemplateRules.checkGenerated(publicTemplate, CKO_PUBLIC_KEY, kind)
-        try TemplateRules.checkGenerated(privateTemplate, CKO_PRIVATE_KEY, kind)
+        try TemplateRules.checkGenerated(publicTemplate, CKO_PUBLIC_KEY, kind.keyType)
+        try TemplateRules.checkGenerated(privateTemplate, CKO_PRIVATE_KEY, kind.keyType)
         if case .rsa(let bits) = kind, mechanism.keySizes?.contains(bits) == false {
             throw Template.invalid(CKA_MODULUS_BITS)
         }

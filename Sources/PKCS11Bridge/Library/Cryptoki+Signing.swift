@@ -10,15 +10,28 @@ extension Cryptoki {
     ) throws(CryptokiError) {
         let session = try session(handle)
         try session.slot.require(request.type, for: CKF_SIGN)
+        if MechanismTable.isCode(request.type) {
+            let code = try secretKey(key, in: session, for: CKA_SIGN)
+            return try session.state.withLock { state throws(CryptokiError) in
+                try Cryptoki.requireNoParts(state.signature?.input.course)
+                state.signature = nil
+                state.signature = try SignatureOperation(
+                    request, code.object, secret: code.bytes, login: session.slot.login)
+            }
+        }
         let object = try privateKey(key, in: session)
         guard object.mechanisms.canSign else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
         guard let publicKey = object.publicKey else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
         try session.state.withLock { state throws(CryptokiError) in
-            // One that was begun and given up, as after a login that failed, is no hindrance.
-            guard state.signature?.input.course != .inParts else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
+            try Cryptoki.requireNoParts(state.signature?.input.course)
             state.signature = nil
             state.signature = try SignatureOperation(request, object, publicKey, login: session.slot.login)
         }
+    }
+
+    /// One that was begun and given up, as after a login that failed, is no hindrance to the next.
+    static func requireNoParts(_ course: OperationCourse?) throws(CryptokiError) {
+        guard course != .inParts else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
     }
 
     package func sign(
@@ -28,7 +41,7 @@ extension Cryptoki {
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
             try operation.input.course.goOn(.inOne)
-            let length = operation.scheme.signatureLength
+            let length = operation.scheme.length
             guard room.holds(length) else {
                 state.signature = consume operation
                 return .length(length)
@@ -52,7 +65,7 @@ extension Cryptoki {
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
             try operation.input.course.goOn(.inParts)
-            let length = operation.scheme.signatureLength
+            let length = operation.scheme.length
             guard room.holds(length) else {
                 state.signature = consume operation
                 return .length(length)
@@ -69,8 +82,12 @@ extension Cryptoki {
         try session.requireLogin(operation.login, for: key)
         let pin = operation.pin.take()
         let input = try operation.input.finish()
-        let result = try session.perform(scheme.action(for: input), with: key, pin: pin)
-        return try scheme.signature(from: result)
+        switch scheme {
+        case .code(let scheme): return Array(input.prefix(scheme.length))
+        case .signature(let scheme):
+            let result = try session.perform(scheme.action(for: input), with: key, pin: pin)
+            return try scheme.signature(from: result)
+        }
     }
 
     // MARK: Verifying
@@ -80,12 +97,21 @@ extension Cryptoki {
     ) throws(CryptokiError) {
         let session = try session(handle)
         try session.slot.require(request.type, for: CKF_VERIFY)
+        if MechanismTable.isCode(request.type) {
+            let code = try secretKey(key, in: session, for: CKA_VERIFY)
+            return try session.state.withLock { state throws(CryptokiError) in
+                try Cryptoki.requireNoParts(state.verification?.input.course)
+                state.verification = nil
+                state.verification = try SignatureOperation(
+                    request, code.object, secret: code.bytes, login: session.slot.login)
+            }
+        }
         let publicKey = try publicKey(key, in: session)
         let object = try handles.entry(key, in: session).object
         try session.state.withLock { state throws(CryptokiError) in
-            guard state.verification?.input.course != .inParts else { throw CryptokiError(CKR_OPERATION_ACTIVE) }
+            try Cryptoki.requireNoParts(state.verification?.input.course)
             state.verification = nil
-            let operation = try VerificationOperation(request, publicKey)
+            let operation = try SignatureOperation(request, object, publicKey, login: session.slot.login)
             guard object.isTrue(CKA_VERIFY) else { throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED) }
             state.verification = consume operation
         }
@@ -94,12 +120,12 @@ extension Cryptoki {
     package func verify(
         _ handle: CK_SESSION_HANDLE, _ data: [UInt8], signature: [UInt8]
     ) throws(CryptokiError) {
-        try session(handle).state.withLock { state throws(CryptokiError) in
+        let session = try session(handle)
+        try session.state.withLock { state throws(CryptokiError) in
             guard var operation = state.verification.take() else { throw Cryptoki.notBegun }
             try operation.input.course.goOn(.inOne)
             try operation.input.append(data)
-            let scheme = operation.scheme
-            try scheme.verify(signature, of: operation.input.finish())
+            try Cryptoki.check(signature, operation, in: session)
         }
     }
 
@@ -113,11 +139,20 @@ extension Cryptoki {
     }
 
     package func verifyFinal(_ handle: CK_SESSION_HANDLE, signature: [UInt8]) throws(CryptokiError) {
-        try session(handle).state.withLock { state throws(CryptokiError) in
-            guard var operation = state.verification.take() else { throw Cryptoki.notBegun }
-            let scheme = operation.scheme
-            try scheme.verify(signature, of: operation.input.finish())
+        let session = try session(handle)
+        try session.state.withLock { state throws(CryptokiError) in
+            guard let operation = state.verification.take() else { throw Cryptoki.notBegun }
+            try Cryptoki.check(signature, operation, in: session)
         }
+    }
+
+    private static func check(
+        _ signature: [UInt8], _ operation: consuming SignatureOperation, in session: Session
+    ) throws(CryptokiError) {
+        var operation = operation
+        let (key, scheme) = (operation.key, operation.scheme)
+        try session.requireLogin(operation.login, for: key)
+        try scheme.verify(signature, of: operation.input.finish())
     }
 
     // MARK: Keys
@@ -141,5 +176,33 @@ extension Cryptoki {
         case (CKO_PRIVATE_KEY, _), (CKO_SECRET_KEY, _): throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT)
         default: throw CryptokiError(CKR_KEY_HANDLE_INVALID)
         }
+    }
+
+    /// A secret key that is to be used, and its bytes.
+    struct SecretKeyUse: ~Copyable {
+        let object: CryptokiObject
+        let bytes: Secret
+    }
+
+    /// - Parameter use: the attribute that allows it; nil for what every key may be used for.
+    /// - Throws: `CKR_KEY_HANDLE_INVALID`, `CKR_KEY_TYPE_INCONSISTENT` for another kind of key, `CKR_KEY_FUNCTION_NOT_PERMITTED`.
+    func secretKey(
+        _ handle: CK_OBJECT_HANDLE, in session: Session, for use: CK_ATTRIBUTE_TYPE?
+    ) throws(CryptokiError) -> SecretKeyUse {
+        let object = try key(handle, in: session)
+        switch object.objectClass {
+        case CKO_SECRET_KEY: break
+        case CKO_PUBLIC_KEY, CKO_PRIVATE_KEY: throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT)
+        default: throw CryptokiError(CKR_KEY_HANDLE_INVALID)
+        }
+        if let use, !object.isTrue(use) {
+            // What no key of its kind does is another refusal than what this one may not do.
+            let isOfKind = SecretKeyKind(object.keyType ?? CKK_GENERIC_SECRET).uses.contains { $0.type == use }
+            throw CryptokiError(isOfKind ? CKR_KEY_FUNCTION_NOT_PERMITTED : CKR_KEY_TYPE_INCONSISTENT)
+        }
+        if let own = try handles.keyEntry(handle, in: session).secret {
+            return SecretKeyUse(object: object, bytes: own.clone())
+        }
+        return SecretKeyUse(object: object, bytes: try session.slot.keyBytes(of: object))
     }
 }

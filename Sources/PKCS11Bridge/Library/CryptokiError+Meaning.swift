@@ -41,6 +41,8 @@ extension CryptokiError {
         case CKR_KEY_TYPE_INCONSISTENT: "the mechanism is for another kind of key"
         case CKR_UNWRAPPING_KEY_TYPE_INCONSISTENT: "the key is of a kind that unwraps nothing"
         case CKR_KEY_FUNCTION_NOT_PERMITTED: "the key is not for this use"
+        case CKR_KEY_INDIGESTIBLE: "only the bytes of secret keys are digested"
+        case CKR_WRAPPED_KEY_INVALID: "it is not a key that was wrapped with this one"
         case CKR_KEY_NOT_WRAPPABLE: "no mechanism wraps keys of this kind"
         case CKR_KEY_UNEXTRACTABLE: "the key was made to stay"
         case CKR_WRAPPED_KEY_LEN_RANGE: "what this key wraps is of another length"

@@ -59,7 +59,7 @@ extension CryptokiError {
             case .invalidLength: length
             case .malformed, .invalidKey: invalid
             case .unsupported: CKR_MECHANISM_INVALID
-            case .decryptionFailed: CKR_ENCRYPTED_DATA_INVALID
+            case .decryptionFailed, .authenticationFailed: CKR_ENCRYPTED_DATA_INVALID
             default: CKR_FUNCTION_FAILED
             }
         self.init(code, error.description)

@@ -6,7 +6,7 @@ internal import TokenKit
 /// A mechanism of a token, as `C_GetMechanismInfo` tells of it.
 package struct Mechanism: Sendable {
     package let type: CK_MECHANISM_TYPE
-    /// In bits; nil where there is no key.
+    /// In bits, and of secret keys in bytes, save of those that `CKM_GENERIC_SECRET_KEY_GEN` makes; nil where there is no key.
     package let keySizes: ClosedRange<Int>?
     package let flags: CK_FLAGS
 
@@ -24,7 +24,13 @@ package struct MechanismRequest: Sendable {
         case pss(hash: CK_MECHANISM_TYPE, mgf: CK_ULONG, saltLength: CK_ULONG)
         case oaep(hash: CK_MECHANISM_TYPE, mgf: CK_ULONG, label: [UInt8])
         case agreement(kdf: CK_ULONG, sharedInfo: [UInt8], publicData: [UInt8])
-        /// Bytes that no mechanism here has a use for.
+        /// `CK_AES_CTR_PARAMS`: how many bits of the block count.
+        case counter(bits: CK_ULONG, block: [UInt8])
+        /// `CK_GCM_PARAMS`.
+        case gcm(nonce: [UInt8], associatedData: [UInt8], tagBits: CK_ULONG)
+        /// `CK_MAC_GENERAL_PARAMS`: bytes of a code.
+        case codeLength(CK_ULONG)
+        /// An initialisation vector, or what no mechanism here has a use for.
         case bytes([UInt8])
     }
 
@@ -110,6 +116,25 @@ enum MechanismTable {
     static let ciphers: [CK_MECHANISM_TYPE] = [CKM_RSA_PKCS, CKM_RSA_X_509, CKM_RSA_PKCS_OAEP]
     static let agreements: [CK_MECHANISM_TYPE] = [CKM_ECDH1_DERIVE, CKM_ECDH1_COFACTOR_DERIVE]
 
+    /// By which a secret key makes codes of a digest's length, or of one that the program chooses; and the keys for it alone.
+    static let codes: [CodeRow] = [
+        (CKM_SHA_1_HMAC, CKM_SHA_1_HMAC_GENERAL, CKK_SHA_1_HMAC, .sha1),
+        (CKM_SHA224_HMAC, CKM_SHA224_HMAC_GENERAL, CKK_SHA224_HMAC, .sha224),
+        (CKM_SHA256_HMAC, CKM_SHA256_HMAC_GENERAL, CKK_SHA256_HMAC, .sha256),
+        (CKM_SHA384_HMAC, CKM_SHA384_HMAC_GENERAL, CKK_SHA384_HMAC, .sha384),
+        (CKM_SHA512_HMAC, CKM_SHA512_HMAC_GENERAL, CKK_SHA512_HMAC, .sha512),
+    ]
+    typealias CodeRow = (
+        type: CK_MECHANISM_TYPE, general: CK_MECHANISM_TYPE, key: CK_KEY_TYPE, digest: DigestAlgorithm
+    )
+
+    static func isCode(_ type: CK_MECHANISM_TYPE) -> Bool {
+        codes.contains { $0.type == type || $0.general == type }
+    }
+
+    static let secretCiphers: [CK_MECHANISM_TYPE] = [CKM_AES_CBC, CKM_AES_CBC_PAD, CKM_AES_CTR, CKM_AES_GCM]
+    static let keyWraps: [CK_MECHANISM_TYPE] = [CKM_AES_KEY_WRAP, CKM_AES_KEY_WRAP_KWP]
+
     enum SignatureForm: Sendable {
         case rsaPKCS1, rsaRaw, rsaPSS, ecdsa, ed25519
 
@@ -158,8 +183,23 @@ enum MechanismTable {
                 Mechanism(CKM_EC_EDWARDS_KEY_PAIR_GEN, 256...256, CKF_GENERATE_KEY_PAIR),
                 Mechanism(CKM_EC_MONTGOMERY_KEY_PAIR_GEN, 256...256, CKF_GENERATE_KEY_PAIR),
             ]
+            mechanisms += secretKeyMechanisms
         }
         return mechanisms + DigestAlgorithm.allCases.map { Mechanism($0.mechanism, nil, CKF_DIGEST) }
+    }
+
+    /// What is done with secret keys, which are made where they are used.
+    private static var secretKeyMechanisms: [Mechanism] {
+        let (secrets, aes) = (SecretKeyKind.generic.lengths, 16...32)
+        let bits = secrets.lowerBound * 8...secrets.upperBound * 8
+        var mechanisms = [
+            Mechanism(CKM_GENERIC_SECRET_KEY_GEN, bits, CKF_GENERATE), Mechanism(CKM_AES_KEY_GEN, aes, CKF_GENERATE),
+        ]
+        for row in codes {
+            mechanisms += [row.type, row.general].map { Mechanism($0, secrets, CKF_SIGN | CKF_VERIFY) }
+        }
+        mechanisms += secretCiphers.map { Mechanism($0, aes, CKF_ENCRYPT | CKF_DECRYPT) }
+        return mechanisms + keyWraps.map { Mechanism($0, aes, CKF_WRAP | CKF_UNWRAP) }
     }
 }
 

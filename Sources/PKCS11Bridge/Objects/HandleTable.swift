@@ -10,7 +10,7 @@ final class HandleTable: Sendable {
         var object: CryptokiObject
         /// The session that it ends with; nil for an object of the token.
         var session: CK_SESSION_HANDLE?
-        /// The bytes of a secret key.
+        /// The bytes of a session's secret key or data object.
         var secret: SessionSecret?
         /// The login that it was made in.
         var login: Int?
@@ -121,6 +121,14 @@ final class HandleTable: Sendable {
                 slot: session.slot.id, generation: session.generation, object: make(Int(clamping: state.last)),
                 session: session.handle, secret: secret, login: session.slot.login)
             return state.last
+        }
+    }
+
+    /// Gives an object of a session other attributes, and where there is one another value.
+    func change(_ handle: CK_OBJECT_HANDLE, to object: CryptokiObject, _ secret: SessionSecret?) {
+        state.withLock { state in
+            state.entries[handle]?.object = object
+            if let secret { state.entries[handle]?.secret = secret }
         }
     }
 

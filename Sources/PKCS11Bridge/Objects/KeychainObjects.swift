@@ -70,10 +70,7 @@ struct KeychainObjects {
         let subjects = subjects
         return keys.filter(\.isPrivateKey).compactMap { item in
             guard let key = item.der.flatMap({ try? PublicKey(spki: $0) }) else { return nil }
-            let protection = KeyProtection(
-                isSensitive: item[.isSensitive]?.isTrue ?? true, isExtractable: item[.isExtractable]?.isTrue ?? false,
-                wasAlwaysSensitive: item[.wasAlwaysSensitive]?.isTrue ?? false,
-                wasNeverExtractable: item[.wasNeverExtractable]?.isTrue ?? false)
+            let protection = KeyProtection(of: item)
             var attributes = ObjectAttributes.privateKey(
                 key, id: names.id(ofKeyWithHash: key.keyHash), subject: subjects[key.keyHash] ?? [],
                 isLocal: isLocal(item), protection)
@@ -88,6 +85,23 @@ struct KeychainObjects {
         }
     }
 
+    /// The keys that have one half alone.
+    var secretKeyObjects: [CryptokiObject] {
+        keys.filter(\.isSymmetricKey).compactMap { item in
+            guard let type = item[.keyType]?.integer, let kind = SecretKeyKind(KeyType(rawValue: type)),
+                let bits = item[.keySizeInBits]?.integer, bits > 0
+            else { return nil }
+            let (protection, ids) = (KeyProtection(of: item), names.ids(of: item))
+            let attributes = ObjectAttributes.secretKey(
+                kind, byteCount: Int(clamping: bits / 8), id: ids.first ?? [], isLocal: isLocal(item), protection
+            ) { _, attribute in item[attribute]?.isTrue != false }
+            return object(
+                CKO_SECRET_KEY, item, attributes.merging([CKA_COPYABLE: Encoded.bool(true)]) { $1 }, ids: ids,
+                isPrivate: !hidesLogin, sensitive: protection.isReadable ? [] : [CKA_VALUE],
+                secret: protection.isReadable ? [CKA_VALUE] : [])
+        }
+    }
+
     /// A password: where it is for is the application, who it is of the label.
     func dataObject(_ item: Item) -> CryptokiObject {
         let place = item.itemClass == .genericPassword ? item[.service] : item[.server]
@@ -99,7 +113,7 @@ struct KeychainObjects {
         return object(CKO_DATA, item, attributes, ids: names.ids(of: item), isPrivate: !hidesLogin, secret: [CKA_VALUE])
     }
 
-    /// Whether a private key is known to have been generated here: what is brought was something else before.
+    /// Whether a key is known to have been generated here: what is brought was something else before.
     private func isLocal(_ item: Item) -> Bool {
         item[.wasNeverExtractable]?.isTrue == true || item[.wasAlwaysSensitive]?.isTrue == true
     }
@@ -117,5 +131,14 @@ struct KeychainObjects {
         return CryptokiObject(
             .item(objectClass, item.reference), common.merging(attributes) { $1 }, ids: ids,
             isPrivate: isPrivate, sensitive: sensitive, secret: secret, publicKey: publicKey, mechanisms: mechanisms)
+    }
+}
+
+extension KeyProtection {
+    fileprivate init(of item: Item) {
+        self.init(
+            isSensitive: item[.isSensitive]?.isTrue ?? true, isExtractable: item[.isExtractable]?.isTrue ?? false,
+            wasAlwaysSensitive: item[.wasAlwaysSensitive]?.isTrue ?? false,
+            wasNeverExtractable: item[.wasNeverExtractable]?.isTrue ?? false)
     }
 }

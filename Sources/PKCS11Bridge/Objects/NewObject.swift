@@ -29,6 +29,40 @@ enum NewObject {
         return try mapping { () throws(KeychainError) in try .privateKey(key, attributes) }
     }
 
+    /// The item of a secret key, with what a template says beside its bytes.
+    ///
+    /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for a kind of key that no keychain keeps, `CKR_ATTRIBUTE_VALUE_INVALID` for a key that is
+    ///   too short for one.
+    static func item(
+        ofSecretKey secret: consuming Secret, _ template: Template, isGenerated: Bool
+    ) throws(CryptokiError) -> NewItem {
+        let (kind, type) = try secretKeyKind(template)
+        let protection = try KeyProtection(ofSecretKey: template, isGenerated: isGenerated)
+        var attributes: Attributes = [
+            .isSensitive: .bool(protection.isSensitive), .isExtractable: .bool(protection.isExtractable),
+            .wasAlwaysSensitive: .bool(protection.wasAlwaysSensitive),
+            .wasNeverExtractable: .bool(protection.wasNeverExtractable),
+        ]
+        if let label = try template.text(CKA_LABEL) { attributes[.label] = .string(label) }
+        if let id = template[CKA_ID], !id.isEmpty { attributes[.applicationTag] = .data(id) }
+        for (use, attribute) in kind.uses where try template.bool(use) == false { attributes[attribute] = false }
+        do throws(KeychainError) {
+            return try .symmetricKey(secret, type: type, attributes)
+        } catch {
+            let invalid = error.code == .keySizeNotAllowed
+            throw invalid ? CryptokiError(CKR_ATTRIBUTE_VALUE_INVALID, error.description) : CryptokiError(error)
+        }
+    }
+
+    /// - Throws: `CKR_TEMPLATE_INCONSISTENT`.
+    static func secretKeyKind(_ template: Template) throws(CryptokiError) -> (SecretKeyKind, KeyType) {
+        let kind = SecretKeyKind(try template.ulong(CKA_KEY_TYPE) ?? CKK_GENERIC_SECRET)
+        guard let type = kind.itemType else {
+            throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a keychain keeps AES keys and generic secrets")
+        }
+        return (kind, type)
+    }
+
     /// What a private key's template says of its protection.
     ///
     /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for protection that there is none of here.

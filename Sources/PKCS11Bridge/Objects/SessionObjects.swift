@@ -45,21 +45,35 @@ extension CryptokiObject {
             publicKey: key.publicKey, sessionKey: key, mechanisms: mechanisms)
     }
 
-    /// A secret key that was agreed on, unwrapped or brought.
+    /// A secret key that was generated, agreed on, unwrapped, copied or brought.
     static func sessionSecretKey(
-        byteCount: Int, isReadable: Bool, _ template: Template, isPrivate: Bool, number: Int
+        _ kind: SecretKeyKind, byteCount: Int, _ protection: KeyProtection, _ template: Template, isPrivate: Bool,
+        isGenerated: Bool, number: Int
     ) -> CryptokiObject {
-        var attributes = session(CKO_SECRET_KEY, template, isPrivate: isPrivate, number)
-        attributes.merge([
-            CKA_KEY_TYPE: template[CKA_KEY_TYPE] ?? Encoded.ulong(CKK_GENERIC_SECRET),
-            CKA_ID: template[CKA_ID] ?? [], CKA_VALUE_LEN: Encoded.ulong(CK_ULONG(byteCount)),
-            CKA_SENSITIVE: Encoded.bool(!isReadable), CKA_EXTRACTABLE: Encoded.bool(isReadable),
-            CKA_ALWAYS_SENSITIVE: Encoded.bool(false), CKA_NEVER_EXTRACTABLE: Encoded.bool(false),
-            CKA_LOCAL: Encoded.bool(false), CKA_DERIVE: Encoded.bool(false),
-        ]) { $1 }
+        var attributes = ObjectAttributes.secretKey(
+            kind, byteCount: byteCount, id: template[CKA_ID] ?? [],
+            isLocal: isGenerated || template[CKA_LOCAL] == Encoded.bool(true), protection
+        ) { use, _ in template[use] != Encoded.bool(false) }
+        attributes.merge(session(CKO_SECRET_KEY, template, isPrivate: isPrivate, number)) { $1 }
         return CryptokiObject(
-            .session(number), attributes, isPrivate: isPrivate, sensitive: isReadable ? [] : [CKA_VALUE],
-            secret: isReadable ? [CKA_VALUE] : [])
+            .session(number), attributes, isPrivate: isPrivate, sensitive: protection.isReadable ? [] : [CKA_VALUE],
+            secret: protection.isReadable ? [CKA_VALUE] : [])
+    }
+
+    /// A data object, which alone is changed.
+    static func sessionData(_ template: Template, isPrivate: Bool, number: Int) -> CryptokiObject {
+        var attributes = session(CKO_DATA, template, isPrivate: isPrivate, number)
+        attributes[CKA_MODIFIABLE] = template[CKA_MODIFIABLE] ?? Encoded.bool(true)
+        attributes[CKA_APPLICATION] = template[CKA_APPLICATION] ?? []
+        attributes[CKA_OBJECT_ID] = template[CKA_OBJECT_ID] ?? []
+        return CryptokiObject(.session(number), attributes, isPrivate: isPrivate, secret: [CKA_VALUE])
+    }
+
+    /// The same object with other values of some attributes.
+    func changed(to template: Template) -> CryptokiObject {
+        CryptokiObject(
+            name, attributes.merging(template.attributes.map { ($0.type, $0.value) }) { $1 }, isPrivate: isPrivate,
+            sensitive: sensitive, secret: secret)
     }
 
     private static func session(

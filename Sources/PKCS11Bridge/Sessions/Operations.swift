@@ -30,6 +30,7 @@ enum OperationCourse {
 /// Bytes that come in one or more parts: digested as they come where there is a digest, collected where there is none.
 struct Input: ~Copyable {
     private var digest: DigestContext?
+    private var code: HMACContext?
     private var collected: [UInt8] = []
     private let limit: Int
     var course = OperationCourse.open
@@ -44,10 +45,26 @@ struct Input: ~Copyable {
         }
     }
 
+    /// For an authentication code with a key of these bytes.
+    init(_ scheme: CodeScheme, key: borrowing Secret) throws(CryptokiError) {
+        limit = .max
+        do throws(CryptoError) {
+            code = try HMACContext(scheme.digest, key: key)
+        } catch {
+            throw CryptokiError(error)
+        }
+    }
+
+    /// Digests the bytes of a key.
+    mutating func append(key: borrowing Secret) throws(CryptokiError) {
+        do throws(CryptoError) { try digest?.update(key.bytes) } catch { throw CryptokiError(error) }
+    }
+
     /// - Throws: `CKR_DATA_LEN_RANGE`.
     mutating func append(_ part: [UInt8]) throws(CryptokiError) {
         do throws(CryptoError) {
             if try digest?.update(part) != nil { return }
+            if try code?.update(part) != nil { return }
         } catch {
             throw CryptokiError(error)
         }
@@ -69,17 +86,20 @@ struct Input: ~Copyable {
         return collected
     }
 
-    /// The digest, or what was collected.
+    /// The digest or the code, or what was collected.
     mutating func finish() throws(CryptokiError) -> [UInt8] {
+        if let context = code.take() {
+            do throws(CryptoError) { return try context.finalize() } catch { throw CryptokiError(error) }
+        }
         guard let context = digest.take() else { return try taken() }
         do throws(CryptoError) { return try context.finalize() } catch { throw CryptokiError(error) }
     }
 }
 
-/// A signature that is being made.
+/// A signature or a code that is being made or checked.
 struct SignatureOperation: ~Copyable {
     let key: CryptokiObject
-    let scheme: SignatureScheme
+    let scheme: SigningScheme
     /// The login that it was begun in, and ends with.
     let login: Int?
     var input: Input
@@ -91,31 +111,31 @@ struct SignatureOperation: ~Copyable {
     ) throws(CryptokiError) {
         let scheme = try SignatureScheme(request, key: publicKey)
         input = try Input(scheme.digest, limit: scheme.inputLimit)
-        (self.key, self.scheme, self.login) = (key, scheme, login)
+        (self.key, self.scheme, self.login) = (key, .signature(scheme), login)
     }
-}
 
-/// A signature that is being checked.
-struct VerificationOperation: ~Copyable {
-    let scheme: SignatureScheme
-    var input: Input
-
-    init(_ request: MechanismRequest, _ publicKey: PublicKey) throws(CryptokiError) {
-        let scheme = try SignatureScheme(request, key: publicKey)
-        input = try Input(scheme.digest, limit: scheme.inputLimit)
-        self.scheme = scheme
+    /// - Parameter bytes: those of the secret key.
+    init(
+        _ request: MechanismRequest, _ key: CryptokiObject, secret bytes: borrowing Secret, login: Int?
+    ) throws(CryptokiError) {
+        let scheme = try CodeScheme(request, key: key)
+        input = try Input(scheme, key: bytes)
+        (self.key, self.scheme, self.login) = (key, .code(scheme), login)
     }
 }
 
 /// Something that is being encrypted or decrypted.
 struct CipherOperation: ~Copyable {
     let key: CryptokiObject
-    let scheme: EncryptionScheme
     let login: Int?
-    /// The ciphertext that came in parts.
-    var input: Input
-    /// The plaintext that came in parts.
-    var plaintext: Secret?
+    /// How it is done with a pair of keys; nil with a secret key.
+    let scheme: EncryptionScheme?
+    /// The secret key at work.
+    private var cipher: SecretCipher?
+    /// The ciphertext for a pair of keys that came in parts.
+    private var input: Input
+    /// The plaintext for a pair of keys that came in parts.
+    private var plaintext: Secret?
     var pin: Secret?
     var course = OperationCourse.open
     /// What came out, while the program finds room for it: the card is not asked twice.
@@ -127,6 +147,101 @@ struct CipherOperation: ~Copyable {
         let scheme = try EncryptionScheme(request, key: publicKey)
         input = try Input(nil, limit: scheme.length)
         (self.key, self.scheme, self.login) = (key, scheme, login)
+    }
+
+    /// - Parameter bytes: those of the secret key.
+    init(
+        _ request: MechanismRequest, _ key: CryptokiObject, secret bytes: borrowing Secret, encrypts: Bool,
+        login: Int?
+    ) throws(CryptokiError) {
+        cipher = try SecretCipher(request, encrypts: encrypts, key: bytes)
+        input = try Input(nil, limit: 0)
+        (self.key, scheme, self.login) = (key, nil, login)
+    }
+
+    /// How many bytes come of a further part.
+    func outputLength(ofPart count: Int) -> Int {
+        switch cipher {
+        case .some(let cipher): cipher.outputLength(ofPart: count)
+        case .none: 0
+        }
+    }
+
+    /// How many bytes come of further data and the end after it: of what was decrypted exactly that, else the most that it may be.
+    func outputLength(ofRest count: Int = 0) -> Int {
+        switch result {
+        case .some(let result): return result.count
+        case .none: break
+        }
+        return switch cipher {
+        case .some(let cipher): cipher.outputLength(ofRest: count)
+        case .none: scheme?.length ?? 0
+        }
+    }
+
+    // MARK: Encrypting
+
+    /// - Throws: `CKR_DATA_LEN_RANGE`.
+    mutating func encrypt(part: borrowing Secret) throws(CryptokiError) -> Secret {
+        if let output = try cipher?.update(part.bytes) { return output }
+        let former = plaintext.take() ?? Secret(capacity: 0) { _ in }
+        guard former.count + part.count <= scheme?.length ?? 0 else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
+        plaintext = Secret(joining: former.bytes, part.bytes)
+        return Secret(capacity: 0) { _ in }
+    }
+
+    /// - Throws: `CKR_DATA_LEN_RANGE`, `CKR_DATA_INVALID`.
+    mutating func encrypt(rest: borrowing Secret) throws(CryptokiError) -> Secret {
+        if let output = try cipher?.finish(rest.bytes) { return output }
+        guard let scheme else { throw Cryptoki.notBegun }
+        var ciphertext: [UInt8]
+        switch plaintext.take() {
+        case .some(let former): ciphertext = try scheme.encrypt(Secret(joining: former.bytes, rest.bytes))
+        case .none: ciphertext = try scheme.encrypt(rest)
+        }
+        return Secret(consuming: &ciphertext)
+    }
+
+    // MARK: Decrypting
+
+    /// - Throws: `CKR_ENCRYPTED_DATA_LEN_RANGE`.
+    mutating func decrypt(part: [UInt8]) throws(CryptokiError) -> Secret {
+        do throws(CryptokiError) {
+            if let output = try cipher?.update(part.span) { return output }
+            try input.append(part)
+            return Secret(capacity: 0) { _ in }
+        } catch {
+            throw error.ofCiphertext
+        }
+    }
+
+    /// - Parameter perform: uses the private key.
+    /// - Throws: `CKR_ENCRYPTED_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_INVALID`.
+    mutating func decrypt(
+        rest: [UInt8], _ perform: (TokenOperation.Action, borrowing Secret?) throws(CryptokiError) -> Secret
+    ) throws(CryptokiError) -> Secret {
+        do throws(CryptokiError) {
+            if let output = try cipher?.finish(rest.span) { return output }
+            try input.append(rest)
+        } catch {
+            throw error.ofCiphertext
+        }
+        guard let scheme else { throw Cryptoki.notBegun }
+        let action = try scheme.action(for: input.taken())
+        let pin = pin.take()
+        do throws(CryptokiError) {
+            return try scheme.plaintext(from: perform(action, pin))
+        } catch {
+            guard error.code == CKR_DATA_INVALID else { throw error }
+            throw CryptokiError(CKR_ENCRYPTED_DATA_INVALID, error.reason)
+        }
+    }
+}
+
+extension CryptokiError {
+    /// What it is called where data is decrypted.
+    fileprivate var ofCiphertext: CryptokiError {
+        code == CKR_DATA_LEN_RANGE ? CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE, reason) : self
     }
 }
 

@@ -26,7 +26,7 @@ final class Session: Sendable {
         /// What a search found and the program has not fetched; nil for no search.
         var search: ArraySlice<CK_OBJECT_HANDLE>?
         var signature: SignatureOperation?
-        var verification: VerificationOperation?
+        var verification: SignatureOperation?
         var encryption: CipherOperation?
         var decryption: CipherOperation?
         var digest: Input?
@@ -80,6 +80,7 @@ final class Session: Sendable {
     func endPrivateOperations() {
         state.withLock { state in
             if state.signature?.key.isPrivate == true { state.signature = nil }
+            if state.verification?.key.isPrivate == true { state.verification = nil }
             if state.encryption?.key.isPrivate == true { state.encryption = nil }
             if state.decryption?.key.isPrivate == true { state.decryption = nil }
         }
@@ -103,7 +104,7 @@ package struct SessionInfo: Sendable {
     package let flags: CK_FLAGS
 }
 
-/// A secret that several have: a key of a session, what a program gave. It is wiped when the last of them lets go of it.
+/// A secret that several have: a key or a data object of a session, what a program gave. It is wiped when the last of them lets go of it.
 final class SessionSecret: Sendable {
     private let bytes: Mutex<Secret>
 

@@ -318,10 +318,17 @@ final class CardSlot: Slot {
         return objects
     }
 
+    func keyBytes(of key: CryptokiObject) throws(CryptokiError) -> Secret {
+        throw CryptokiError(CKR_KEY_HANDLE_INVALID, "there are no secret keys on a card")
+    }
+
     // MARK: Writing
 
     func create(_ template: Template) throws(CryptokiError) -> ObjectName { throw CardSlot.writeProtected }
     func create(_ key: PrivateKey, _ template: Template) throws(CryptokiError) -> ObjectName {
+        throw CardSlot.writeProtected
+    }
+    func create(_ key: consuming Secret, _ template: Template, isGenerated: Bool) throws(CryptokiError) -> ObjectName {
         throw CardSlot.writeProtected
     }
     func destroy(_ object: ObjectName) throws(CryptokiError) { throw CardSlot.writeProtected }

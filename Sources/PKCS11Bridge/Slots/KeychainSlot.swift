@@ -89,13 +89,14 @@ final class KeychainSlot: Slot {
         let hidesLogin = behaviour.asksItself
         return try CryptokiError.mapping { () throws(KeychainError) in
             var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
-            let keyClasses = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].filter(template.allows)
+            let keyClasses = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_SECRET_KEY].filter(template.allows)
             let keys = template.allows(CKO_CERTIFICATE) || !keyClasses.isEmpty ? try items(.key) : []
             let certificates = template.allows(CKO_CERTIFICATE) || !keyClasses.isEmpty ? try items(.certificate) : []
             let maker = KeychainObjects(keys: keys, certificates: certificates, hidesLogin: hidesLogin)
             if template.allows(CKO_CERTIFICATE) { found += maker.certificateObjects }
             if template.allows(CKO_PUBLIC_KEY) { found += maker.publicKeyObjects }
             if template.allows(CKO_PRIVATE_KEY) { found += maker.privateKeyObjects }
+            if template.allows(CKO_SECRET_KEY) { found += maker.secretKeyObjects }
             guard template.allows(CKO_DATA) else { return found }
             for itemClass in [ItemClass.genericPassword, .internetPassword] {
                 found += try items(itemClass).map { maker.dataObject($0) }
@@ -191,6 +192,17 @@ final class KeychainSlot: Slot {
         }
     }
 
+    func keyBytes(of key: CryptokiObject) throws(CryptokiError) -> Secret {
+        try requireFile()
+        guard case .item(_, let reference) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        return try CryptokiError.mappingUse { () throws(KeychainError) in
+            guard let key = try keychain.symmetricKeys(.reference(reference)).first else {
+                throw KeychainError(.itemNotFound)
+            }
+            return try key.material(use: behaviour.use("use the key"), authentication: authentication)
+        }
+    }
+
     private var authentication: AuthenticationContext {
         AuthenticationContext(prompter: behaviour.asksItself ? behaviour.prompter : NoPrompter())
     }
@@ -205,6 +217,11 @@ final class KeychainSlot: Slot {
     func create(_ key: PrivateKey, _ template: Template) throws(CryptokiError) -> ObjectName {
         let item = try NewObject.item(of: key, template)
         return .item(CKO_PRIVATE_KEY, try add(item).reference)
+    }
+
+    func create(_ key: consuming Secret, _ template: Template, isGenerated: Bool) throws(CryptokiError) -> ObjectName {
+        let item = try NewObject.item(ofSecretKey: key, template, isGenerated: isGenerated)
+        return .item(CKO_SECRET_KEY, try add(item).reference)
     }
 
     /// - Throws: `CKR_ATTRIBUTE_VALUE_INVALID` for what is there already. A key is, whatever id it comes with: all that is of one key
@@ -231,9 +248,9 @@ final class KeychainSlot: Slot {
 
     func change(_ object: ObjectName, to template: Template) throws(CryptokiError) {
         guard case .item(let objectClass, let reference) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
-        let hasID = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].contains(objectClass)
+        let hasID = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_SECRET_KEY].contains(objectClass)
         // NSS gives keys the subject of the certificate that comes next; here it follows from that.
-        let isKey = hasID && objectClass != CKO_CERTIFICATE
+        let isKey = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].contains(objectClass)
         guard
             template.types.allSatisfy({ type in
                 type == CKA_LABEL || type == CKA_ID && hasID || type == CKA_SUBJECT && isKey
@@ -248,10 +265,17 @@ final class KeychainSlot: Slot {
         }
     }
 
-    /// Of all that has the object's public key.
+    /// Of all that has the object's public key, or of a secret key.
     private func changeID(of object: ObjectName, to id: [UInt8]) throws(CryptokiError) {
         guard let found = try self.object(object) else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
         guard found.attributes[CKA_ID] != id else { return }
+        if case .item(CKO_SECRET_KEY, let reference) = object {
+            guard !id.isEmpty else { throw Template.invalid(CKA_ID) }
+            _ = try CryptokiError.mapping { () throws(KeychainError) in
+                try keychain.update(matching: Query(reference), to: ItemChanges([.applicationTag: .data(id)]))
+            }
+            return
+        }
         guard let hash = found.publicKeyHash, !id.isEmpty else { throw Template.invalid(CKA_ID) }
         let name = AttributeValue.data(id == hash ? [] : id)
         let places: [(ItemClass, Attribute, Attribute)] = [

@@ -104,11 +104,16 @@ protocol Slot: AnyObject, Sendable {
         _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret
 
+    /// The bytes of a secret key of the token, for a use and not to be told.
+    func keyBytes(of key: CryptokiObject) throws(CryptokiError) -> Secret
+
     // MARK: Writing
 
     func create(_ template: Template) throws(CryptokiError) -> ObjectName
     /// Keeps a private key that a session has.
     func create(_ key: PrivateKey, _ template: Template) throws(CryptokiError) -> ObjectName
+    /// Keeps a secret key.
+    func create(_ key: consuming Secret, _ template: Template, isGenerated: Bool) throws(CryptokiError) -> ObjectName
     func destroy(_ object: ObjectName) throws(CryptokiError)
     func change(_ object: ObjectName, to template: Template) throws(CryptokiError)
     func generateKeyPair(

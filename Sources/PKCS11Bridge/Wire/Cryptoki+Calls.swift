@@ -58,11 +58,12 @@ extension Cryptoki {
         case .createObject, .copyObject, .destroyObject, .getObjectSize, .getAttributeValue, .setAttributeValue,
             .findObjectsInit, .findObjects, .findObjectsFinal:
             return try objectResult(of: arguments, &secrets)
-        case .generateKeyPair, .wrapKey, .unwrapKey, .deriveKey, .seedRandom, .generateRandom:
+        case .generateKey, .generateKeyPair, .wrapKey, .unwrapKey, .deriveKey, .seedRandom, .generateRandom:
             return try keyResult(of: arguments, &secrets)
         case .encryptInit, .encrypt, .encryptUpdate, .encryptFinal, .decryptInit, .decrypt, .decryptUpdate,
             .decryptFinal,
-            .digestInit, .digest, .digestUpdate, .digestFinal, .signInit, .sign, .signUpdate, .signFinal, .verifyInit,
+            .digestInit, .digest, .digestUpdate, .digestKey, .digestFinal, .signInit, .sign, .signUpdate, .signFinal,
+            .verifyInit,
             .verify, .verifyUpdate, .verifyFinal:
             return try operationResult(of: arguments, &secrets)
         }
@@ -142,6 +143,9 @@ extension Cryptoki {
     private func keyResult(of call: CallArguments, _ secrets: inout SecretReader) throws(CryptokiError) -> CallResult {
         let session = try call.number(0)
         switch call.function {
+        case .generateKey:
+            let template = try secrets.template(call.template(0))
+            return CallResult([try generateKey(session, try call.mechanism(), template)])
         case .generateKeyPair:
             let publicTemplate = try secrets.template(call.template(0))
             let pair = try generateKeyPair(
@@ -190,6 +194,9 @@ struct CallArguments {
         return CK_ULONG(call.numbers[index])
     }
 
+    /// A number of bytes that nobody has more of.
+    func count(_ index: Int) throws(CryptokiError) -> Int { min(Int(clamping: try number(index)), Int.max / 4) }
+
     func room(_ index: Int) throws(CryptokiError) -> Room {
         let count = try number(index)
         return UInt64(count) == PKCS11Call.null ? .query : .bytes(Int(clamping: count))
@@ -231,6 +238,11 @@ extension MechanismRequest {
             self.init(type, .oaep(hash: CK_ULONG(numbers[0]), mgf: CK_ULONG(numbers[1]), label: label))
         case (CKM_ECDH1_DERIVE, 1, 2), (CKM_ECDH1_COFACTOR_DERIVE, 1, 2):
             self.init(type, .agreement(kdf: CK_ULONG(numbers[0]), sharedInfo: strings[0], publicData: strings[1]))
+        case (CKM_AES_CTR, 1, 1): self.init(type, .counter(bits: CK_ULONG(numbers[0]), block: strings[0]))
+        // How many bits the nonce has is said by its length: programs that leave the second field away are many.
+        case (CKM_AES_GCM, 2, 2):
+            self.init(type, .gcm(nonce: strings[0], associatedData: strings[1], tagBits: CK_ULONG(numbers[1])))
+        case (_, 1, 0) where MechanismTable.isCode(type): self.init(type, .codeLength(CK_ULONG(numbers[0])))
         default: self.init(type, .bytes(strings.first ?? []))
         }
     }

@@ -70,23 +70,29 @@ extension Cryptoki {
         case .encryptInit, .decryptInit, .digestInit, .signInit, .verifyInit: try begin(call)
         case .encrypt:
             if let length = try lengthBeforeData(call) { return length }
-            return try CallResult(encrypt(session, secrets.rest(), call.room(1)), call.room(1))
-        case .encryptUpdate: return try CallResult(encryptUpdate(session, secrets.rest(), call.room(1)), call.room(1))
+            let (count, room) = (try call.count(1), try call.room(2))
+            return try CallResult(encrypt(session, secrets.rest(), room, of: count), room)
+        case .encryptUpdate:
+            let (count, room) = (try call.count(1), try call.room(2))
+            return try CallResult(encryptUpdate(session, secrets.rest(), room, of: count), room)
         case .encryptFinal: return try CallResult(encryptFinal(session, call.room(1)), call.room(1))
         case .decrypt:
             if let length = try lengthBeforeData(call) { return length }
-            return try CallResult(decrypt(session, secrets.restAsBytes(), call.room(1)), call.room(1))
+            let (count, room) = (try call.count(1), try call.room(2))
+            return try CallResult(decrypt(session, secrets.restAsBytes(), room, of: count), room)
         case .decryptUpdate:
-            return try CallResult(decryptUpdate(session, secrets.restAsBytes(), call.room(1)), call.room(1))
+            let (count, room) = (try call.count(1), try call.room(2))
+            return try CallResult(decryptUpdate(session, secrets.restAsBytes(), room, of: count), room)
         case .decryptFinal: return try CallResult(decryptFinal(session, call.room(1)), call.room(1))
         case .digest:
             if let length = try lengthBeforeData(call) { return length }
-            return try CallResult(digest(session, secrets.restAsBytes(), call.room(1)), call.room(1))
+            return try CallResult(digest(session, secrets.restAsBytes(), call.room(2)), call.room(2))
         case .digestUpdate: try digestUpdate(session, secrets.restAsBytes())
+        case .digestKey: try digestKey(session, key: call.number(1))
         case .digestFinal: return try CallResult(digestFinal(session, call.room(1)), call.room(1))
         case .sign:
             if let length = try lengthBeforeData(call) { return length }
-            return try CallResult(sign(session, secrets.restAsBytes(), call.room(1)), call.room(1))
+            return try CallResult(sign(session, secrets.restAsBytes(), call.room(2)), call.room(2))
         case .signUpdate: try signUpdate(session, secrets.restAsBytes())
         case .signFinal: return try CallResult(signFinal(session, call.room(1)), call.room(1))
         case .verify:
@@ -127,33 +133,34 @@ extension Cryptoki {
     ///
     /// - Returns: nil where the data is there.
     private func lengthBeforeData(_ call: CallArguments) throws(CryptokiError) -> CallResult? {
-        guard call.numbers.count == 3, call.numbers[2] == PKCS11Call.dataFollows else { return nil }
-        let length = try outputLength(of: call.function, in: call.number(0))
-        let room = call.function == .verify ? nil : try call.room(1)
+        guard call.numbers.count == 4, call.numbers[3] == PKCS11Call.dataFollows else { return nil }
+        let length = try outputLength(of: call.function, call.count(1), in: call.number(0))
+        let room = call.function == .verify ? nil : try call.room(2)
         guard room?.holds(length) ?? true else {
-            return CallResult(.length(length), try call.room(1))
+            return CallResult(.length(length), try call.room(2))
         }
         return CallResult([CK_ULONG(length)])
     }
 
     /// How long the output of a function that takes its data at once will be, at most. The parts that follow are parts of this one call.
     ///
+    /// - Parameter count: how long the data is.
     /// - Throws: `CKR_OPERATION_NOT_INITIALIZED`; `CKR_OPERATION_ACTIVE` where a part has come already, which ends the operation.
     private func outputLength(
-        of function: PKCS11Function, in handle: CK_SESSION_HANDLE
+        of function: PKCS11Function, _ count: Int, in handle: CK_SESSION_HANDLE
     ) throws(CryptokiError) -> Int {
         try session(handle).state.withLock { state throws(CryptokiError) -> Int in
             switch function {
             case .encrypt:
                 guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
                 try operation.course.beginOne()
-                let length = operation.scheme.length
+                let length = operation.outputLength(ofRest: count)
                 state.encryption = consume operation
                 return length
             case .decrypt:
                 guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
                 try operation.course.beginOne()
-                let length = operation.knownLength
+                let length = operation.outputLength(ofRest: count)
                 state.decryption = consume operation
                 return length
             case .digest:
@@ -165,7 +172,7 @@ extension Cryptoki {
             case .sign:
                 guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
                 try operation.input.course.beginOne()
-                let length = operation.scheme.signatureLength
+                let length = operation.scheme.length
                 state.signature = consume operation
                 return length
             default:

@@ -140,7 +140,6 @@ struct ObjectURIs {
     }
 
     private func ids(of item: Item, _ names: CryptokiItemNames?) -> [[UInt8]] {
-        if item.isSymmetricKey { return [item.symmetricID ?? []] }
         guard let object = item.reference.object else { return names?.ids(of: item) ?? [] }
         return CryptokiID.bytes(of: object, on: item.reference.tokenID.flatMap { TokenID($0) }).map { [$0] } ?? []
     }
@@ -155,11 +154,6 @@ struct ObjectURIs {
         case .identity: []
         }
     }
-}
-
-extension Item {
-    /// The id of a symmetric key: its application label.
-    fileprivate var symmetricID: [UInt8]? { self[.applicationLabel]?.bytes }
 }
 
 extension PersistentReference {

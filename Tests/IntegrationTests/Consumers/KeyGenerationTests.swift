@@ -43,6 +43,44 @@ import Testing
         #expect(uris.allSatisfy { $0.contains(";id=%02;") }, "\(uris)")
     }
 
+    /// A file that is encrypted and decrypted again.
+    private func encrypt(_ id: String) throws {
+        let how = ["--mechanism", "AES-CBC-PAD", "--iv", "000102030405060708090a0b0c0d0e0f", "--id", id]
+        let tool = ["pkcs11-tool", "--module", ConsumerCard.module, "--login", "--pin", Self.password]
+        try card.succeed(tool + ["--encrypt", "-i", card.path("message"), "-o", card.path("encrypted")] + how)
+        try card.succeed(tool + ["--decrypt", "-i", card.path("encrypted"), "-o", card.path("decrypted")] + how)
+        #expect(try card.folder.read("decrypted") == card.folder.read("message"))
+    }
+
+    @Test func ofSecretKeysWithPKCS11ToolWhichBringsWrapsAndUnwrapsThemToo() throws {
+        try pkcs11Tool("--keygen", "--key-type", "AES:32", "--id", "07", "--label", "generated")
+        try encrypt("07")
+        // What SP 800-38A encrypts to 7649abac… comes of the key that is brought.
+        try card.folder.write("aes.key", [UInt8](hex: "2b7e151628aed2a6abf7158809cf4f3c"))
+        try pkcs11Tool(
+            "--write-object", card.path("aes.key"), "--type", "secrkey", "--key-type", "AES:16", "--id", "08",
+            "--label", "brought", "--extractable")
+        try encrypt("08")
+        try card.folder.write("block", [UInt8](hex: "6bc1bee22e409f96e93d7e117393172a"))
+        try pkcs11Tool(
+            "--encrypt", "--mechanism", "AES-CBC", "--iv", "000102030405060708090a0b0c0d0e0f", "--id", "08", "-i",
+            card.path("block"), "-o", card.path("out"))
+        #expect(try card.folder.read("out") == .init(hex: "7649abac8119b246cee98e9b12e9197d"))
+        try pkcs11Tool("--keypairgen", "--key-type", "rsa:2048", "--id", "09", "--label", "wrapping")
+        try pkcs11Tool(
+            "--wrap", "--mechanism", "RSA-PKCS", "--id", "09", "--application-id", "08", "-o", card.path("wrapped"))
+        try pkcs11Tool(
+            "--unwrap", "--mechanism", "RSA-PKCS", "--id", "09", "-i", card.path("wrapped"), "--key-type", "AES:",
+            "--application-id", "0a", "--application-label", "unwrapped", "--extractable")
+        try encrypt("0a")
+        let listing = try pkcs11Tool("--list-objects", "--type", "secrkey")
+        for label in ["generated", "brought", "unwrapped"] { #expect(listing.contains(label), "\(listing)") }
+        try pkcs11Tool("--delete-object", "--type", "secrkey", "--id", "08")
+        #expect(try !pkcs11Tool("--list-objects", "--type", "secrkey").contains("brought"))
+        let uris = try card.uris("find-key", "login")
+        #expect(uris.contains { $0.contains(";id=%07;") && $0.contains("type=secret-key") }, "\(uris)")
+    }
+
     @Test func withGnuTLS() throws {
         try card.succeed(
             [

@@ -33,11 +33,12 @@ enum StandardReturnValues {
             """
     private static let go = "ARGUMENTS_BAD FUNCTION_CANCELED OPERATION_NOT_INITIALIZED"
     private static let ciphertext = "ENCRYPTED_DATA_INVALID ENCRYPTED_DATA_LEN_RANGE USER_NOT_LOGGED_IN"
-    private static let makeKey =
+    private static let makeSecretKey =
         template + " " + write + """
-             CURVE_NOT_SUPPORTED DOMAIN_PARAMS_INVALID FUNCTION_CANCELED MECHANISM_INVALID MECHANISM_PARAM_INVALID \
-            OPERATION_ACTIVE PIN_EXPIRED TEMPLATE_INCOMPLETE
+             CURVE_NOT_SUPPORTED FUNCTION_CANCELED MECHANISM_INVALID MECHANISM_PARAM_INVALID OPERATION_ACTIVE \
+            PIN_EXPIRED TEMPLATE_INCOMPLETE
             """
+    private static let makeKey = makeSecretKey + " DOMAIN_PARAMS_INVALID"
 
     private static let rows: [(String, String, String)] = [
         ("C_Initialize", any, "ARGUMENTS_BAD CANT_LOCK CRYPTOKI_ALREADY_INITIALIZED NEED_TO_CREATE_THREADS"),
@@ -97,7 +98,12 @@ enum StandardReturnValues {
         ("C_DecryptUpdate", session, go + " BUFFER_TOO_SMALL " + ciphertext),
         ("C_DecryptFinal", session, go + " BUFFER_TOO_SMALL " + ciphertext),
         ("C_DigestInit", session, begin), ("C_Digest", session, go + " BUFFER_TOO_SMALL"),
-        ("C_DigestUpdate", session, go), ("C_DigestFinal", session, go + " BUFFER_TOO_SMALL"),
+        ("C_DigestUpdate", session, go),
+        (
+            "C_DigestKey", session,
+            "FUNCTION_CANCELED KEY_HANDLE_INVALID KEY_INDIGESTIBLE KEY_SIZE_RANGE OPERATION_NOT_INITIALIZED"
+        ),
+        ("C_DigestFinal", session, go + " BUFFER_TOO_SMALL"),
         ("C_SignInit", session, beginWithKey),
         (
             "C_Sign", session,
@@ -110,7 +116,7 @@ enum StandardReturnValues {
         ("C_VerifyUpdate", session, go + " DATA_LEN_RANGE"),
         ("C_VerifyFinal", session, go + " DATA_LEN_RANGE SIGNATURE_INVALID SIGNATURE_LEN_RANGE"),
 
-        ("C_GenerateKeyPair", session, makeKey),
+        ("C_GenerateKey", session, makeSecretKey), ("C_GenerateKeyPair", session, makeKey),
         (
             "C_WrapKey", session,
             """

@@ -1,0 +1,59 @@
+internal import CCryptoki
+internal import SystemCrypto
+internal import TokenKit
+
+/// How an authentication code is made or checked: HMAC with a secret key. PKCS #11 §6.22 to §6.26.
+struct CodeScheme: Sendable {
+    let digest: DigestAlgorithm
+    /// Bytes that a code has.
+    let length: Int
+
+    /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_KEY_TYPE_INCONSISTENT`.
+    init(_ request: MechanismRequest, key: CryptokiObject) throws(CryptokiError) {
+        guard let row = MechanismTable.codes.first(where: { [$0.type, $0.general].contains(request.type) }) else {
+            throw MechanismRequest.unknown
+        }
+        guard [CKK_GENERIC_SECRET, row.key].contains(key.keyType) else {
+            throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT)
+        }
+        digest = row.digest
+        guard request.type == row.general else {
+            try request.requireNoParameter()
+            length = digest.byteCount
+            return
+        }
+        guard case .codeLength(let count) = request.parameter, 1...CK_ULONG(digest.byteCount) ~= count else {
+            throw CryptokiError(CKR_MECHANISM_PARAM_INVALID)
+        }
+        length = Int(count)
+    }
+
+    /// - Throws: `CKR_SIGNATURE_LEN_RANGE`, `CKR_SIGNATURE_INVALID`.
+    func verify(_ code: [UInt8], against full: [UInt8]) throws(CryptokiError) {
+        guard code.count == length else { throw CryptokiError(CKR_SIGNATURE_LEN_RANGE) }
+        guard ConstantTime.isEqual(Array(full.prefix(length)), code) else { throw CryptokiError(CKR_SIGNATURE_INVALID) }
+    }
+}
+
+/// How something is signed or checked, with whichever kind of key.
+enum SigningScheme: Sendable {
+    case signature(SignatureScheme)
+    case code(CodeScheme)
+
+    /// Bytes that come out.
+    var length: Int {
+        switch self {
+        case .signature(let scheme): scheme.signatureLength
+        case .code(let scheme): scheme.length
+        }
+    }
+
+    /// - Parameter input: what is signed, its digest, or its code.
+    /// - Throws: `CKR_SIGNATURE_LEN_RANGE`, `CKR_SIGNATURE_INVALID`, `CKR_DATA_LEN_RANGE`.
+    func verify(_ signature: [UInt8], of input: [UInt8]) throws(CryptokiError) {
+        switch self {
+        case .signature(let scheme): try scheme.verify(signature, of: input)
+        case .code(let scheme): try scheme.verify(signature, against: input)
+        }
+    }
+}

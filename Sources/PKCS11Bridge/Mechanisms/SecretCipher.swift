@@ -1,0 +1,140 @@
+internal import CCryptoki
+internal import SystemCrypto
+internal import TokenKit
+internal import Wire
+
+/// AES with a secret key, under way: PKCS #11 §6.13.
+///
+/// What comes of a part comes at once, but for GCM that decrypts: nothing is given out before the tag was checked.
+struct SecretCipher: ~Copyable {
+    private var stream: AESStream?
+    private var opening: Opening?
+    /// What the counter leaves to be processed; nil for all that there can be.
+    private var bytesLeft: UInt64?
+
+    /// A message that GCM decrypts at the end.
+    private struct Opening: ~Copyable {
+        let key: Secret
+        let nonce: [UInt8]
+        let associatedData: [UInt8]
+        let tagLength: Int
+        var sealed: [UInt8] = []
+
+        func outputLength(ofRest count: Int) -> Int { max(sealed.count + count - tagLength, 0) }
+    }
+
+    /// Bytes that GCM decrypts: what comes out comes in one message.
+    static let longestSealed = FrameHeader.maximumSecrets
+
+    /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`.
+    init(_ request: MechanismRequest, encrypts: Bool, key: borrowing Secret) throws(CryptokiError) {
+        let invalid = CryptokiError(CKR_MECHANISM_PARAM_INVALID)
+        let mode: AESStream.Mode
+        let vector: [UInt8]
+        var (associated, tagLength) = ([UInt8](), AESGCM.tagLength)
+        switch request.type {
+        case CKM_AES_CBC, CKM_AES_CBC_PAD:
+            guard case .bytes(let bytes) = request.parameter else { throw invalid }
+            mode = request.type == CKM_AES_CBC ? .cbc : .paddedCBC
+            vector = bytes
+        case CKM_AES_CTR:
+            guard case .counter(let bits, let block) = request.parameter, 1...128 ~= bits, block.count == 16 else {
+                throw invalid
+            }
+            mode = .ctr
+            vector = block
+            bytesLeft = SecretCipher.bytes(leftBy: block, countingBits: Int(bits))
+        case CKM_AES_GCM:
+            guard case .gcm(let nonce, let associatedData, let tagBits) = request.parameter,
+                let length = AESGCM.tagLengths.first(where: { CK_ULONG($0 * 8) == tagBits }),
+                AESGCM.nonceLengths ~= nonce.count
+            else { throw invalid }
+            guard encrypts else {
+                opening = Opening(key: key.clone(), nonce: nonce, associatedData: associatedData, tagLength: length)
+                return
+            }
+            mode = .gcm
+            vector = nonce
+            associated = associatedData
+            tagLength = length
+        default: throw MechanismRequest.unknown
+        }
+        do throws(CryptoError) {
+            stream = try AESStream(
+                mode, encrypts: encrypts, key: key, initializationVector: vector, authenticating: associated,
+                tagLength: tagLength)
+        } catch {
+            throw CryptokiError(error, length: CKR_MECHANISM_PARAM_INVALID)
+        }
+    }
+
+    /// A counter of fewer bits than the block does not run over: its bits would go on into those that do not count.
+    private static func bytes(leftBy block: [UInt8], countingBits bits: Int) -> UInt64? {
+        guard bits < 128 else { return nil }
+        var further: UInt64 = 0
+        for bit in (0..<bits).reversed() {
+            let isSet = block[15 - bit / 8] >> UInt8(bit % 8) & 1 == 1
+            // More than anybody processes.
+            if !isSet, bit >= 56 { return nil }
+            further = further << 1 | (isSet ? 0 : 1)
+        }
+        return (further + 1) * 16
+    }
+
+    /// How many bytes come of a further part.
+    func outputLength(ofPart count: Int) -> Int {
+        switch stream {
+        case .some(let stream): stream.outputLength(ofPart: count)
+        case .none: 0
+        }
+    }
+
+    /// How many bytes come of further data and the end after it, at the most.
+    func outputLength(ofRest count: Int = 0) -> Int {
+        switch stream {
+        case .some(let stream): return stream.outputLength(ofRest: count)
+        case .none: break
+        }
+        return switch opening {
+        case .some(let opening): opening.outputLength(ofRest: count)
+        case .none: 0
+        }
+    }
+
+    /// - Throws: `CKR_DATA_LEN_RANGE`.
+    mutating func update(_ part: Span<UInt8>) throws(CryptokiError) -> Secret {
+        if let left = bytesLeft {
+            guard UInt64(part.count) <= left else {
+                throw CryptokiError(CKR_DATA_LEN_RANGE, "the counter has too few bits for so much")
+            }
+            bytesLeft = left - UInt64(part.count)
+        }
+        if let former = opening?.sealed.count {
+            guard former + part.count <= SecretCipher.longestSealed else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
+            for index in part.indices { opening?.sealed.append(part[index]) }
+        }
+        do throws(CryptoError) {
+            return try stream?.update(part) ?? Secret(capacity: 0) { _ in }
+        } catch {
+            throw CryptokiError(error)
+        }
+    }
+
+    /// Ends with the rest of the data.
+    ///
+    /// - Throws: `CKR_DATA_LEN_RANGE`, `CKR_ENCRYPTED_DATA_INVALID`.
+    mutating func finish(_ rest: Span<UInt8>) throws(CryptokiError) -> Secret {
+        let output = try update(rest)
+        do throws(CryptoError) {
+            if let opening = opening.take() {
+                return try AESGCM.open(
+                    opening.sealed, key: opening.key, nonce: opening.nonce, authenticating: opening.associatedData,
+                    tagLength: opening.tagLength)
+            }
+            let last = try stream?.finish() ?? Secret(capacity: 0) { _ in }
+            return Secret(joining: output.bytes, last.bytes)
+        } catch {
+            throw CryptokiError(error)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+internal import CCryptoki
+internal import KeychainHost
+internal import SystemCrypto
+
+/// What kind of secret key something is, and what keys of the kind do.
+enum SecretKeyKind: Equatable {
+    case aes
+    /// For HMAC with any hash function.
+    case generic
+    /// One that a program brought for its session alone: for HMAC with one hash function, or for nothing here.
+    case other(CK_KEY_TYPE)
+
+    init(_ type: CK_KEY_TYPE) {
+        switch type {
+        case CKK_AES: self = .aes
+        case CKK_GENERIC_SECRET: self = .generic
+        default: self = .other(type)
+        }
+    }
+
+    /// The kind of a keychain's key; nil for one of which nothing is known.
+    init?(_ type: KeyType) {
+        switch type {
+        case .aes: self = .aes
+        case .hmac: self = .generic
+        default: return nil
+        }
+    }
+
+    /// The kind that a mechanism generates.
+    init?(generatedBy mechanism: CK_MECHANISM_TYPE) {
+        switch mechanism {
+        case CKM_AES_KEY_GEN: self = .aes
+        case CKM_GENERIC_SECRET_KEY_GEN: self = .generic
+        default: return nil
+        }
+    }
+
+    var keyType: CK_KEY_TYPE {
+        switch self {
+        case .aes: CKK_AES
+        case .generic: CKK_GENERIC_SECRET
+        case .other(let type): type
+        }
+    }
+
+    /// The mechanism that generates such keys.
+    var generation: CK_MECHANISM_TYPE {
+        switch self {
+        case .aes: CKM_AES_KEY_GEN
+        case .generic: CKM_GENERIC_SECRET_KEY_GEN
+        // `CK_UNAVAILABLE_INFORMATION`
+        case .other: CK_ULONG.max
+        }
+    }
+
+    /// What a keychain calls it; nil for a kind that none keeps.
+    var itemType: KeyType? {
+        switch self {
+        case .aes: .aes
+        case .generic: .hmac
+        case .other: nil
+        }
+    }
+
+    /// Bytes of keys that are generated.
+    var lengths: ClosedRange<Int> { self == .aes ? 16...32 : 1...KeyType.maximumGeneratedHMACBits / 8 }
+
+    /// Whether a key may have so many bytes, wherever it comes from.
+    func hasKeys(of count: Int) -> Bool { self == .aes ? [16, 24, 32].contains(count) : count > 0 }
+
+    /// What such a key can be used for, and where an item says that one may.
+    var uses: [(type: CK_ATTRIBUTE_TYPE, attribute: Attribute)] {
+        switch self {
+        case .aes:
+            [
+                (CKA_ENCRYPT, .canEncrypt), (CKA_DECRYPT, .canDecrypt), (CKA_WRAP, .canWrap),
+                (CKA_UNWRAP, .canUnwrap),
+            ]
+        case .generic: [(CKA_SIGN, .canSign), (CKA_VERIFY, .canVerify)]
+        case .other(let type):
+            MechanismTable.codes.contains { $0.key == type } ? [(CKA_SIGN, .canSign), (CKA_VERIFY, .canVerify)] : []
+        }
+    }
+}
+
+extension ObjectAttributes {
+    /// PKCS #11 §4.10.
+    ///
+    /// - Parameter mayDo: whether the key may be used so, of what its kind can be used for.
+    static func secretKey(
+        _ kind: SecretKeyKind, byteCount: Int, id: [UInt8], isLocal: Bool, _ protection: KeyProtection,
+        mayDo: (CK_ATTRIBUTE_TYPE, Attribute) -> Bool
+    ) -> Attributes {
+        let uses = kind.uses.filter { mayDo($0.type, $0.attribute) }.map(\.type)
+        var attributes: Attributes = [
+            CKA_KEY_TYPE: Encoded.ulong(kind.keyType), CKA_ID: id, CKA_START_DATE: [], CKA_END_DATE: [],
+            CKA_DERIVE: Encoded.bool(false), CKA_LOCAL: Encoded.bool(isLocal),
+            CKA_KEY_GEN_MECHANISM: Encoded.ulong(isLocal ? kind.generation : CK_ULONG.max),
+            CKA_TRUSTED: Encoded.bool(false), CKA_WRAP_WITH_TRUSTED: Encoded.bool(false),
+            CKA_VALUE_LEN: Encoded.ulong(CK_ULONG(byteCount)),
+        ]
+        for use in [CKA_ENCRYPT, CKA_DECRYPT, CKA_SIGN, CKA_VERIFY, CKA_WRAP, CKA_UNWRAP] {
+            attributes[use] = Encoded.bool(uses.contains(use))
+        }
+        return attributes.merging(protection.attributes) { $1 }
+    }
+}
+
+extension CryptokiObject {
+    var keyType: CK_KEY_TYPE? { attributes[CKA_KEY_TYPE].flatMap { Encoded.ulong(in: $0) } }
+}
+
+extension KeyProtection {
+    /// What a secret key's template says of it: its bytes are told unless it says otherwise (PKCS #11 §4.10), as a program that
+    /// agreed on a key or unwrapped one needs it.
+    ///
+    /// - Parameter isGenerated: whether it was made just now; a copy's template has what its original was.
+    init(ofSecretKey template: Template, isGenerated: Bool) throws(CryptokiError) {
+        isSensitive = try template.bool(CKA_SENSITIVE) ?? false
+        isExtractable = try template.bool(CKA_EXTRACTABLE) ?? true
+        wasAlwaysSensitive = isGenerated ? isSensitive : try template.bool(CKA_ALWAYS_SENSITIVE) ?? false
+        wasNeverExtractable = isGenerated ? !isExtractable : try template.bool(CKA_NEVER_EXTRACTABLE) ?? false
+    }
+}
