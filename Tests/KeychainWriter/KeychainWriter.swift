@@ -8,6 +8,7 @@ import TokenKit
 ///     KeychainWriter write KEYCHAIN PREFIX COUNT   adds passwords PREFIX-0 …, printing each account once it is stored
 ///     KeychainWriter mix KEYCHAIN PREFIX           adds, updates and deletes until it is killed, printing each step once done
 ///     KeychainWriter hold KEYCHAIN lock|keep       reads every secret, locks or not, says so, and waits to be killed
+///     KeychainWriter rekey KEYCHAIN OTHER          gives it new keys, and the password OTHER and its own in turn, until it is killed
 ///     KeychainWriter fill KEYCHAIN                 creates it, adds passwords until that fails, and prints what is there
 ///     KeychainWriter full KEYCHAIN                 creates it, fills the disk, opens it, and prints what can be done with it
 ///     KeychainWriter share KEYCHAIN SECONDS        unlocks, and leaves the key in the login session
@@ -35,6 +36,7 @@ enum KeychainWriter {
         case ("write", 4): try write(to: arguments[1], prefix: arguments[2], count: Int(arguments[3]) ?? 0)
         case ("mix", 3): try mix(arguments[1], prefix: arguments[2])
         case ("hold", 3): try hold(arguments[1], isLocking: arguments[2] == "lock")
+        case ("rekey", 3): try rekey(arguments[1], other: arguments[2])
         case ("fill", 2): try fill(arguments[1])
         case ("full", 2): try FullDisk(path: arguments[1], password: readLine() ?? "").run()
         case ("share", 3):
@@ -51,7 +53,7 @@ enum KeychainWriter {
             try SearchBenchmark(folder: arguments[1]).run()
         case ("memory", 2): try reportMemory(holding: arguments[1])
         default:
-            print("usage: KeychainWriter create|write|mix|hold|fill|full|share|read-shared|benchmark …")
+            print("usage: KeychainWriter create|write|mix|hold|rekey|fill|full|share|read-shared|benchmark …")
             exit(2)
         }
     }
@@ -88,6 +90,23 @@ enum KeychainWriter {
         report(isLocking ? "locked" : "unlocked")
         withExtendedLifetime(keychain) {
             while true { pause() }
+        }
+    }
+
+    private static func rekey(_ path: String, other: String) throws {
+        let keychain = try LocalKeychain.open(path)
+        var bytes = Array(other.utf8)
+        let first = password()
+        let second = Secret(consuming: &bytes)
+        report("ready")
+        for step in 0... {
+            let cost = ScryptCost(n: 2, r: 1, p: 1)
+            if step.isMultiple(of: 2) {
+                try keychain.rekey(from: first, to: second, cost: cost)
+            } else {
+                try keychain.rekey(from: second, to: first, cost: cost)
+            }
+            report("\(step)")
         }
     }
 

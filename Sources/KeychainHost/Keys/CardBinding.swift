@@ -17,13 +17,15 @@ public struct CardBinding: Sendable, Hashable {
     public let publicKey: [UInt8]
     let algorithm: KeyAlgorithm
 
-    /// What the card's key is given: a ciphertext, or a public key.
-    let exchange: [UInt8]
-    let salt: [UInt8]
-
     /// The key by which the card is known before its PIN is asked for; nil where it had none, and in bindings of older layouts.
     public let proof: ProofKey?
-    var wrapped: [UInt8] = []
+
+    /// What the card's key is given: a ciphertext, or a public key.
+    private(set) var exchange: [UInt8] = []
+    /// Nothing, sealed under the keychain's key together with the card and its key: unique as a salt has to be, and made by
+    /// a holder of the keychain's key alone.
+    private(set) var salt: [UInt8] = []
+    private(set) var wrapped: [UInt8] = []
 
     /// The card, `piv:7b13d0e6-…`.
     public var tokenID: String { reference.tokenID ?? "" }
@@ -47,13 +49,28 @@ extension CardBinding {
                 .param, "the key \(key.name) of '\(label)' neither decrypts nor agrees",
                 remedy: "use the key management key, 9D", key: "key")
         }
+        self.init(reference: reference, label: label, publicKey: key.publicKey, algorithm: algorithm, proof: proof)
+        try seal(secret, of: keychain)
+    }
+
+    /// The same card's binding to another key of the keychain. The card is not needed for it.
+    ///
+    /// - Parameter old: the key that it is bound to.
+    /// - Returns: nil for a binding that the holder of the old key has not made: the card in it may be anybody's.
+    func renewed(
+        sealing secret: borrowing Secret, of keychain: UniqueID, insteadOf old: borrowing Secret
+    ) throws(KeychainError) -> CardBinding? {
+        guard (try? SealedBox.open(salt, key: old, authenticating: origin(keychain))) != nil else { return nil }
+        var new = self
+        try new.seal(secret, of: keychain)
+        return new
+    }
+
+    private mutating func seal(_ secret: borrowing Secret, of keychain: UniqueID) throws(KeychainError) {
         do throws(CryptoError) {
-            let publicKey = try PublicKey(spki: key.publicKey)
-            let shared = try CardBinding.secret(for: publicKey, algorithm)
-            let salt = try RandomBytes.make(count: CardBinding.saltLength)
-            self.init(
-                reference: reference, label: label, publicKey: key.publicKey, algorithm: algorithm,
-                exchange: shared.exchange, salt: salt, proof: proof)
+            let shared = try CardBinding.secret(for: PublicKey(spki: publicKey), algorithm)
+            exchange = shared.exchange
+            salt = try SealedBox.seal([UInt8]().span, key: secret, authenticating: origin(keychain))
             wrapped = try SealedBox.seal(
                 secret.bytes, key: wrappingKey(shared.secret), authenticating: data(keychain))
         } catch {
@@ -89,8 +106,6 @@ extension CardBinding {
     static let bindAgain = "unlock it with its password and bind the card again"
 
     // MARK: - How
-
-    private static let saltLength = 32
 
     /// Best first.
     private static let algorithms: [KeyAlgorithm] = [
@@ -131,6 +146,16 @@ extension CardBinding {
         try HKDF.deriveKey(
             from: shared, salt: salt, info: Array("tokenkit card binding 1".utf8) + publicKey + exchange,
             count: WrappedKey.keyLength)
+    }
+
+    /// The card and its key, as the salt vouches for them.
+    private func origin(_ keychain: UniqueID) -> AssociatedData {
+        var data = AssociatedData("keychain card binding origin 1", keychain: keychain)
+        for part in [reference.encoded(), Array(label.utf8), publicKey, Array(algorithm.rawValue.utf8)] {
+            data.append(part)
+        }
+        if let proof { data.append(proof.encoded()) }
+        return data
     }
 
     private func data(_ keychain: UniqueID) -> AssociatedData {

@@ -81,7 +81,7 @@ extension CardBinding {
         let proof = row[8].blob.map { ProofKey(parsing: $0) }
         if row[8] != .null, proof == nil || proof == .some(nil) { return nil }
         self.init(
-            reference: reference, label: label, publicKey: publicKey, algorithm: algorithm, exchange: exchange,
-            salt: salt, proof: proof ?? nil, wrapped: wrapped)
+            reference: reference, label: label, publicKey: publicKey, algorithm: algorithm, proof: proof ?? nil,
+            exchange: exchange, salt: salt, wrapped: wrapped)
     }
 }

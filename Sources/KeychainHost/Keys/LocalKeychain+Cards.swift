@@ -55,6 +55,8 @@ extension LocalKeychain {
         }
         try change { opened throws(KeychainError) in
             try opened.database.writing { () throws(KeychainError) in
+                // The card took its time.
+                guard try WrappedKey(readingFrom: opened.database).isFor(secret) else { throw OpenKeychain.locked }
                 try CardBindingTable.put(binding, in: opened.database)
             }
         }

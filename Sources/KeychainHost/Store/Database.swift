@@ -98,6 +98,11 @@ struct Database: ~Copyable {
         get throws(SQLiteError) { try value("PRAGMA data_version").integer }
     }
 
+    /// Brings everything into the file itself and empties the log beside it. Wraps `PRAGMA wal_checkpoint`.
+    ///
+    /// - Returns: false where another process reads from the log.
+    func truncateLog() throws(SQLiteError) -> Bool { try value("PRAGMA wal_checkpoint(TRUNCATE)").integer == 0 }
+
     /// How many rows the last statement changed. Wraps `sqlite3_changes64`.
     var changes: Int64 { unsafe sqlite3_changes64(handle) }
 

@@ -78,13 +78,15 @@ struct ItemRow {
 
     var altered: KeychainError {
         let column = damagedColumn.map { ", in its column \($0)" } ?? ""
-        let reference = Hex.encode(PersistentReference(itemClass, .local(id)).encoded())
         return KeychainError(
             .decode, "the \(itemClass.noun) has been altered since it was stored\(column)",
             remedy:
-                "restore the keychain from a backup, or delete it with 'tokenctl item -D v_PersistentRef=\(reference)' and add it anew"
+                "restore the keychain from a backup, or delete it with 'tokenctl item -D v_PersistentRef=\(hexReference)' and add it anew"
         )
     }
+
+    /// Its persistent reference, as `v_PersistentRef` of the command takes it.
+    var hexReference: String { Hex.encode(PersistentReference(itemClass, .local(id)).encoded()) }
 
     private func associatedData(_ keychain: UniqueID, hasSecret: Bool = true) -> AssociatedData {
         var data = AssociatedData(hasSecret ? "keychain item 1" : "keychain item without data 1", keychain: keychain)

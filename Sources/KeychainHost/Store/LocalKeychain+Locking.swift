@@ -53,21 +53,6 @@ extension LocalKeychain {
         }
     }
 
-    /// Replaces the password; items stay as they are, and so does being locked or unlocked. Without a password, items go
-    /// that may only be where there is one (``Accessibility/whenPasscodeSet``).
-    ///
-    /// - Throws: `errSecAuthFailed` for a wrong old password, or if another process changed it at the same time.
-    public func changePassword(
-        from old: borrowing Secret, to new: borrowing Secret, cost: ScryptCost = .standard
-    ) throws(KeychainError) {
-        try checkWritable()
-        let current = try wrappedKey()
-        let key = try current.unwrap(password: old)
-        let replacement = try WrappedKey(wrapping: key, of: current.keychain, password: new, cost: cost)
-        let replaced = try change { opened throws(KeychainError) in try opened.replace(current, by: replacement) }
-        guard replaced else { throw KeychainError(.authFailed, "the password was changed by another program") }
-    }
-
     func wrappedKey() throws(KeychainError) -> WrappedKey {
         try use { opened throws(KeychainError) in try WrappedKey(readingFrom: opened.database) }
     }

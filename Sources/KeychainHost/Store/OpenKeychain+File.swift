@@ -67,7 +67,9 @@ extension OpenKeychain {
 
     /// Opens the file anew where there was no room: others may have had it since, and changed it.
     mutating func lookForRoom() throws(KeychainError) {
-        if lacksRoom { database = try Self.database(of: file) }
+        guard lacksRoom else { return }
+        database = try Self.database(of: file)
+        dataVersion = nil
     }
 
     /// The file, open and of the present layout.

@@ -19,23 +19,45 @@ extension OpenKeychain {
         return true
     }
 
-    /// Forgets the key if its time is over, or if the login session has lost it.
+    /// Forgets the key if its time is over, if the login session has lost it, or if the keychain has got another one.
     ///
     /// - Returns: whether it did.
     mutating func lockIfOver() -> Bool {
         guard key != nil else { return false }
-        heedSettings()
+        guard heedChanges() else { return lock() }
         let isLost = lifetime.isShared && !isInSession
         guard isLost || lifetime.isOver(at: uptime()) else { return false }
         return lock()
     }
 
     /// Takes over settings that another process has made since the last look. Those that cannot be read change nothing.
-    private mutating func heedSettings() {
-        guard let version = try? database.dataVersion, version != dataVersion else { return }
-        guard let settings = try? KeychainSettings(readingFrom: database) else { return }
+    ///
+    /// - Returns: false if another process has given the keychain another key.
+    private mutating func heedChanges() -> Bool {
+        guard let version = try? database.dataVersion, version != dataVersion else { return true }
+        guard (try? isKeyCurrent()) != false else { return false }
+        guard let settings = try? KeychainSettings(readingFrom: database) else { return true }
         dataVersion = version
         if settings != lifetime.settings { lifetime.change(settings, at: uptime()) }
+        return true
+    }
+
+    /// Whether the key is still the keychain's; a row that is damaged does not tell.
+    private func isKeyCurrent() throws(KeychainError) -> Bool {
+        let current = try WrappedKey(readingFrom: database)
+        return switch key {
+        case .some(let key): current.isAltered || current.isFor(key)
+        case .none: true
+        }
+    }
+
+    /// Makes sure that what is sealed under the key can be read later: no other process can change it until the transaction
+    /// ends that is going on.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` where the keychain has got another key.
+    func checkKeyIsCurrent() throws(KeychainError) {
+        guard key != nil, (try? database.dataVersion) != dataVersion else { return }
+        guard try isKeyCurrent() else { throw Self.locked }
     }
 
     /// Counts the time to the next locking from now on.
@@ -65,8 +87,9 @@ extension OpenKeychain {
         shared.end = now.total + Int64(seconds) * 1000
         switch key {
         case .some(let key):
-            let payload = SharedKey(key, asleep: max(now.asleep, 0), end: now.total + Int64(seconds) * 1000).encoded()
             guard seconds > 0 else { throw KeychainError(.param) }
+            let salt = try WrappedKey(readingFrom: database).salt
+            let payload = SharedKey(key, asleep: max(now.asleep, 0), end: shared.end ?? 0, salt: salt).encoded()
             try KernelKeyring.store(payload, as: sharedKeyName, seconds: shared.secondsInSession(at: now))
         case .none: throw Self.locked
         }
@@ -82,9 +105,11 @@ extension OpenKeychain {
 
     /// Takes over the key from the session's keyring, if there is one, it fits, and its time is not over.
     mutating func takeSharedKey() throws(KeychainError) -> Bool {
-        guard let bytes = try KernelKeyring.secret(sharedKeyName), let shared = SharedKey(parsing: bytes),
-            try WrappedKey(readingFrom: database).isFor(shared.key)
-        else { return false }
+        guard let bytes = try KernelKeyring.secret(sharedKeyName), let shared = SharedKey(parsing: bytes) else {
+            return false
+        }
+        let current = try WrappedKey(readingFrom: database)
+        guard shared.salt == current.salt, current.isFor(shared.key) else { return false }
         let now = uptime()
         // Used last by who knows whom, who knows when: the next use is one to lengthen the session's time for.
         var lifetime = KeyLifetime(
@@ -105,34 +130,4 @@ extension OpenKeychain {
     func withdrawKey() throws(KeychainError) -> Bool {
         try KernelKeyring.revoke(sharedKeyName)
     }
-
-    // MARK: Password
-
-    /// Puts a newly wrapped key in the place of the one before. Without a password there is nothing left that could protect
-    /// items which ask for one: they go. Keychain semantics 3.1.
-    ///
-    /// - Returns: false if the old one is no longer there.
-    /// - Throws: `errSecInvalidKeychain` where the file does not have the new one afterwards; nothing has changed then.
-    func replace(_ old: WrappedKey, by new: WrappedKey) throws(KeychainError) -> Bool {
-        try database.writing { () throws(KeychainError) in
-            let isReplaced = try KeychainError.mapping { () throws(SQLiteError) in try new.replace(old, in: database) }
-            guard isReplaced else { return false }
-            guard try WrappedKey(readingFrom: database) == new else {
-                throw KeychainError(
-                    .invalidKeychain, "the password was not changed: the keychain file did not keep the new one",
-                    remedy: "restore the keychain from a backup")
-            }
-            if !new.hasPassword {
-                for itemClass in ItemClass.stored {
-                    _ = try remove(Query(itemClass, Self.passcodeBound, limit: .all), evenAltered: true)
-                }
-            }
-            try note(.passwordChanged)
-            return true
-        }
-    }
-
-    private static let passcodeBound: Attributes = [
-        .accessible: Accessibility.whenPasscodeSet, .synchronizable: Query.anySynchronizable,
-    ]
 }

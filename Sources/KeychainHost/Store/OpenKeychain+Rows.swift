@@ -15,7 +15,7 @@ extension OpenKeychain {
             do throws(SQLiteError) {
                 guard try rows.step() else { return }
             } catch {
-                guard error.code.primary == .corrupt, let numbers = try? rowNumbers(of: columns) else {
+                guard error.code.primary == .corrupt, let numbers = try? rowNumbers(of: query.itemClass) else {
                     throw KeychainError(error)
                 }
                 startingOver()
@@ -52,10 +52,24 @@ extension OpenKeychain {
     }
 
     /// The numbers of all rows, from the index of their ids alone.
-    private func rowNumbers(of columns: ItemColumns) throws(SQLiteError) -> [Int64] {
-        let rows = try database.prepare(columns.selectNumbers)
-        var numbers: [Int64] = []
-        while try rows.step() { if let number = rows[0].integer { numbers.append(number) } }
-        return numbers
+    func rowNumbers(of itemClass: ItemClass) throws(KeychainError) -> [Int64] {
+        try KeychainError.mapping { () throws(SQLiteError) in
+            let rows = try database.prepare(itemClass.columns.selectNumbers)
+            var numbers: [Int64] = []
+            while try rows.step() { if let number = rows[0].integer { numbers.append(number) } }
+            return numbers
+        }
+    }
+
+    /// - Throws: `errSecDecode` for a row without an id.
+    func row(numbered number: Int64, of itemClass: ItemClass) throws(KeychainError) -> ItemRow {
+        let everything = try Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
+        let (sql, values) = itemClass.columns.select(everything, isNumbered: true)
+        let rows = try KeychainError.mapping { () throws(SQLiteError) in
+            let rows = try database.prepare(sql, values + [.integer(number)])
+            guard try rows.step() else { throw SQLiteError(.corrupt, "a row of an index is not in its table") }
+            return rows
+        }
+        return try itemClass.columns.row(rows)
     }
 }

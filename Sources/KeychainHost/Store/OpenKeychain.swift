@@ -127,6 +127,7 @@ struct OpenKeychain: ~Copyable {
         let (sql, values) = new.itemClass.columns.insert(row)
         try checkIndexes()
         return try database.writing { () throws(KeychainError) in
+            try checkKeyIsCurrent()
             try checkPasscode(row)
             try write(row, sql, values)
             try note(.add, row)
@@ -145,6 +146,7 @@ struct OpenKeychain: ~Copyable {
         }
         try checkIndexes()
         return try database.writing { () throws(KeychainError) in
+            try checkKeyIsCurrent()
             var count = 0
             for query in queries { count += try change(query, changes, sealed) }
             return count + (try others())
@@ -282,7 +284,12 @@ struct OpenKeychain: ~Copyable {
         }
         try checkSession(row)
         switch key {
-        case .some(let key): return try row.open(key: key, keychain: id)
+        case .some(let key):
+            do throws(KeychainError) { return try row.open(key: key, keychain: id) } catch {
+                // Another process may have sealed the row under another key since this one was looked at.
+                try checkKeyIsCurrent()
+                throw error
+            }
         case .none: throw Self.locked
         }
     }

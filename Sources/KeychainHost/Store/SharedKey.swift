@@ -3,32 +3,35 @@ internal import TokenKit
 /// The key as the login session's keyring has it: with when it was left there, and until when it may stay.
 ///
 /// The key, the milliseconds that the machine had slept, and the uptime in milliseconds at which the time is over, both in
-/// eight bytes, most significant first.
+/// eight bytes, most significant first; then the salt of the keychain's password. A keychain whose password was changed has
+/// another salt, so that what any session has kept from before does not open it.
 struct SharedKey: ~Copyable {
     let key: Secret
     let asleep: Int64
     let end: Int64
+    let salt: [UInt8]
 
-    private static let length = WrappedKey.keyLength + 16
+    private static let minimumLength = WrappedKey.keyLength + 16
 
-    init(_ key: borrowing Secret, asleep: Int64, end: Int64) {
+    init(_ key: borrowing Secret, asleep: Int64, end: Int64, salt: [UInt8]) {
         self.key = key.clone()
-        (self.asleep, self.end) = (asleep, end)
+        (self.asleep, self.end, self.salt) = (asleep, end, salt)
     }
 
     /// - Returns: nil for anything that ``encoded()`` has not made; no machine runs for so long that a time of it is negative.
     init?(parsing bytes: borrowing Secret) {
-        guard bytes.count == Self.length else { return nil }
+        guard bytes.count >= Self.minimumLength else { return nil }
         let span = bytes.bytes
         let asleep = Self.number(span.extracting(WrappedKey.keyLength..<WrappedKey.keyLength + 8))
-        let end = Self.number(span.extracting(WrappedKey.keyLength + 8..<Self.length))
+        let end = Self.number(span.extracting(WrappedKey.keyLength + 8..<Self.minimumLength))
         guard asleep >= 0, end >= 0 else { return nil }
         key = Secret(copying: span.extracting(0..<WrappedKey.keyLength))
         (self.asleep, self.end) = (asleep, end)
+        salt = span.indices.dropFirst(Self.minimumLength).map { span[$0] }
     }
 
     func encoded() -> Secret {
-        Secret(capacity: Self.length) { output in
+        Secret(capacity: Self.minimumLength + salt.count) { output in
             let span = key.bytes
             for index in span.indices.prefix(WrappedKey.keyLength) { output.append(span[index]) }
             for number in [asleep, end] {
@@ -36,6 +39,7 @@ struct SharedKey: ~Copyable {
                     output.append(UInt8(truncatingIfNeeded: number >> Int64(shift)))
                 }
             }
+            for byte in salt { output.append(byte) }
         }
     }
 

@@ -176,7 +176,8 @@ final class KeychainSlot: Slot {
     func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError) {
         guard let old = old.take(), let new = new.take() else { throw CryptokiError(CKR_ARGUMENTS_BAD) }
         guard new.count <= KeychainSlot.pinLengths.upperBound else { throw CryptokiError(CKR_PIN_LEN_RANGE) }
-        try CryptokiError.mapping { () throws(KeychainError) in try keychain.changePassword(from: old, to: new) }
+        // PKCS#11 has no way to tell that an old row is left beside the file; 'tokenctl set-keychain-password' does.
+        _ = try CryptokiError.mapping { () throws(KeychainError) in try keychain.changePassword(from: old, to: new) }
     }
 
     // MARK: Keys

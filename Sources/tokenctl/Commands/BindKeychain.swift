@@ -84,7 +84,10 @@ struct UnbindKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unbind-keychain",
         abstract: "Have cards no longer open a local keychain.",
-        discussion: "The password goes on opening it. What a card has opened stays open until it is locked.")
+        discussion: """
+            The password goes on opening it. What a card has opened stays open until it is locked. A copy of the file from \
+            before still opens with the card, and has the keychain's key: set-keychain-password --rekey changes it.
+            """)
 
     @Argument(
         help: "A name, or a path with a slash in it; the default keychain if left out.",
@@ -110,6 +113,9 @@ struct UnbindKeychain: ParsableCommand {
                 .itemNotFound, "no such card opens '\(opened.name)'",
                 remedy: "'tokenctl show-keychain-info' lists those that do")
         }
+        Warnings.show(
+            "a copy of '\(opened.name)' from before still opens with the card: 'tokenctl set-keychain-password --rekey' gives it another key"
+        )
         guard output.json else { return }
         try Listing.show(bindings.filter { [nil, $0.tokenID].contains(id) }.map(BindingRow.init), json: true)
     }

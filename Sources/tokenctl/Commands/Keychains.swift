@@ -188,50 +188,8 @@ struct LockKeychain: ParsableCommand {
     }
 }
 
-struct SetKeychainPassword: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "set-keychain-password", abstract: "Change the password of a local keychain.")
-
-    @Option(name: .letter("o"), parsing: .unconditional, help: SecretArgument.help("The old password."))
-    var oldPassword: String?
-
-    @Option(name: .letter("p"), parsing: .unconditional, help: SecretArgument.help("The new password."))
-    var newPassword: String?
-
-    @Argument(
-        help: "A name, or a path with a slash in it; the default keychain if left out.",
-        completion: Completions.keychains)
-    var keychain: String?
-
-    @OptionGroup var cards: CardOptions
-    @OptionGroup var output: OutputOptions
-    @OptionGroup var authentication: AuthenticationOptions
-
-    func validate() throws {
-        guard oldPassword == nil || newPassword == nil || authentication.pinSource == nil else {
-            throw ValidationError("both passwords are given: leave out --pin-source")
-        }
-    }
-
-    func run() throws {
-        guard case .local(let opened) = try NamedKeychain(keychain, cards) else {
-            throw KeychainError(
-                .readOnly, "a card has a PIN, not a password", remedy: "use 'tokenctl card pin change'")
-        }
-        let context = try authentication.context(for: keychain)
-        let old = Passphrase(
-            argument: oldPassword, request: PromptRequest(.password, subject: opened.name, use: "change it"),
-            context: context)
-        let new = Passphrase(
-            argument: newPassword, request: PromptRequest(.newPassword, subject: opened.name), context: context)
-        try opened.changePassword(from: old.ask(), to: new.ask())
-        guard !output.json else { return try Listing.showJSON(KeychainInfo(opened)) }
-        StandardOutput.line("The password of '\(opened.name)' has been changed.")
-    }
-}
-
 /// A passphrase: given as an argument, or asked for.
-private struct Passphrase {
+struct Passphrase {
     let argument: String?
     let request: PromptRequest
     let context: AuthenticationContext

@@ -241,19 +241,20 @@ final class TestUptime: Sendable {
 
     @Test func aSharedKeyReadsAsItWasWritten() {
         let key = Secret.of(String(repeating: "k", count: 32))
-        let encoded = SharedKey(key, asleep: 0x0102_0304_0506_0708, end: 77).encoded()
-        #expect(encoded.count == 48)
+        let encoded = SharedKey(key, asleep: 0x0102_0304_0506_0708, end: 77, salt: [1, 2, 3]).encoded()
+        #expect(encoded.count == 51)
         guard let parsed = SharedKey(parsing: encoded) else {
             Issue.record("what was encoded is not read")
             return
         }
-        let (asleep, end, isSame) = (parsed.asleep, parsed.end, parsed.key.equals(key))
+        let (asleep, end, salt, isSame) = (parsed.asleep, parsed.end, parsed.salt, parsed.key.equals(key))
         #expect(asleep == 0x0102_0304_0506_0708)
         #expect(end == 77)
+        #expect(salt == [1, 2, 3])
         #expect(isSame)
-        let isNegativeRead = SharedKey(parsing: SharedKey(key, asleep: 1, end: -1).encoded()) != nil
+        let isNegativeRead = SharedKey(parsing: SharedKey(key, asleep: 1, end: -1, salt: []).encoded()) != nil
         #expect(!isNegativeRead)
-        for count in [0, 32, 47, 49] {
+        for count in [0, 32, 47] {
             let isRead = SharedKey(parsing: .of(String(repeating: "x", count: count))) != nil
             #expect(!isRead)
         }
