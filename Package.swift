@@ -47,6 +47,9 @@ let package = Package(
         .library(name: "PIVDriver", targets: ["PIVDriver"]),
         .library(name: "KeychainHost", targets: ["KeychainHost"]),
         .library(name: "SecItem", targets: ["SecItem"]),
+        .library(name: "Security", targets: ["Security"]),
+        .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
+        .library(name: "CryptoTokenKit", targets: ["CryptoTokenKit"]),
         .library(name: "tokenkit-keychain", type: .dynamic, targets: ["SecKeychain"]),
         .library(name: "tokenkit-keychain-static", type: .static, targets: ["SecKeychain"]),
         .library(name: "tokenkit-pkcs11", type: .dynamic, targets: ["PKCS11Module"]),
@@ -83,6 +86,10 @@ let package = Package(
             name: "SecItem",
             dependencies: ["KeychainHost", "PIVDriver", "PKCS11Driver", "Platform", "SystemCrypto", "TokenKit"],
             swiftSettings: strict),
+        // SecItem under the names of Apple's frameworks.
+        .target(name: "Security", dependencies: ["SecItem"], swiftSettings: strict),
+        .target(name: "LocalAuthentication", dependencies: ["SecItem"], swiftSettings: strict),
+        .target(name: "CryptoTokenKit", dependencies: ["SecItem"], swiftSettings: strict),
         .target(name: "CSecKeychain", exclude: ["tokenkit-keychain.pc.in"]),
         .target(
             name: "SecKeychain", dependencies: ["CSecKeychain", "KeychainHost", "PIVDriver", "TokenKit"],
@@ -159,7 +166,10 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         .testTarget(
             name: "SecItemTests",
-            dependencies: ["SecItem", "SecItemExample", "SystemCrypto", "TestSupport", "TokenKit", "tokenctl"],
+            dependencies: [
+                "SecItem", "Security", "LocalAuthentication", "CryptoTokenKit", "KeychainHost", "SecItemExample",
+                "SystemCrypto", "TestSupport", "TokenKit", "tokenctl",
+            ],
             swiftSettings: test),
         .testTarget(
             name: "PKCS11BridgeTests",

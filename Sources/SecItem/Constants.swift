@@ -59,6 +59,11 @@ public let kSecAttrCanWrap: CFString = "wrap"
 public let kSecAttrCanUnwrap: CFString = "unwp"
 public let kSecAttrTokenID: CFString = "tkid"
 
+// Those of Apple's that no item has here: a dictionary with one is refused.
+
+public let kSecAttrSyncViewHint: CFString = "vwht"
+public let kSecAttrPersistentReference: CFString = "persistref"
+
 // Those that SecItem's own headers know, for what files of older keychains have.
 
 public let kSecAttrAlias: CFString = "alis"

@@ -14,6 +14,10 @@ public typealias CFArray = [Any]
 /// What Swift's dictionaries and Foundation's own all convert to with `as`.
 public typealias CFDictionary = NSDictionary
 public typealias CFIndex = Int
+public typealias CFOptionFlags = UInt
+/// Seconds since the beginning of 2001.
+public typealias CFAbsoluteTime = TimeInterval
+public typealias CFTimeInterval = TimeInterval
 
 /// Memory is Swift's own business here; only `nil` and `kCFAllocatorDefault` exist.
 public enum CFAllocator: Sendable {}
@@ -36,4 +40,21 @@ public let kCFErrorDomainOSStatus: CFErrorDomain = NSOSStatusErrorDomain
 
 public func CFErrorGetCode(_ error: CFError) -> CFIndex { error.code }
 public func CFErrorGetDomain(_ error: CFError) -> CFErrorDomain! { error.domain }
+public func CFErrorCopyUserInfo(_ error: CFError) -> CFDictionary! { error.userInfo as CFDictionary }
 public func CFErrorCopyDescription(_ error: CFError) -> CFString! { error.localizedDescription }
+
+/// Where a function that Apple's platforms have for Objective-C puts its error.
+public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
+
+/// The C type of a truth value, which Foundation for Linux does not have.
+public struct DarwinBoolean: ExpressibleByBooleanLiteral, Hashable, Sendable {
+    public var boolValue: Bool
+
+    public init(_ value: Bool) {
+        boolValue = value
+    }
+
+    public init(booleanLiteral value: Bool) {
+        self.init(value)
+    }
+}

@@ -37,9 +37,14 @@ enum Keychains {
         do { return try choice.modules() } catch { return [ConfiguredModule(path: error.name)] }
     }
 
+    static let interaction = Interaction()
+
     /// Who is asked where a call brings no context of its own: once for all guarded items of the call.
     static var authentication: AuthenticationContext {
-        process.authentication(FirstAvailablePrompter.standard()).rememberingPresence()
+        let context =
+            interaction.isAllowed
+            ? process.authentication(FirstAvailablePrompter.standard()) : process.authentication()
+        return context.rememberingPresence()
     }
 
     /// The keychains as they are now.

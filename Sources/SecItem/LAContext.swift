@@ -5,34 +5,56 @@ internal import TokenKit
 
 /// What a program knows that a person would be asked for: given as ``kSecUseAuthenticationContext``, for any number of
 /// calls. The part of Apple's LocalAuthentication that keychains need.
-public final class LAContext: Sendable {
+open class LAContext: NSObject, @unchecked Sendable {
     private struct Settings {
         var interactionNotAllowed = false
+        var isInvalidated = false
         var localizedReason = ""
+        var localizedFallbackTitle: String?
+        var localizedCancelTitle: String?
+        var touchIDAuthenticationAllowableReuseDuration: TimeInterval = 0
     }
 
     private let settings = Mutex(Settings())
     private let base = Keychains.authentication
 
-    public init() {}
+    public override init() {}
 
     /// Whether nobody is to be asked.
-    public var interactionNotAllowed: Bool {
+    open var interactionNotAllowed: Bool {
         get { settings.withLock { $0.interactionNotAllowed } }
         set { settings.withLock { $0.interactionNotAllowed = newValue } }
     }
 
     /// What a person who is asked is told.
-    public var localizedReason: String {
+    open var localizedReason: String {
         get { settings.withLock { $0.localizedReason } }
         set { settings.withLock { $0.localizedReason = newValue } }
+    }
+
+    /// The prompts have buttons of their own: the title is kept, and not shown.
+    open var localizedFallbackTitle: String? {
+        get { settings.withLock { $0.localizedFallbackTitle } }
+        set { settings.withLock { $0.localizedFallbackTitle = newValue } }
+    }
+
+    /// The prompts have buttons of their own: the title is kept, and not shown.
+    open var localizedCancelTitle: String? {
+        get { settings.withLock { $0.localizedCancelTitle } }
+        set { settings.withLock { $0.localizedCancelTitle = newValue } }
+    }
+
+    /// Without biometrics nothing is reused: the duration is kept, and has no effect.
+    open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
+        get { settings.withLock { $0.touchIDAuthenticationAllowableReuseDuration } }
+        set { settings.withLock { $0.touchIDAuthenticationAllowableReuseDuration = newValue } }
     }
 
     /// Gives the PIN or password, or takes it back.
     ///
     /// - Returns: whether credentials of the kind can be given.
     @discardableResult
-    public func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
+    open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         guard let kind = type.kind else { return false }
         guard let credential else {
             base.removeCredential(kind)
@@ -44,19 +66,24 @@ public final class LAContext: Sendable {
     }
 
     /// Whether a credential of the kind was given.
-    public func isCredentialSet(_ type: LACredentialType) -> Bool {
+    open func isCredentialSet(_ type: LACredentialType) -> Bool {
         type.kind.map { base.hasCredential($0) } ?? false
     }
 
-    /// Forgets what was given, and that somebody has shown to be there.
-    public func invalidate() {
+    /// Forgets what was given, and that somebody has shown to be there. No policy is evaluated afterwards.
+    open func invalidate() {
+        settings.withLock { $0.isInvalidated = true }
         for kind in [AuthenticationContext.CredentialKind.pin, .password, .applicationPassword] {
             base.removeCredential(kind)
         }
         base.forgetPresence()
     }
 
-    var authentication: AuthenticationContext { interactionNotAllowed ? base.restricted(to: .fail) : base }
+    var isInvalidated: Bool { settings.withLock { $0.isInvalidated } }
+
+    var authentication: AuthenticationContext {
+        interactionNotAllowed || !Keychains.interaction.isAllowed ? base.restricted(to: .fail) : base
+    }
 }
 
 /// The kinds of credentials.

@@ -9,12 +9,13 @@ public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMuta
 extension KeychainError {
     var status: OSStatus { code.rawValue }
 
-    /// The error as a caller gets it, who has to release it.
-    var retained: Unmanaged<CFError> {
-        unsafe Unmanaged.passRetained(
-            CFError(
-                domain: kCFErrorDomainOSStatus, code: Int(status), userInfo: [NSLocalizedDescriptionKey: description]))
+    /// The error as a caller gets it.
+    var foundation: CFError {
+        CFError(domain: kCFErrorDomainOSStatus, code: Int(status), userInfo: [NSLocalizedDescriptionKey: description])
     }
+
+    /// The error as a caller gets it, who has to release it.
+    var retained: Unmanaged<CFError> { unsafe Unmanaged.passRetained(foundation) }
 }
 
 extension UnsafeMutablePointer where Pointee == Unmanaged<CFError>? {

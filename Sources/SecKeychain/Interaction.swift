@@ -1,15 +1,5 @@
 public import CSecKeychain
-internal import Synchronization
-
-/// Whether this process may ask for passwords.
-final class Interaction: Sendable {
-    private let allowed = Atomic(true)
-
-    var isAllowed: Bool {
-        get { allowed.load(ordering: .acquiring) }
-        set { allowed.store(newValue, ordering: .releasing) }
-    }
-}
+internal import KeychainHost
 
 @c
 public func SecKeychainSetUserInteractionAllowed(_ state: UInt8) -> OSStatus {

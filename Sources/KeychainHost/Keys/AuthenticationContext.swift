@@ -112,6 +112,9 @@ public struct AuthenticationContext: Sendable {
         if remembersPresence { credentials.notePresence(for: keychain) }
     }
 
+    /// Whether a question could be answered that somebody's presence depends on: by a person, or by what a program put in.
+    public var canConfirmPresence: Bool { prompter.canAsk || hasCredential(.password) || hasCredential(.pin) }
+
     func credential(_ kind: CredentialKind) -> Secret? { credentials.clone(kind) }
 }
 

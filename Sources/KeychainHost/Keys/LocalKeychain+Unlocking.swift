@@ -19,7 +19,7 @@ extension LocalKeychain {
     /// Has the person show that he knows the password or the PIN, also while the keychain is unlocked; it is unlocked then.
     ///
     /// A context that remembers it is not asked again while the keychain stays unlocked.
-    func confirmPresence(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+    public func confirmPresence(use: String, authentication: AuthenticationContext) throws(KeychainError) {
         if !isLocked, authentication.knowsPresence(for: identifier) { return }
         let key = try obtainKey(use: use, afresh: true, authentication: authentication)
         if isLocked { try unlock(key: key) }

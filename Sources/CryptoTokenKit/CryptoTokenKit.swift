@@ -1,0 +1,3 @@
+// Apple's name of a module, so that `#if canImport(CryptoTokenKit)` takes the same branch here.
+
+@_exported public import SecItem
