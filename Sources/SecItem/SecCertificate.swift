@@ -84,3 +84,28 @@ public func SecCertificateCopyNormalizedSubjectSequence(_ certificate: SecCertif
 public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertificate) -> CFData? {
     Data(InferredAttributes.normalized(certificate.certificate.issuer))
 }
+
+/// The public key, by its older name.
+public func SecCertificateCopyPublicKey(_ certificate: SecCertificate) -> SecKey? { SecCertificateCopyKey(certificate) }
+
+/// The public key, by the older function of macOS.
+@discardableResult
+public func SecCertificateCopyPublicKey(
+    _ certificate: SecCertificate, _ key: UnsafeMutablePointer<SecKey?>
+) -> OSStatus {
+    guard let found = SecCertificateCopyKey(certificate) else { return errSecDecode }
+    unsafe key.pointee = found
+    return errSecSuccess
+}
+
+/// The serial number, by its older name.
+public func SecCertificateCopySerialNumber(_ certificate: SecCertificate) -> CFData? {
+    SecCertificateCopySerialNumberData(certificate, nil)
+}
+
+/// The serial number, by the older function of macOS.
+public func SecCertificateCopySerialNumber(
+    _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    unsafe SecCertificateCopySerialNumberData(certificate, error)
+}

@@ -77,6 +77,25 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
         return DisplayText.escaped(String(decoding: bytes, as: UTF8.self))
     }
 
+    /// The attributes in their order, each with its type and its value as text, control characters escaped.
+    public var attributes: [(type: OID, value: String)] {
+        guard let name = try? DistinguishedName.read(der) else { return [] }
+        return DistinguishedName.attributes(of: name)
+    }
+
+    private static func attributes(of name: borrowing Handle) -> [(type: OID, value: String)] {
+        let name = unsafe name.pointer
+        var attributes: [(type: OID, value: String)] = []
+        for position in 0..<max(unsafe X509_NAME_entry_count(name), 0) {
+            let entry = unsafe X509_NAME_get_entry(name, position)
+            let object = unsafe X509_NAME_ENTRY_get_object(entry)
+            guard let start = unsafe OBJ_get0_data(object), let value = unsafe value(of: entry) else { continue }
+            let content = unsafe UnsafeBufferPointer(start: start, count: OBJ_length(object))
+            attributes.append((OID(content: unsafe Array(content)), value))
+        }
+        return attributes
+    }
+
     private static let release: Handle.Release = { unsafe BIO_free_all($0) }
 
     private static func values(_ identifier: Int32, of name: borrowing Handle) -> [String] {
@@ -86,13 +105,17 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
         while true {
             position = unsafe X509_NAME_get_index_by_NID(name, identifier, position)
             guard position >= 0 else { return values }
-            var text: UnsafeMutablePointer<UInt8>?
-            let length = unsafe ASN1_STRING_to_UTF8(
-                &text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, position)))
-            guard length >= 0, let start = unsafe text else { continue }
-            let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(length))
-            values.append(unsafe DisplayText.escaped(String(decoding: bytes, as: UTF8.self)))
-            unsafe CRYPTO_free(text, nil, 0)
+            if let value = unsafe value(of: X509_NAME_get_entry(name, position)) { values.append(value) }
         }
+    }
+
+    /// The value of an attribute; nil for one that is no text.
+    private static func value(of entry: OpaquePointer?) -> String? {
+        var text: UnsafeMutablePointer<UInt8>?
+        let length = unsafe ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(entry))
+        guard length >= 0, let start = unsafe text else { return nil }
+        defer { unsafe CRYPTO_free(text, nil, 0) }
+        let bytes = unsafe UnsafeBufferPointer(start: start, count: Int(length))
+        return unsafe DisplayText.escaped(String(decoding: bytes, as: UTF8.self))
     }
 }
