@@ -12,15 +12,6 @@ public final class SecKeychain: Sendable {
     func opened() throws(KeychainError) -> LocalKeychain { try Keychains.process.keychain(at: path) }
 }
 
-/// A password that a keychain has.
-public final class SecKeychainItem: Sendable {
-    let item: Item
-
-    init(_ item: Item) {
-        self.item = item
-    }
-}
-
 /// A keychain by its path or name. Nothing is read before it is used.
 @discardableResult
 public func SecKeychainOpen(
@@ -37,10 +28,7 @@ public func SecKeychainCreate(
     _ initialAccess: CFTypeRef?, _ keychain: UnsafeMutablePointer<SecKeychain?>?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        guard initialAccess == nil else {
-            throw KeychainError(
-                .unimplemented, "programs of one user are not told apart", remedy: "pass nil", key: "initialAccess")
-        }
+        try requireNoAccess(initialAccess)
         let preferences = Keychains.process.preferences
         let chosen =
             promptUser

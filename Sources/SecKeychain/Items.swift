@@ -10,7 +10,7 @@ public func SecKeychainItemCreateFromContent(
 ) -> OSStatus {
     status { () throws(KeychainError) in
         try unsafe requireNoAccess(initialAccess)
-        let itemClass = try passwordClass(itemClass)
+        let itemClass = try ItemClass.passwords(itemClass)
         var attributes = try unsafe attributes(in: attrList?.pointee, of: itemClass)
         attributes[.label] = attributes[.label] ?? attributes[.service] ?? attributes[.server]
         let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
@@ -34,18 +34,6 @@ public func SecKeychainItemCreateCopy(
     }
 }
 
-extension NewItem {
-    fileprivate static func password(
-        _ itemClass: ItemClass, _ attributes: Attributes, secret: consuming Secret?
-    ) throws(KeychainError) -> NewItem {
-        switch itemClass {
-        case .genericPassword: try genericPassword(attributes, secret: secret)
-        case .internetPassword: try internetPassword(attributes, secret: secret)
-        default: throw KeychainError(.noSuchClass, "only passwords are items of this library")
-        }
-    }
-}
-
 @c
 public func SecKeychainItemModifyAttributesAndData(
     _ itemRef: OpaquePointer?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
@@ -57,13 +45,8 @@ public func SecKeychainItemModifyAttributesAndData(
         let attributes = try unsafe attributes(in: attrList?.pointee, of: item.itemClass)
         let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
         if attributes.isEmpty, unsafe data == nil { return }
-        let keychain = try reference.keychain.opened()
-        try keychain.unlock(use: "change a password", authentication: Library.authentication)
-        guard
-            try keychain.update(
-                matching: Query(reference.reference), to: ItemChanges(attributes, secret: password),
-                authentication: Library.authentication) > 0
-        else { throw KeychainError(.invalidItemReference) }
+        try reference.keychain.opened().change(
+            reference.reference, attributes, secret: password, authentication: Library.authentication)
     }
 }
 
@@ -89,7 +72,8 @@ public func SecKeychainItemCopyContent(
             throw KeychainError(.noSuchAttribute, key: unsafe wanted[index].name.rawValue)
         }
         if unsafe outData != nil {
-            try unsafe copyPassword(of: item, in: try reference.keychain.opened(), length, outData)
+            try unsafe reference.keychain.opened().copyPassword(
+                of: item, length, outData, authentication: Library.authentication)
         }
         unsafe itemClass?.pointee = item.itemClass.fourCharCode
         for index in 0..<wanted.count { try unsafe wanted[index].fill(from: item) }
@@ -161,14 +145,6 @@ public func SecKeychainItemCopyKeychain(_ itemRef: OpaquePointer?, _ keychainRef
         guard let keychainRef = unsafe keychainRef else { throw KeychainError(.param) }
         unsafe keychainRef.pointee = .retained(reference.keychain)
     }
-}
-
-/// - Throws: `errSecNoSuchClass` for what is no class of passwords.
-func passwordClass(_ code: SecItemClass) throws(KeychainError) -> ItemClass {
-    guard let itemClass = ItemClass.allCases.first(where: { $0.isPassword && $0.fourCharCode == code }) else {
-        throw KeychainError(.noSuchClass, "only passwords are items of this library")
-    }
-    return itemClass
 }
 
 func item(_ reference: OpaquePointer?) throws(KeychainError) -> ItemReference {

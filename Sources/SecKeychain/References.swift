@@ -39,10 +39,7 @@ final class ItemReference: Sendable {
 
     /// - Throws: `errSecInvalidItemRef` once the item is gone.
     func item() throws(KeychainError) -> Item {
-        guard let item = try keychain.opened().items(matching: Query(reference)).items.first else {
-            throw KeychainError(.invalidItemReference, "the item has been deleted")
-        }
-        return item
+        try keychain.opened().presentItem(reference)
     }
 }
 

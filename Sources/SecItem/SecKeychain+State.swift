@@ -1,0 +1,120 @@
+internal import KeychainHost
+internal import TokenKit
+
+/// Deletes the keychain's file, and takes it out of the search list.
+@discardableResult
+public func SecKeychainDelete(_ keychainOrNil: SecKeychain?) -> OSStatus {
+    status { () throws(KeychainError) in
+        guard let keychain = keychainOrNil else { throw KeychainError(.invalidKeychain, "the reference is missing") }
+        try Keychains.process.preferences.delete(keychain.opened().path)
+    }
+}
+
+/// Chooses the keychain that gets new items.
+@discardableResult
+public func SecKeychainSetDefault(_ keychain: SecKeychain?) -> OSStatus {
+    status { () throws(KeychainError) in
+        guard let keychain else { throw KeychainError(.invalidKeychain, "the reference is missing") }
+        try Keychains.process.preferences.setDefaultKeychain(keychain.path)
+    }
+}
+
+/// Locks every keychain of the search list, for every program of the login session.
+@discardableResult
+public func SecKeychainLockAll() -> OSStatus {
+    status { () throws(KeychainError) in _ = try Keychains.process.lockAll() }
+}
+
+/// Whether a keychain is unlocked, and can be read and written.
+@discardableResult
+public func SecKeychainGetStatus(
+    _ keychain: SecKeychain?, _ keychainStatus: UnsafeMutablePointer<SecKeychainStatus>
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        unsafe keychainStatus.pointee = try openedOrDefault(keychain).status.rawValue
+    }
+}
+
+/// The path with a final zero. `errSecBufferTooSmall` tells in `ioPathLength` how long it is.
+@discardableResult
+public func SecKeychainGetPath(
+    _ keychain: SecKeychain?, _ ioPathLength: UnsafeMutablePointer<UInt32>, _ pathName: UnsafeMutablePointer<CChar>
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let path = if let keychain { keychain.path } else { try Keychains.process.preferences.defaultKeychain() }
+        let (room, needed) = (unsafe Int(ioPathLength.pointee), path.utf8.count + 1)
+        unsafe ioPathLength.pointee = UInt32(clamping: path.utf8.count)
+        guard room >= needed else { throw KeychainError(.bufferTooSmall) }
+        for (index, byte) in (Array(path.utf8) + [0]).enumerated() { unsafe pathName[index] = CChar(bitPattern: byte) }
+    }
+}
+
+/// Whether this process may ask for PINs and passwords; it may until it is told otherwise.
+@discardableResult
+public func SecKeychainSetUserInteractionAllowed(_ state: Bool) -> OSStatus {
+    Keychains.interaction.isAllowed = state
+    return errSecSuccess
+}
+
+@discardableResult
+public func SecKeychainGetUserInteractionAllowed(_ state: UnsafeMutablePointer<DarwinBoolean>) -> OSStatus {
+    unsafe state.pointee = DarwinBoolean(Keychains.interaction.isAllowed)
+    return errSecSuccess
+}
+
+// MARK: - Search list
+
+/// The keychains that a search visits, without cards; they need not exist.
+@discardableResult
+public func SecKeychainCopySearchList(_ searchList: UnsafeMutablePointer<CFArray?>) -> OSStatus {
+    status { () throws(KeychainError) in
+        let preferences = Keychains.process.preferences
+        let paths = try preferences.searchList()
+        unsafe searchList.pointee = paths.map { SecKeychain(path: preferences.absolutePath($0)) }
+    }
+}
+
+/// Replaces the user's search list. The system's keychains stay in it.
+///
+/// - Returns: `errSecParam` where an element is not a keychain.
+@discardableResult
+public func SecKeychainSetSearchList(_ searchList: CFArray) -> OSStatus {
+    status { () throws(KeychainError) in
+        let keychains = searchList.compactMap { $0 as? SecKeychain }
+        guard keychains.count == searchList.count else {
+            throw KeychainError(.param, "an element of the search list is not a keychain", key: "searchList")
+        }
+        try Keychains.process.preferences.setSearchList(keychains.map(\.path))
+    }
+}
+
+// MARK: - Settings
+
+/// When the keychain locks by itself.
+@discardableResult
+public func SecKeychainCopySettings(
+    _ keychain: SecKeychain?, _ outSettings: UnsafeMutablePointer<SecKeychainSettings>
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let settings = try openedOrDefault(keychain).settings
+        unsafe outSettings.pointee = SecKeychainSettings(
+            lockOnSleep: DarwinBoolean(settings.locksOnSleep),
+            useLockInterval: DarwinBoolean(settings.lockInterval != nil), lockInterval: settings.lockInterval ?? .max)
+    }
+}
+
+/// Sets when the keychain locks by itself. A locked keychain is unlocked for it.
+@discardableResult
+public func SecKeychainSetSettings(
+    _ keychain: SecKeychain?, _ newSettings: UnsafePointer<SecKeychainSettings>
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let wanted = unsafe newSettings.pointee
+        let opened = try openedOrDefault(keychain)
+        try opened.unlock(use: "change its settings", authentication: Keychains.authentication)
+        try opened.change(
+            KeychainSettings(
+                locksOnSleep: wanted.lockOnSleep.boolValue,
+                lockInterval: wanted.useLockInterval.boolValue ? wanted.lockInterval : nil))
+    }
+}

@@ -1,0 +1,255 @@
+public import Foundation
+internal import KeychainHost
+internal import TokenKit
+
+/// A password that a keychain has.
+public final class SecKeychainItem: Sendable {
+    let item: Item
+    /// Where it was found; nil for an item of the search list.
+    private let path: String?
+
+    init(_ item: Item, in keychain: LocalKeychain? = nil) {
+        self.item = item
+        path = keychain?.path
+    }
+
+    /// - Throws: `errSecReadOnly` for an item that no file has.
+    func keychain() throws(KeychainError) -> LocalKeychain {
+        if let path { return try Keychains.process.keychain(at: path) }
+        guard let member = try SearchedKeychains(Keychains.process).member(of: item) else {
+            throw KeychainError(.readOnly, "the item is in no keychain of the search list")
+        }
+        return member
+    }
+}
+
+/// Adds a password with the attributes of a list; `data` may be nil for one without.
+@discardableResult
+public func SecKeychainItemCreateFromContent(
+    _ itemClass: SecItemClass, _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>, _ length: UInt32,
+    _ data: UnsafeRawPointer?, _ keychainRef: SecKeychain?, _ initialAccess: CFTypeRef?,
+    _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        try requireNoAccess(initialAccess)
+        let itemClass = try ItemClass.passwords(itemClass.rawValue)
+        var attributes = try unsafe attributes(in: attrList, of: itemClass)
+        attributes[.label] = attributes[.label] ?? attributes[.service] ?? attributes[.server]
+        let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
+        try unsafe add(.password(itemClass, attributes, secret: password), to: keychainRef, itemRef)
+    }
+}
+
+/// Adds the same password to another keychain.
+@discardableResult
+public func SecKeychainItemCreateCopy(
+    _ itemRef: SecKeychainItem, _ destKeychainRef: SecKeychain?, _ initialAccess: CFTypeRef?,
+    _ itemCopy: UnsafeMutablePointer<SecKeychainItem?>
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        try requireNoAccess(initialAccess)
+        let keychain = try itemRef.keychain()
+        let item = try keychain.presentItem(itemRef.item.reference)
+        let password = try keychain.secret(
+            of: item.reference, use: "copy a password", authentication: Keychains.authentication)
+        let attributes = item.attributes.filter { ![.creationDate, .modificationDate].contains($0.key) }
+        try unsafe add(.password(item.itemClass, attributes, secret: password), to: destKeychainRef, itemCopy)
+    }
+}
+
+/// Changes the attributes of a list, and the password unless `data` is nil.
+@discardableResult
+public func SecKeychainItemModifyAttributesAndData(
+    _ itemRef: SecKeychainItem, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
+    _ data: UnsafeRawPointer?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let keychain = try itemRef.keychain()
+        let item = try keychain.presentItem(itemRef.item.reference)
+        let attributes = try unsafe attributes(in: attrList, of: item.itemClass)
+        let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
+        if attributes.isEmpty, unsafe data == nil { return }
+        try keychain.change(
+            item.reference, attributes, secret: password, authentication: Keychains.authentication)
+    }
+}
+
+/// As ``SecKeychainItemModifyAttributesAndData(_:_:_:_:)``.
+@discardableResult
+public func SecKeychainItemModifyContent(
+    _ itemRef: SecKeychainItem, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
+    _ data: UnsafeRawPointer?
+) -> OSStatus {
+    unsafe SecKeychainItemModifyAttributesAndData(itemRef, attrList, length, data)
+}
+
+/// Fills in the attributes whose tags a list has, and gives the password where there is a place for it. What is given ends with
+/// ``SecKeychainItemFreeContent(_:_:)``.
+@discardableResult
+public func SecKeychainItemCopyContent(
+    _ itemRef: SecKeychainItem, _ itemClass: UnsafeMutablePointer<SecItemClass>?,
+    _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UnsafeMutablePointer<UInt32>?,
+    _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        try unsafe copy(itemRef, itemClass, attrList, length, outData)
+    }
+}
+
+/// Ends what ``SecKeychainItemCopyContent(_:_:_:_:_:)`` and the functions that find passwords gave; it is overwritten.
+@discardableResult
+public func SecKeychainItemFreeContent(
+    _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
+) -> OSStatus {
+    if let list = unsafe attrList?.pointee, let start = unsafe list.attr {
+        for index in unsafe 0..<Int(list.count) { unsafe start[index].clear() }
+    }
+    unsafe CallerMemory.free(data)
+    return errSecSuccess
+}
+
+/// Makes a list of the attributes that `info` names. It ends with ``SecKeychainItemFreeAttributesAndData(_:_:)``.
+@discardableResult
+public func SecKeychainItemCopyAttributesAndData(
+    _ itemRef: SecKeychainItem, _ info: UnsafeMutablePointer<SecKeychainAttributeInfo>?,
+    _ itemClass: UnsafeMutablePointer<SecItemClass>?,
+    _ attrList: UnsafeMutablePointer<UnsafeMutablePointer<SecKeychainAttributeList>?>?,
+    _ length: UnsafeMutablePointer<UInt32>?, _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        guard let attrList = unsafe attrList else { return try unsafe copy(itemRef, itemClass, nil, length, outData) }
+        let list = try unsafe makeList(info?.pointee)
+        do throws(KeychainError) {
+            try unsafe copy(itemRef, itemClass, list, length, outData)
+        } catch {
+            unsafe SecKeychainItemFreeAttributesAndData(list, nil)
+            throw error
+        }
+        unsafe attrList.pointee = list
+    }
+}
+
+@discardableResult
+public func SecKeychainItemFreeAttributesAndData(
+    _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
+) -> OSStatus {
+    unsafe SecKeychainItemFreeContent(attrList, data)
+    if let list = unsafe attrList {
+        unsafe list.pointee.attr?.deallocate()
+        unsafe list.deallocate()
+    }
+    return errSecSuccess
+}
+
+@discardableResult
+public func SecKeychainItemDelete(_ itemRef: SecKeychainItem) -> OSStatus {
+    status { () throws(KeychainError) in
+        guard try itemRef.keychain().delete(matching: Query(itemRef.item.reference)) > 0 else {
+            throw KeychainError(.invalidItemReference, "the item has been deleted")
+        }
+    }
+}
+
+@discardableResult
+public func SecKeychainItemCopyKeychain(
+    _ itemRef: SecKeychainItem, _ keychainRef: UnsafeMutablePointer<SecKeychain?>
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        unsafe keychainRef.pointee = SecKeychain(path: try itemRef.keychain().path)
+    }
+}
+
+/// A name of the item that outlives the process, as ``kSecReturnPersistentRef`` gives it.
+@discardableResult
+public func SecKeychainItemCreatePersistentReference(
+    _ itemRef: SecKeychainItem, _ persistentItemRef: UnsafeMutablePointer<CFData?>
+) -> OSStatus {
+    unsafe persistentItemRef.pointee = Data(itemRef.item.reference.encoded())
+    return errSecSuccess
+}
+
+/// The item of a name, if a keychain of the search list has it.
+@discardableResult
+public func SecKeychainItemCopyFromPersistentReference(
+    _ persistentItemRef: CFData, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let query: [String: Any] = [kSecValuePersistentRef: persistentItemRef, kSecReturnRef: true]
+        guard let item = try Keychains.copyMatching(query) as? SecKeychainItem else {
+            throw KeychainError(.itemNotFound)
+        }
+        unsafe itemRef.pointee = item
+    }
+}
+
+// MARK: - What they have in common
+
+/// - Throws: `errSecUnimplemented` for an access: an item that is to be for some programs alone is not stored for all.
+func requireNoAccess(_ initialAccess: CFTypeRef?) throws(KeychainError) {
+    guard initialAccess == nil else {
+        throw KeychainError(
+            .unimplemented, "programs of one user are not told apart", remedy: "pass nil", key: "initialAccess")
+    }
+}
+
+private func copy(
+    _ itemRef: SecKeychainItem, _ itemClass: UnsafeMutablePointer<SecItemClass>?,
+    _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UnsafeMutablePointer<UInt32>?,
+    _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) throws(KeychainError) {
+    let keychain = try itemRef.keychain()
+    let item = try keychain.presentItem(itemRef.item.reference)
+    guard let ownClass = SecItemClass(rawValue: item.itemClass.fourCharCode) else {
+        throw KeychainError(.noSuchClass, "only passwords are items of these functions")
+    }
+    let wanted = try unsafe entries(attrList?.pointee)
+    for index in 0..<wanted.count {
+        let name = unsafe Attribute(tag: wanted[index].tag)
+        guard item.itemClass.has(name) else { throw KeychainError(.noSuchAttribute, key: name.rawValue) }
+    }
+    if unsafe outData != nil {
+        try unsafe keychain.copyPassword(of: item, length, outData, authentication: Keychains.authentication)
+    }
+    unsafe itemClass?.pointee = ownClass
+    for index in 0..<wanted.count { try unsafe wanted[index].fill(from: item) }
+}
+
+/// What a list says of an item.
+func attributes(
+    in list: UnsafePointer<SecKeychainAttributeList>?, of itemClass: ItemClass
+) throws(KeychainError) -> Attributes {
+    var attributes: Attributes = [:]
+    let given = try unsafe entries(list?.pointee)
+    for index in 0..<given.count {
+        attributes[unsafe Attribute(tag: given[index].tag)] = try unsafe given[index].value(in: itemClass)
+    }
+    return attributes
+}
+
+/// The entries of a list; none where there is no list.
+///
+/// - Throws: `errSecParam` for a count without entries.
+private func entries(
+    _ list: SecKeychainAttributeList?
+) throws(KeychainError) -> UnsafeMutableBufferPointer<SecKeychainAttribute> {
+    let entries = unsafe UnsafeMutableBufferPointer(
+        start: list?.attr, count: list?.attr == nil ? 0 : Int(list?.count ?? 0))
+    guard unsafe entries.count == list?.count ?? 0 else {
+        throw KeychainError(.param, "the list has a count and no attributes")
+    }
+    return unsafe entries
+}
+
+/// A list with an entry for each tag.
+private func makeList(
+    _ info: SecKeychainAttributeInfo?
+) throws(KeychainError) -> UnsafeMutablePointer<SecKeychainAttributeList> {
+    let count = unsafe Int(info?.count ?? 0)
+    let tags = unsafe UnsafeBufferPointer(start: info?.tag, count: info?.tag == nil ? 0 : count)
+    guard tags.count == count else { throw KeychainError(.param, "there are no tags") }
+    let attributes = UnsafeMutablePointer<SecKeychainAttribute>.allocate(capacity: max(count, 1))
+    for index in 0..<count { unsafe (attributes + index).initialize(to: SecKeychainAttribute(tag: tags[index])) }
+    let list = UnsafeMutablePointer<SecKeychainAttributeList>.allocate(capacity: 1)
+    unsafe list.initialize(to: SecKeychainAttributeList(count: UInt32(count), attr: attributes))
+    return unsafe list
+}

@@ -1,0 +1,120 @@
+internal import KeychainHost
+internal import TokenKit
+
+// Passwords by the functions of SecKeychain.h. Text has a length in bytes; with nil, or no length, it matches any.
+
+/// Adds a program's password to a keychain, the default one if nil.
+@discardableResult
+public func SecKeychainAddGenericPassword(
+    _ keychain: SecKeychain?, _ serviceNameLength: UInt32, _ serviceName: UnsafePointer<CChar>?,
+    _ accountNameLength: UInt32, _ accountName: UnsafePointer<CChar>?, _ passwordLength: UInt32,
+    _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        var attributes = try unsafe Attributes.generic(serviceName, serviceNameLength, accountName, accountNameLength)
+        attributes[.label] = attributes[.service]
+        let password = try unsafe Secret(callers: passwordData, length: passwordLength)
+        try unsafe add(.genericPassword(attributes, secret: password), to: keychain, itemRef)
+    }
+}
+
+/// Finds a program's password in a keychain, or in the whole search list if nil.
+///
+/// - Parameter passwordData: gets memory that ends with ``SecKeychainItemFreeContent(_:_:)``.
+@discardableResult
+public func SecKeychainFindGenericPassword(
+    _ keychainOrArray: Any?, _ serviceNameLength: UInt32, _ serviceName: UnsafePointer<CChar>?,
+    _ accountNameLength: UInt32, _ accountName: UnsafePointer<CChar>?,
+    _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let attributes = try unsafe Attributes.generic(serviceName, serviceNameLength, accountName, accountNameLength)
+        try unsafe find(.genericPassword, attributes, in: keychainOrArray, passwordLength, passwordData, itemRef)
+    }
+}
+
+/// Adds a server's password to a keychain, the default one if nil.
+@discardableResult
+public func SecKeychainAddInternetPassword(
+    _ keychain: SecKeychain?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
+    _ securityDomainLength: UInt32, _ securityDomain: UnsafePointer<CChar>?, _ accountNameLength: UInt32,
+    _ accountName: UnsafePointer<CChar>?, _ pathLength: UInt32, _ path: UnsafePointer<CChar>?, _ port: UInt16,
+    _ protocol: SecProtocolType, _ authenticationType: SecAuthenticationType, _ passwordLength: UInt32,
+    _ passwordData: UnsafeRawPointer?, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        var attributes = try unsafe Attributes.internet(
+            serverName, serverNameLength, securityDomain, securityDomainLength, accountName, accountNameLength, path,
+            pathLength, port, `protocol`.rawValue, authenticationType.rawValue)
+        attributes[.label] = attributes[.server]
+        let password = try unsafe Secret(callers: passwordData, length: passwordLength)
+        try unsafe add(.internetPassword(attributes, secret: password), to: keychain, itemRef)
+    }
+}
+
+/// Finds a server's password in a keychain, or in the whole search list if nil. A port of 0 matches any.
+///
+/// - Parameter passwordData: gets memory that ends with ``SecKeychainItemFreeContent(_:_:)``.
+@discardableResult
+public func SecKeychainFindInternetPassword(
+    _ keychainOrArray: Any?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
+    _ securityDomainLength: UInt32, _ securityDomain: UnsafePointer<CChar>?, _ accountNameLength: UInt32,
+    _ accountName: UnsafePointer<CChar>?, _ pathLength: UInt32, _ path: UnsafePointer<CChar>?, _ port: UInt16,
+    _ protocol: SecProtocolType, _ authenticationType: SecAuthenticationType,
+    _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let attributes = try unsafe Attributes.internet(
+            serverName, serverNameLength, securityDomain, securityDomainLength, accountName, accountNameLength, path,
+            pathLength, port, `protocol`.rawValue, authenticationType.rawValue)
+        try unsafe find(.internetPassword, attributes, in: keychainOrArray, passwordLength, passwordData, itemRef)
+    }
+}
+
+// MARK: - What they have in common
+
+func add(
+    _ item: borrowing NewItem, to keychain: SecKeychain?, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
+) throws(KeychainError) {
+    let target = try openedOrDefault(keychain)
+    try target.unlock(use: "store a password", authentication: Keychains.authentication)
+    let added = try target.add(item, authentication: Keychains.authentication)
+    unsafe itemRef?.pointee = SecKeychainItem(added, in: target)
+}
+
+private func find(
+    _ itemClass: ItemClass, _ attributes: Attributes, in keychainOrArray: Any?,
+    _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
+) throws(KeychainError) {
+    let searched = try SearchedKeychains(keychainOrArray)
+    try searched.takePassword(itemClass, attributes) { item, member throws(KeychainError) in
+        if unsafe passwordData != nil || passwordLength != nil {
+            try unsafe member.copyPassword(
+                of: item, passwordLength, passwordData, authentication: Keychains.authentication)
+        }
+        unsafe itemRef?.pointee = SecKeychainItem(item, in: member)
+    }
+}
+
+extension SearchedKeychains {
+    /// The keychain or keychains that are given, or all of the search list.
+    ///
+    /// - Throws: `errSecInvalidKeychain` for a reference to something else.
+    init(_ keychainOrArray: Any?) throws(KeychainError) {
+        guard let keychainOrArray else {
+            self = try SearchedKeychains(Keychains.process)
+            return
+        }
+        var opened: [LocalKeychain] = []
+        for element in keychainOrArray as? [Any] ?? [keychainOrArray] {
+            guard let keychain = element as? SecKeychain else {
+                throw KeychainError(.invalidKeychain, "the reference is not to a keychain")
+            }
+            opened.append(try keychain.opened())
+        }
+        self.init(opened)
+    }
+}

@@ -1,0 +1,104 @@
+public import Foundation
+internal import KeychainHost
+internal import Synchronization
+internal import TokenKit
+
+/// Tells when cards come and go. TKTokenWatcher.h.
+///
+/// A card is known by the id that its items have for ``kSecAttrTokenID``. Tokens of other PKCS#11 modules are not watched.
+open class TKTokenWatcher: NSObject, @unchecked Sendable {
+    /// What is known of a token.
+    open class TokenInfo: NSObject {
+        public let tokenID: String
+        /// The reader that it is in.
+        public let slotName: String?
+        /// The name of the driver, `piv`.
+        public let driverName: String?
+
+        init(_ identity: TokenIdentity, slotName: String) {
+            tokenID = identity.id.description
+            self.slotName = slotName
+            driverName = identity.id.driver
+        }
+    }
+
+    private struct Handlers {
+        var present: Set<String> = []
+        var insertion: (@Sendable (String) -> Void)?
+        var removals: [String: @Sendable (String) -> Void] = [:]
+    }
+
+    private let handlers = Mutex(Handlers())
+    private let watch: KeychainWatch
+
+    public override convenience init() {
+        self.init(
+            watch: KeychainWatch(Keychains.process.preferences) { Keychains.process.slot(of: PCSCReader(name: $0)) })
+    }
+
+    /// A watcher with its insertion handler, ``setInsertionHandler(_:)``.
+    public convenience init(insertionHandler: @escaping @Sendable (String) -> Void) {
+        self.init()
+        setInsertionHandler(insertionHandler)
+    }
+
+    init(watch: KeychainWatch) {
+        self.watch = watch
+        super.init()
+        BlockingThread.start { [weak self, watch] in
+            watch.run { event in self?.note(event) }
+        }
+    }
+
+    deinit { watch.cancel() }
+
+    /// The ids of the tokens that are in.
+    open var tokenIDs: [String] { TKTokenWatcher.present().map(\.tokenID) }
+
+    /// What is known of a token that is in; nil for one that is not.
+    open func tokenInfo(forTokenID tokenID: String) -> TokenInfo? {
+        TKTokenWatcher.present().first { $0.tokenID == tokenID }
+    }
+
+    /// Sets what is called, on a thread of the watcher, with the id of each token that is inserted; first with those that are in.
+    open func setInsertionHandler(_ insertionHandler: @escaping @Sendable (String) -> Void) {
+        let present = handlers.withLock { handlers in
+            handlers.insertion = insertionHandler
+            return handlers.present
+        }
+        BlockingThread.start { present.sorted().forEach(insertionHandler) }
+    }
+
+    /// Sets what is called once, when a token is removed; at once where it is not in. Another handler of the token is replaced.
+    open func addRemovalHandler(_ removalHandler: @escaping @Sendable (String) -> Void, forTokenID tokenID: String) {
+        handlers.withLock { $0.removals[tokenID] = removalHandler }
+        guard !tokenIDs.contains(tokenID) else { return }
+        guard let handler = handlers.withLock({ $0.removals.removeValue(forKey: tokenID) }) else { return }
+        BlockingThread.start { handler(tokenID) }
+    }
+
+    func note(_ event: KeychainEvent) {
+        guard let id = event.keychain?.rawValue else { return }
+        switch event.kind {
+        case .tokenInserted:
+            let handler = handlers.withLock { handlers in
+                handlers.present.insert(id).inserted ? handlers.insertion : nil
+            }
+            handler?(id)
+        case .tokenRemoved:
+            let handler = handlers.withLock { handlers in
+                handlers.present.remove(id)
+                return handlers.removals.removeValue(forKey: id)
+            }
+            handler?(id)
+        default: break
+        }
+    }
+
+    private static func present() -> [TokenInfo] {
+        let tokens = (try? Keychains.process.present(locals: false))?.tokens ?? []
+        return tokens.compactMap { token in
+            ((try? token.identity()) ?? nil).map { TokenInfo($0, slotName: token.name) }
+        }
+    }
+}
