@@ -1,6 +1,4 @@
-public import Foundation
 internal import KeychainHost
-internal import TokenKit
 
 /// How a person is to show that they are the owner. LAContext.h.
 public enum LAPolicy: Int, Sendable {
@@ -25,59 +23,8 @@ public enum LABiometryType: Int, Sendable {
 }
 
 extension LAContext {
-    /// None: there are no biometrics here.
-    public var biometryType: LABiometryType { .none }
-
-    /// Nil: there are no biometrics here that could have changed.
-    public var evaluatedPolicyDomainState: Data? { nil }
-
-    /// Whether the policy can be evaluated. Nobody is asked.
-    ///
-    /// - Parameter error: gets why not.
-    public func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
-        do throws(LAError) {
-            _ = try keychain(for: policy)
-            return true
-        } catch let refusal {
-            unsafe error?.pointee = refusal as NSError
-            return false
-        }
-    }
-
-    /// Has a person show that they are the owner, with the credentials of the context or by asking.
-    ///
-    /// A context for which somebody has done so is not asked again while the keychain stays unlocked.
-    ///
-    /// - Parameters:
-    ///   - localizedReason: what the prompt says that it is for: it completes "password to …".
-    ///   - reply: called on a thread of its own.
-    public func evaluatePolicy(
-        _ policy: LAPolicy, localizedReason: String, reply: @escaping @Sendable (Bool, (any Error)?) -> Void
-    ) {
-        let isStarted = BlockingThread.start { [self] in
-            do throws(LAError) {
-                try evaluate(policy, localizedReason)
-                reply(true, nil)
-            } catch {
-                reply(false, error)
-            }
-        }
-        if !isStarted { reply(false, LAError(.systemCancel, "there is no thread to ask on")) }
-    }
-
-    /// Has a person show that they are the owner, as ``evaluatePolicy(_:localizedReason:reply:)`` does.
-    ///
-    /// - Throws: ``LAError``.
-    @discardableResult
-    public func evaluatePolicy(_ policy: LAPolicy, localizedReason: String) async throws -> Bool {
-        try await withCheckedThrowingContinuation { continuation in
-            evaluatePolicy(policy, localizedReason: localizedReason) { isSatisfied, error in
-                continuation.resume(with: error.map { .failure($0) } ?? .success(isSatisfied))
-            }
-        }
-    }
-
-    private func evaluate(_ policy: LAPolicy, _ reason: String) throws(LAError) {
+    /// Has a person show that they are the owner, on the calling thread.
+    func evaluate(_ policy: LAPolicy, _ reason: String) throws(LAError) {
         let keychain = try keychain(for: policy)
         do throws(KeychainError) {
             try keychain.confirmPresence(
@@ -89,7 +36,7 @@ extension LAContext {
     }
 
     /// The keychain whose password satisfies the policy.
-    private func keychain(for policy: LAPolicy) throws(LAError) -> LocalKeychain {
+    func keychain(for policy: LAPolicy) throws(LAError) -> LocalKeychain {
         guard !isInvalidated else { throw LAError(.invalidContext, "the context has been invalidated") }
         switch policy {
         case .deviceOwnerAuthentication: break

@@ -79,6 +79,60 @@ open class LAContext: NSObject, @unchecked Sendable {
         base.forgetPresence()
     }
 
+    // MARK: Policies
+
+    /// None: there are no biometrics here.
+    open var biometryType: LABiometryType { .none }
+
+    /// Nil: there are no biometrics here that could have changed.
+    open var evaluatedPolicyDomainState: Data? { nil }
+
+    /// Whether the policy can be evaluated. Nobody is asked.
+    ///
+    /// - Parameter error: gets why not.
+    open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
+        do throws(LAError) {
+            _ = try keychain(for: policy)
+            return true
+        } catch let refusal {
+            unsafe error?.pointee = refusal as NSError
+            return false
+        }
+    }
+
+    /// Has a person show that they are the owner, with the credentials of the context or by asking.
+    ///
+    /// A context for which somebody has done so is not asked again while the keychain stays unlocked.
+    ///
+    /// - Parameters:
+    ///   - localizedReason: what the prompt says that it is for: it completes "password to …".
+    ///   - reply: called on a thread of its own.
+    open func evaluatePolicy(
+        _ policy: LAPolicy, localizedReason: String, reply: @escaping @Sendable (Bool, (any Error)?) -> Void
+    ) {
+        let isStarted = BlockingThread.start { [self] in
+            do throws(LAError) {
+                try evaluate(policy, localizedReason)
+                reply(true, nil)
+            } catch {
+                reply(false, error)
+            }
+        }
+        if !isStarted { reply(false, LAError(.systemCancel, "there is no thread to ask on")) }
+    }
+
+    /// Has a person show that they are the owner, as ``evaluatePolicy(_:localizedReason:reply:)`` does.
+    ///
+    /// - Throws: ``LAError``.
+    @discardableResult
+    open func evaluatePolicy(_ policy: LAPolicy, localizedReason: String) async throws -> Bool {
+        try await withCheckedThrowingContinuation { continuation in
+            evaluatePolicy(policy, localizedReason: localizedReason) { isSatisfied, error in
+                continuation.resume(with: error.map { .failure($0) } ?? .success(isSatisfied))
+            }
+        }
+    }
+
     var isInvalidated: Bool { settings.withLock { $0.isInvalidated } }
 
     var authentication: AuthenticationContext {

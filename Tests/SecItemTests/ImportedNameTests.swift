@@ -176,6 +176,13 @@
             }
         }
 
+        @Test func aProgramsTestsHaveAContextOfTheirOwn() async throws {
+            let context: LAContext = OwnerIsThere()
+            #expect(context.biometryType == .touchID)
+            #expect(context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: nil))
+            #expect(try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "see them"))
+        }
+
         @Test func anErrorIsCaughtByItsCodeAndAsAnyOther() {
             func failing() throws { throw LAError(.userCancel, userInfo: [NSLocalizedDescriptionKey: "no"]) }
             do { try failing() } catch LAError.userCancel {} catch { Issue.record(error) }
@@ -186,6 +193,13 @@
             #expect((foreign as? LAError)?.code == .biometryLockout)
             #expect(NSError(domain: NSOSStatusErrorDomain, code: -8) as? LAError == nil)
         }
+    }
+
+    /// A context as the tests of programs have them.
+    private final class OwnerIsThere: LAContext, @unchecked Sendable {
+        override var biometryType: LABiometryType { .touchID }
+        override func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool { true }
+        override func evaluatePolicy(_ policy: LAPolicy, localizedReason: String) async throws -> Bool { true }
     }
 
     /// The code that the evaluation of a policy fails with.
