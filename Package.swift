@@ -178,7 +178,8 @@ let package = Package(
             ],
             swiftSettings: test),
         .testTarget(
-            name: "TokenctlTests", dependencies: ["tokenctl", "KeychainHost", "TestSupport", argumentParser],
+            name: "TokenctlTests",
+            dependencies: ["tokenctl", "KeychainHost", "SystemCrypto", "TestSupport", argumentParser],
             exclude: ["Scripts"], swiftSettings: test),
         .testTarget(
             name: "IntegrationTests",

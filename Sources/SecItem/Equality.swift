@@ -56,7 +56,9 @@ extension SecAccessControl: Hashable {
 }
 
 extension SecPolicy: Hashable {
-    public static func == (left: SecPolicy, right: SecPolicy) -> Bool { left.policy == right.policy }
+    public static func == (left: SecPolicy, right: SecPolicy) -> Bool {
+        left.policy == right.policy && left.host == right.host
+    }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(policy) }
 }

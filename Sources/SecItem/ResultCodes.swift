@@ -67,6 +67,7 @@ public let errSecRestrictedAPI: OSStatus = -34020
 public let errSecServiceNotAvailable: OSStatus = -67585
 public let errSecDeviceReset: OSStatus = -67587
 public let errSecDeviceFailed: OSStatus = -67588
+public let errSecHostNameMismatch: OSStatus = -67602
 public let errSecInternalError: OSStatus = -67671
 public let errSecInvalidSignature: OSStatus = -67688
 public let errSecInvalidValue: OSStatus = -67694

@@ -6,6 +6,7 @@ internal import TokenKit
 public let kSecImportExportPassphrase: CFString = "passphrase"
 public let kSecImportItemLabel: CFString = "label"
 public let kSecImportItemKeyID: CFString = "keyid"
+public let kSecImportItemTrust: CFString = "trust"
 public let kSecImportItemCertChain: CFString = "chain"
 public let kSecImportItemIdentity: CFString = "identity"
 
@@ -50,19 +51,23 @@ extension PKCS12 {
     fileprivate func item(of key: PrivateKey) -> [String: Any]? {
         let hash = key.publicKey.keyHash
         guard let certificate = certificates.first(where: { $0.keyHash == hash }) else { return nil }
+        let chain = certificate.chain(through: certificates)
         var item: [String: Any] = [
             kSecImportItemIdentity: SecIdentity(.imported(certificate, key)), kSecImportItemKeyID: Data(hash),
-            kSecImportItemCertChain: chain(of: certificate).map { SecCertificate($0) },
+            kSecImportItemCertChain: chain.map { SecCertificate($0) },
+            kSecImportItemTrust: SecTrust(chain, [SecPolicyCreateBasicX509()]),
         ]
         item[kSecImportItemLabel] = friendlyNames[hash] ?? certificate.commonName
         return item
     }
+}
 
-    /// The certificate, its issuer, and so on, as far as the file has them.
-    private func chain(of certificate: Certificate) -> [Certificate] {
-        var chain = [certificate]
+extension Certificate {
+    /// The certificate, its issuer, and so on, as far as they are among the others. Signatures are not looked at.
+    func chain(through others: [Certificate]) -> [Certificate] {
+        var chain = [self]
         while let last = chain.last,
-            let issuer = certificates.first(where: { $0.subject == last.issuer && !chain.contains($0) })
+            let issuer = others.first(where: { $0.subject == last.issuer && !chain.contains($0) })
         {
             chain.append(issuer)
         }

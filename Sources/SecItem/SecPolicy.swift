@@ -4,23 +4,29 @@ internal import KeychainHost
 /// What a certificate is wanted for.
 public final class SecPolicy: Sendable {
     let policy: CertificatePolicy
+    /// The host that a ``SecTrust`` compares; a search does not.
+    let host: String?
 
-    init(_ policy: CertificatePolicy) {
+    init(_ policy: CertificatePolicy, host: String? = nil) {
         self.policy = policy
+        self.host = host
     }
 }
 
 /// Any certificate.
 public func SecPolicyCreateBasicX509() -> SecPolicy { SecPolicy(.basicX509) }
 
-/// A certificate of a TLS server, or of a client. Names of hosts are not compared.
+/// A certificate of a TLS server, or of a client.
+///
+/// - Parameter hostname: the name or address that a ``SecTrust`` has to find in the certificate; none is compared if nil, nor by a
+///   search.
 public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy {
-    SecPolicy(server ? .tlsServer : .tlsClient)
+    SecPolicy(server ? .tlsServer : .tlsClient, host: hostname.flatMap { $0.isEmpty ? nil : $0 })
 }
 
 /// A policy by its name; nil for one that is not known, and for properties that it does not have.
 ///
-/// A TLS policy is a server's unless ``kSecPolicyClient`` says otherwise; its ``kSecPolicyName`` is not compared.
+/// A TLS policy is a server's unless ``kSecPolicyClient`` says otherwise; its ``kSecPolicyName`` is the host's.
 public func SecPolicyCreateWithProperties(_ policyIdentifier: Any, _ properties: CFDictionary?) -> SecPolicy? {
     guard var properties = try? [String: Any](properties ?? [:]) else { return nil }
     switch policyIdentifier as? String {

@@ -8,7 +8,7 @@ private enum TypeID: CFTypeID {
     // CoreFoundation has no type 0.
     case other = 1
     case string, data, date, number, boolean, null, array, dictionary, error
-    case key, certificate, identity, accessControl, policy, keychain, keychainItem
+    case key, certificate, identity, accessControl, policy, keychain, keychainItem, trust
 
     init(_ object: AnyObject) {
         switch object {
@@ -19,6 +19,7 @@ private enum TypeID: CFTypeID {
         case is SecPolicy: self = .policy
         case is SecKeychain: self = .keychain
         case is SecKeychainItem: self = .keychainItem
+        case is SecTrust: self = .trust
         case is NSString: self = .string
         case is NSData: self = .data
         case is NSDate: self = .date
@@ -51,3 +52,4 @@ public func SecAccessControlGetTypeID() -> CFTypeID { TypeID.accessControl.rawVa
 public func SecPolicyGetTypeID() -> CFTypeID { TypeID.policy.rawValue }
 public func SecKeychainGetTypeID() -> CFTypeID { TypeID.keychain.rawValue }
 public func SecKeychainItemGetTypeID() -> CFTypeID { TypeID.keychainItem.rawValue }
+public func SecTrustGetTypeID() -> CFTypeID { TypeID.trust.rawValue }

@@ -1,4 +1,5 @@
 import Foundation
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit

@@ -88,6 +88,7 @@ public struct ErrSec: RawRepresentable, Hashable, Sendable {
     public static let serviceNotAvailable = ErrSec(-67585)
     public static let deviceReset = ErrSec(-67587)
     public static let deviceFailed = ErrSec(-67588)
+    public static let hostNameMismatch = ErrSec(-67602)
     public static let internalError = ErrSec(-67671)
     public static let invalidSignature = ErrSec(-67688)
     public static let invalidValue = ErrSec(-67694)

@@ -90,6 +90,7 @@ extension ErrSec: CustomStringConvertible {
         .certificateExpired: ("CertificateExpired", "the certificate has expired"),
         .certificateNotValidYet: ("CertificateNotValidYet", "the certificate is not valid yet"),
         .certificateRevoked: ("CertificateRevoked", "the certificate was revoked"),
+        .hostNameMismatch: ("HostNameMismatch", "the certificate is not for this host"),
         .notTrusted: ("NotTrusted", "the certificate is not trusted"),
     ]
 }

@@ -29,7 +29,7 @@ extension SearchList {
     }
 
     /// Every certificate there is. What cannot be searched for them is reported by the search itself.
-    private var certificates: [Item] {
+    package var certificates: [Item] {
         let everything = try? Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)
         return members.flatMap { member in
             everything.flatMap { try? member.items(matching: $0) }?.items ?? []

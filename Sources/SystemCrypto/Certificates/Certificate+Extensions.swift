@@ -81,4 +81,22 @@ extension Certificate {
     public func isValid(at time: Int64) -> Bool {
         notBefore <= time && time <= notAfter
     }
+
+    /// Whether it is for that host, a name or an address in numbers, by its alternative names (RFC 6125 §6.4).
+    public func isFor(host: String) -> Bool {
+        let address = HostName.octets(ofAddress: host)
+        return subjectAlternativeNames.contains { name in
+            switch name {
+            case .dns(let pattern): address == nil && HostName.matches(host, pattern)
+            // iPAddress, RFC 5280 §4.2.1.6
+            case .other(tag: 0x87, let content): content == address
+            default: false
+            }
+        }
+    }
+
+    /// Whether it is for that e-mail address, be it upper or lower case.
+    public func isFor(email: String) -> Bool {
+        emailAddresses.contains { $0.lowercased() == email.lowercased() }
+    }
 }

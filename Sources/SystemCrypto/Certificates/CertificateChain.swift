@@ -29,9 +29,11 @@ public enum CertificateChain {
     ///   - roots: self-signed certificates that are trusted.
     ///   - time: when it must be valid, in seconds since 1970.
     ///   - revocation: the lists that it must not be on; nil where nobody looks.
+    ///   - endsAtAnyRoot: whether a chain may end at a root that is not self-signed.
+    ///   - securityLevel: how strong keys and signatures must be, by SSL_CTX_set_security_level(3); nil for OpenSSL's default.
     public static func verify(
         _ certificate: Certificate, intermediates: [Certificate], roots: [Certificate], at time: Int64,
-        revocation: Revocation? = nil
+        revocation: Revocation? = nil, endsAtAnyRoot: Bool = false, securityLevel: Int32? = nil
     ) throws(CryptoError) -> Outcome {
         let store = try unsafe Handle("chain", release: X509_STORE_free) { _ in unsafe X509_STORE_new()
         }
@@ -60,6 +62,9 @@ public enum CertificateChain {
         }
         unsafe X509_VERIFY_PARAM_set_time(X509_STORE_CTX_get0_param(verification.pointer), time_t(time))
         if let revocation { require(revocation, of: verification) }
+        let parameters = unsafe X509_STORE_CTX_get0_param(verification.pointer)
+        if endsAtAnyRoot { unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN)) }
+        if let securityLevel { unsafe X509_VERIFY_PARAM_set_auth_level(parameters, securityLevel) }
         let isTrusted = try unsafe OpenSSL.call("chain") { _ -> Bool? in
             let status = unsafe X509_verify_cert(verification.pointer)
             return status < 0 ? nil : status == 1

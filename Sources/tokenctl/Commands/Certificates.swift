@@ -198,16 +198,4 @@ enum CertificateFile {
 extension Certificate {
     /// What people call it.
     var title: String { commonName ?? subject.description }
-
-    /// Whether it is for that host.
-    func isFor(host: String) -> Bool {
-        subjectAlternativeNames.contains { name in
-            if case .dns(let pattern) = name { HostName.matches(host, pattern) } else { false }
-        }
-    }
-
-    /// Whether it is for that e-mail address, be it upper or lower case.
-    func isFor(email: String) -> Bool {
-        emailAddresses.contains { $0.lowercased() == email.lowercased() }
-    }
 }

@@ -28,7 +28,7 @@ import TokenKit
         (-67729, "NotLoggedIn"), (-67730, "AlgorithmMismatch"), (-67731, "KeyUsageIncorrect"),
         (-67735, "UnsupportedKeySize"), (-67747, "InvalidAlgorithm"), (-67808, "VerifyFailed"),
         (-67818, "CertificateExpired"), (-67819, "CertificateNotValidYet"), (-67820, "CertificateRevoked"),
-        (-67843, "NotTrusted"),
+        (-67843, "NotTrusted"), (-67602, "HostNameMismatch"),
     ]
 
     @Test func rule1_12_everyCodeHasItsNumberAndName() {

@@ -1,7 +1,9 @@
+internal import Glibc
+
 /// Names of hosts in certificates, RFC 6125 §6.4.
-enum HostName {
+package enum HostName {
     /// Whether a name in a certificate stands for the host; a `*` in it stands for the first label alone.
-    static func matches(_ host: String, _ pattern: String) -> Bool {
+    package static func matches(_ host: String, _ pattern: String) -> Bool {
         let labels = host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
         let expected = pattern.lowercased().split(separator: ".", omittingEmptySubsequences: false)
         guard labels.count == expected.count, !labels.contains("") else { return false }
@@ -11,17 +13,26 @@ enum HostName {
 
     /// Whether it is a name that a certificate may have for a host: labels of RFC 1123 §2.1, the first of which may be a `*` where
     /// two others follow. An address in numbers is none.
-    static func isPattern(_ name: String) -> Bool {
+    package static func isPattern(_ name: String) -> Bool {
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)
         let plain = labels.first == "*" && labels.count > 2 ? labels.dropFirst() : labels[...]
         return name.utf8.count <= 253 && plain.allSatisfy(isLabel) && plain.last?.contains { !$0.isNumber } == true
     }
 
     /// Whether it is an address of RFC 5280 §4.2.1.6: a local part that is printable, and a host.
-    static func isAddress(_ address: String) -> Bool {
+    package static func isAddress(_ address: String) -> Bool {
         guard let at = address.lastIndex(of: "@"), at != address.startIndex else { return false }
         let host = String(address[address.index(after: at)...])
         return address[..<at].utf8.allSatisfy { (0x21...0x7E).contains($0) } && !host.hasPrefix("*") && isPattern(host)
+    }
+
+    /// The octets of a host that is an address in numbers, as certificates have them (RFC 5280 §4.2.1.6); nil for a name.
+    static func octets(ofAddress host: String) -> [UInt8]? {
+        for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+            var octets = [UInt8](repeating: 0, count: count)
+            if unsafe inet_pton(family, host, &octets) == 1 { return octets }
+        }
+        return nil
     }
 
     private static func isLabel(_ label: Substring) -> Bool {

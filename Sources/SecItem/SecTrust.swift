@@ -1,0 +1,128 @@
+internal import Foundation
+internal import KeychainHost
+internal import Synchronization
+internal import SystemCrypto
+internal import TokenKit
+
+/// Whether a certificate is to be believed: the certificate, others that may help, policies, and what is trusted. SecTrust.h.
+///
+/// Nothing is fetched from the network, and no revocation is looked up. The chain is built as `tokenctl verify-cert` does, through the
+/// certificates of the trust and those in local keychains, to the system's roots unless others are set.
+public final class SecTrust: Sendable {
+    struct State {
+        var policies: [SecPolicy]
+        /// The roots that a program set.
+        var anchors: [Certificate]?
+        var isAnchorsOnly: Bool?
+        /// Nil for now, in seconds since 1970.
+        var time: Int64?
+        var allowsNetwork = false
+        var evaluation: Evaluation?
+    }
+
+    /// What an evaluation came to.
+    struct Evaluation: Sendable {
+        let chain: [Certificate]
+        let failure: KeychainError?
+    }
+
+    let certificates: [Certificate]
+    private let state: Mutex<State>
+
+    /// - Parameter certificates: the one in question first; there is at least one.
+    init(_ certificates: [Certificate], _ policies: [SecPolicy]) {
+        self.certificates = certificates
+        state = Mutex(State(policies: policies))
+    }
+
+    var settings: State { state.withLock { $0 } }
+
+    /// What was evaluated before no longer counts.
+    func change(_ body: (inout State) -> Void) {
+        state.withLock { state in
+            body(&state)
+            state.evaluation = nil
+        }
+    }
+
+    /// The evaluation under the present settings, done once.
+    func evaluated() -> Evaluation {
+        let settings = settings
+        if let evaluation = settings.evaluation { return evaluation }
+        let evaluation = evaluate(settings)
+        state.withLock { $0.evaluation = evaluation }
+        return evaluation
+    }
+
+    private func evaluate(_ settings: State) -> Evaluation {
+        guard let leaf = certificates.first else { return Evaluation(chain: [], failure: KeychainError(.param)) }
+        do throws(KeychainError) {
+            let chain = try chain(of: leaf, settings)
+            for policy in settings.policies { try policy.check(leaf) }
+            return Evaluation(chain: chain, failure: nil)
+        } catch {
+            return Evaluation(chain: leaf.chain(through: certificates), failure: error)
+        }
+    }
+
+    /// The chain to a root.
+    ///
+    /// - Throws: `errSecCertificateExpired`, `errSecCertificateNotValidYet`, `errSecNotTrusted`; `errSecTrustNotAvailable`.
+    private func chain(of leaf: Certificate, _ settings: State) throws(KeychainError) -> [Certificate] {
+        let time = settings.time ?? Int64(Date().timeIntervalSince1970)
+        guard time <= leaf.notAfter else {
+            throw KeychainError(.certificateExpired, "the certificate expired on \(leaf.notAfterText)")
+        }
+        guard time >= leaf.notBefore else {
+            throw KeychainError(.certificateNotValidYet, "the certificate is valid from \(leaf.notBeforeText)")
+        }
+        var roots = settings.anchors ?? []
+        if !(settings.isAnchorsOnly ?? (settings.anchors != nil)) { roots += try TrustAnchors.system.roots() }
+        let helpers = certificates.dropFirst() + Keychains.certificates()
+        let isForTLS = settings.policies.contains { [.tlsServer, .tlsClient].contains($0.policy) }
+        let outcome = try KeychainError.mapped { () throws(CryptoError) in
+            try CertificateChain.verify(
+                leaf, intermediates: Array(helpers), roots: roots, at: time, endsAtAnyRoot: settings.anchors != nil,
+                securityLevel: isForTLS ? 2 : nil)
+        }
+        switch outcome {
+        case .trusted(let chain): return chain
+        case .untrusted(let reason, let depth):
+            let place = depth == 0 ? "" : ", of number \(depth) above it"
+            throw KeychainError(.notTrusted, "the certificate is not trusted: \(reason)\(place)")
+        }
+    }
+}
+
+extension SecPolicy {
+    /// - Throws: `errSecHostNameMismatch`; `errSecNotTrusted` for a certificate that is for something else.
+    fileprivate func check(_ certificate: Certificate) throws(KeychainError) {
+        guard policy.accepts(certificate) else {
+            throw KeychainError(.notTrusted, "the certificate is not for \(policy.rawValue)")
+        }
+        if let host, !certificate.isFor(host: host) {
+            throw KeychainError(.hostNameMismatch, "the certificate is not for '\(DisplayText.line(host))'")
+        }
+    }
+
+    /// The policies that a caller gave, one or several; the basic one where there is none.
+    ///
+    /// - Throws: `errSecParam` for something else.
+    static func all(_ policies: Any?) throws(KeychainError) -> [SecPolicy] {
+        guard let policies else { return [SecPolicyCreateBasicX509()] }
+        let given = policies as? [Any] ?? [policies]
+        let known = given.compactMap { $0 as? SecPolicy }
+        guard known.count == given.count else {
+            throw KeychainError(.param, "a policy is something else", key: "policies")
+        }
+        return known.isEmpty ? [SecPolicyCreateBasicX509()] : known
+    }
+}
+
+extension Keychains {
+    /// The certificates of the local keychains, which may help and are not believed.
+    fileprivate static func certificates() -> [Certificate] {
+        let list = try? process.present(cards: false).searchList
+        return list?.certificates.compactMap { $0.der.flatMap { try? Certificate(der: $0) } } ?? []
+    }
+}
