@@ -21,10 +21,18 @@ extern "C" {
 typedef int32_t OSStatus;
 typedef uint32_t FourCharCode;
 typedef unsigned char Boolean;
+#ifndef __swift__ /* Swift has them itself. */
+typedef uint16_t UInt16;
+typedef uint32_t UInt32;
+#endif
 
 typedef const void *CFTypeRef;
+typedef long CFIndex;
 typedef struct OpaqueSecKeychainRef *SecKeychainRef;
 typedef struct OpaqueSecKeychainItemRef *SecKeychainItemRef;
+typedef struct OpaqueSecKeychainSearchRef *SecKeychainSearchRef;
+/* Bytes, for persistent references. */
+typedef struct OpaqueTokenkitDataRef *CFDataRef;
 
 typedef FourCharCode SecItemClass;
 typedef FourCharCode SecProtocolType;
@@ -110,6 +118,7 @@ enum {
 };
 
 enum {
+    noErr = 0,
     errSecSuccess = 0,
     errSecUnimplemented = -4,
     errSecDiskFull = -34,
@@ -131,6 +140,7 @@ enum {
     errSecDataTooLarge = -25302,
     errSecNoSuchAttr = -25303,
     errSecInvalidItemRef = -25304,
+    errSecInvalidSearchRef = -25305,
     errSecNoSuchClass = -25306,
     errSecNoDefaultKeychain = -25307,
     errSecInteractionNotAllowed = -25308,
@@ -227,6 +237,21 @@ OSStatus SecKeychainItemFreeAttributesAndData(SecKeychainAttributeList *attrList
 OSStatus SecKeychainItemDelete(SecKeychainItemRef itemRef);
 OSStatus SecKeychainItemCopyKeychain(SecKeychainItemRef itemRef, SecKeychainRef *keychainRef);
 
+/* Searches. */
+
+/*
+ * The passwords of the class that have the attributes of `attrList`, all of them where it is NULL, as they are now. The search ends with
+ * CFRelease.
+ */
+OSStatus SecKeychainSearchCreateFromAttributes(CFTypeRef keychainOrArray, SecItemClass itemClass,
+                                               const SecKeychainAttributeList *attrList, SecKeychainSearchRef *searchRef);
+/* The next of them; errSecItemNotFound after the last. */
+OSStatus SecKeychainSearchCopyNext(SecKeychainSearchRef searchRef, SecKeychainItemRef *itemRef);
+
+/* A name of the item that outlives the process, and the item of a name, which a keychain of the search list must have. */
+OSStatus SecKeychainItemCreatePersistentReference(SecKeychainItemRef itemRef, CFDataRef *persistentItemRef);
+OSStatus SecKeychainItemCopyFromPersistentReference(CFDataRef persistentItemRef, SecKeychainItemRef *itemRef);
+
 /* Keychains. */
 
 /* A name without a slash is a keychain in the user's folder for them. Nothing is read before the keychain is used. */
@@ -262,10 +287,20 @@ const char *tokenkit_keychain_message(OSStatus status);
 /* References. Libraries of other systems' ports export functions named CFRelease; these are ours under a name of our own. */
 CFTypeRef tokenkit_keychain_retain(CFTypeRef reference);
 void tokenkit_keychain_release(CFTypeRef reference);
+/* A copy of bytes, which ends with CFRelease; NULL for a negative length. */
+CFDataRef tokenkit_keychain_data(const uint8_t *bytes, CFIndex length);
+const uint8_t *tokenkit_keychain_data_bytes(CFDataRef data);
+CFIndex tokenkit_keychain_data_length(CFDataRef data);
 
 #ifndef TOKENKIT_NO_COREFOUNDATION_NAMES
 static inline CFTypeRef CFRetain(CFTypeRef reference) { return tokenkit_keychain_retain(reference); }
 static inline void CFRelease(CFTypeRef reference) { tokenkit_keychain_release(reference); }
+static inline CFDataRef CFDataCreate(const void *allocator, const uint8_t *bytes, CFIndex length) {
+    (void)allocator;
+    return tokenkit_keychain_data(bytes, length);
+}
+static inline const uint8_t *CFDataGetBytePtr(CFDataRef data) { return tokenkit_keychain_data_bytes(data); }
+static inline CFIndex CFDataGetLength(CFDataRef data) { return tokenkit_keychain_data_length(data); }
 #endif
 
 #ifdef __cplusplus
