@@ -47,12 +47,14 @@ struct Input: ~Copyable {
     }
 
     /// All of the input, where that is no more than `limit` bytes. No other copy of it is left in memory: it may be a key.
-    func whole(limit: Int = maximumWhole) throws -> [UInt8] {
+    ///
+    /// - Parameter refusal: what is thrown where it is more, if not that the input is too long.
+    func whole(limit: Int = maximumWhole, orElse refusal: KeychainError? = nil) throws -> [UInt8] {
         var bytes: [UInt8] = []
         try forEachChunk { chunk in
             guard bytes.count + chunk.count <= limit else {
                 bytes.wipe()
-                throw CommandError("'\(name)' is too long", "it has more than \(limit) bytes")
+                throw refusal ?? CommandError("'\(name)' is too long", "it has more than \(limit) bytes")
             }
             if bytes.count + chunk.count > bytes.capacity {
                 var longer: [UInt8] = []

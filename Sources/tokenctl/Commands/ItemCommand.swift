@@ -155,7 +155,11 @@ struct ItemCommand: ParsableCommand {
     private func secret() throws -> ItemValue? {
         if let data { return .secret(SharedSecret(SecretArgument.secret(data))) }
         guard let file else { return nil }
-        var bytes = try Input(file).whole()
+        let input = try Input(file)
+        var bytes = try input.whole(
+            limit: Limits.secret,
+            orElse: KeychainError(
+                .dataTooLarge, "a secret may have \(Limits.secret) bytes, and '\(input.name)' has more"))
         return .secret(SharedSecret(Secret(consuming: &bytes)))
     }
 
