@@ -43,6 +43,13 @@ struct LocalKeychainKey: KeychainKey {
     }
 }
 
+extension KeychainKey {
+    /// The keychain in a file that has the key, and its item there; nil for one on a token.
+    public var localItem: (keychain: LocalKeychain, reference: PersistentReference)? {
+        (self as? LocalKeychainKey).map { ($0.keychain, $0.item.reference) }
+    }
+}
+
 extension KeyOperation {
     /// The attribute by which a private key is allowed to do it.
     var permission: Attribute? {

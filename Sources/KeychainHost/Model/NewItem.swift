@@ -29,8 +29,8 @@ public struct NewItem: ~Copyable, Sendable {
         self.isApplicationSealed = isApplicationSealed
     }
 
-    /// Whether the keychain's key is needed to store it.
-    var isSealed: Bool { secret != nil || itemClass.seals(attributes) }
+    /// Whether the keychain's key is needed to store it. The others get a seal where the keychain is unlocked.
+    var isSealed: Bool { secret != nil || itemClass.holdsSecret(attributes) }
 
     private init(_ other: consuming NewItem, accessGroup: String) {
         itemClass = other.itemClass

@@ -1,7 +1,8 @@
 internal import SystemCrypto
 internal import TokenKit
 
-/// An item as a row of the store: what is public in clear, the secret sealed together with all of it.
+/// An item as a row of the store: what is public in clear, and under a seal together with the secret. Rows without a secret
+/// have a seal as well, but for those that were added while the keychain was locked.
 struct ItemRow {
     let id: UniqueID
     let itemClass: ItemClass
@@ -23,15 +24,15 @@ struct ItemRow {
     /// Seals `secret`, or that there is none, to this row: it opens in no other keychain, under no other id, and with no
     /// other attributes.
     mutating func seal(
-        _ secret: borrowing Secret?, key: borrowing Secret, keychain: UniqueID
+        _ secret: borrowing Secret?, key: borrowing Secret, keychain: UniqueID, _ version: SealVersion = .current
     ) throws(KeychainError) {
         do throws(CryptoError) {
             switch secret {
             case .some(let secret):
-                sealed = try SealedBox.seal(secret.bytes, key: key, authenticating: associatedData(keychain))
+                sealed = try SealedBox.seal(secret.bytes, key: key, authenticating: associatedData(keychain, version))
             case .none:
                 let nothing = Secret(capacity: 0) { _ in }
-                let data = associatedData(keychain, hasSecret: false)
+                let data = associatedData(keychain, version, hasSecret: false)
                 sealed = try SealedBox.seal(nothing.bytes, key: key, authenticating: data)
             }
         } catch {
@@ -43,15 +44,44 @@ struct ItemRow {
     ///
     /// - Throws: `errSecDecode` if the row is not the one that was written.
     func open(key: borrowing Secret, keychain: UniqueID) throws(KeychainError) -> Secret? {
-        guard let sealed, !isAltered else {
+        guard sealed != nil, !isAltered else {
             try checkUnsealed()
             return nil
         }
-        if let secret = try open(sealed, key, associatedData(keychain)) { return secret }
-        guard itemClass.isPassword, sealed.count == SealedBox.overhead,
-            try open(sealed, key, associatedData(keychain, hasSecret: false)) != nil
-        else { throw altered }
-        return nil
+        for version in [SealVersion.current, .first] {
+            if let content = try open(key, keychain, version) { return content.take() }
+        }
+        throw altered
+    }
+
+    /// The versions of what a seal is bound to. In a keychain of the first one, certificates and public keys had none.
+    enum SealVersion { case first, current }
+
+    /// Whether the row has a seal of this version that fits.
+    func hasSeal(_ version: SealVersion, key: borrowing Secret, keychain: UniqueID) throws(KeychainError) -> Bool {
+        guard !isAltered else { return false }
+        return try open(key, keychain, version) != nil
+    }
+
+    /// What is under a seal: a secret, or that there is none.
+    private struct Content: ~Copyable {
+        private var secret: Secret?
+
+        init(_ secret: consuming Secret?) { self.secret = secret }
+
+        consuming func take() -> Secret? { secret.take() }
+    }
+
+    /// - Returns: nil where the seal does not fit, or is of another version.
+    private func open(
+        _ key: borrowing Secret, _ keychain: UniqueID, _ version: SealVersion
+    ) throws(KeychainError) -> Content? {
+        guard let sealed else { return nil }
+        if let secret = try open(sealed, key, associatedData(keychain, version)) { return Content(secret) }
+        guard itemClass.isPassword || !itemClass.holdsSecret(attributes), sealed.count == SealedBox.overhead,
+            try open(sealed, key, associatedData(keychain, version, hasSecret: false)) != nil
+        else { return nil }
+        return Content(nil)
     }
 
     /// - Returns: nil for what was not sealed with these data.
@@ -71,9 +101,28 @@ struct ItemRow {
         return other
     }
 
+    /// Whether the keychain's key is needed to read what it holds, and not only to tell whether it was altered.
+    var holdsSecret: Bool { itemClass.holdsSecret(attributes) || (sealed?.count ?? 0) > SealedBox.overhead }
+
+    /// Whether a key's public half gives the hash that the key is found by, as far as that can be told.
+    var hasFittingPublicHalf: Bool {
+        let hash: AttributeValue?
+        switch itemClass {
+        case .key: hash = attributes[.applicationLabel]
+        case .certificate: hash = attributes[.publicKeyHash]
+        case .genericPassword, .internetPassword, .identity: return true
+        }
+        guard let der, let hash else { return true }
+        let actual =
+            itemClass == .key
+            ? (try? PublicKey(spki: der))?.keyHash : (try? Certificate(der: der))?.keyHash
+        // Nothing is done with what cannot be read.
+        return actual.map { hash.matches(.data($0)) } ?? true
+    }
+
     /// - Throws: `errSecDecode` for one that is never stored without a seal, or is not as it was written.
     func checkUnsealed() throws(KeychainError) {
-        guard !itemClass.seals(attributes), !isAltered else { throw altered }
+        guard !itemClass.holdsSecret(attributes), !isAltered else { throw altered }
     }
 
     var altered: KeychainError {
@@ -88,8 +137,17 @@ struct ItemRow {
     /// Its persistent reference, as `v_PersistentRef` of the command takes it.
     var hexReference: String { Hex.encode(PersistentReference(itemClass, .local(id)).encoded()) }
 
-    private func associatedData(_ keychain: UniqueID, hasSecret: Bool = true) -> AssociatedData {
-        var data = AssociatedData(hasSecret ? "keychain item 1" : "keychain item without data 1", keychain: keychain)
+    private func associatedData(
+        _ keychain: UniqueID, _ version: SealVersion, hasSecret: Bool = true
+    ) -> AssociatedData {
+        let purpose: StaticString =
+            switch (version, hasSecret) {
+            case (.current, true): "keychain item 2"
+            case (.current, false): "keychain item without data 2"
+            case (.first, true): "keychain item 1"
+            case (.first, false): "keychain item without data 1"
+            }
+        var data = AssociatedData(purpose, keychain: keychain)
         data.append(Array(itemClass.rawValue.utf8))
         data.append(id.bytes)
         data.append(attributes)
@@ -100,8 +158,9 @@ struct ItemRow {
 }
 
 extension ItemClass {
-    /// Whether what items with these attributes hold is under seal, be it nothing: all but certificates and public keys.
-    func seals(_ attributes: Attributes) -> Bool {
+    /// Whether items with these attributes hold a secret, be it nothing: all but certificates and public keys. They are never
+    /// without a seal.
+    func holdsSecret(_ attributes: Attributes) -> Bool {
         isPassword || self == .key && attributes[.keyClass]?.isTrue == true
     }
 }

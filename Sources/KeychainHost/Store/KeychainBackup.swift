@@ -151,6 +151,7 @@ extension OpenKeychain {
             let copy = try OpenKeychain(KeychainFile(existing: path), clock: now)
             let unwrapped = try WrappedKey(readingFrom: copy.database).unwrap(password: password)
             try copy.check(key: unwrapped)
+            try copy.database.writing { () throws(KeychainError) in try copy.renewSeals(under: unwrapped) }
             if others.contains(copy.identifier) { try copy.becomeAnother(key: unwrapped) }
             try KeychainError.mapping { () throws(SQLiteError) in
                 try copy.database.run("PRAGMA journal_mode = WAL")

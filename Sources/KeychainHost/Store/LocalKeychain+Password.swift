@@ -31,6 +31,7 @@ extension LocalKeychain {
         let replacement = try WrappedKey(wrapping: key, of: current.keychain, password: new, cost: cost)
         return try finish(
             change { opened throws(KeychainError) -> PasswordChange? in
+                try opened.database.writing { () throws(KeychainError) in try opened.renewSeals(under: key) }
                 guard try opened.replace(current, by: replacement) else { return nil }
                 return opened.finishPasswordChange()
             })
@@ -115,6 +116,7 @@ extension OpenKeychain {
         from old: borrowing Secret, to new: borrowing Secret, _ current: WrappedKey, _ replacement: WrappedKey
     ) throws(KeychainError) -> PasswordChange? {
         try checkIndexes()
+        try database.writing { () throws(KeychainError) in try renewSeals(under: old) }
         return try replace(current, by: replacement) { () throws(KeychainError) in
             var damaged: [String] = []
             for itemClass in ItemClass.stored { damaged += try reseal(itemClass, from: old, to: new) }

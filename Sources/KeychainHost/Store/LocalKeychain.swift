@@ -4,8 +4,9 @@ public import TokenKit
 /// A keychain in one file: certificates, keys and passwords, the secrets encrypted under a password.
 ///
 /// Attributes, certificates and public keys are in clear, so that everything but secrets can be searched and read while
-/// the keychain is locked. A secret is sealed together with all attributes of its item, and does not open once any of
-/// them was changed by other means. What carries no secret, and the presence of an item, are not protected that way.
+/// the keychain is locked. An item is sealed together with all its attributes, and its secret does not open, nor is its public
+/// part used while the keychain is unlocked, once any of them was changed by other means. While it is locked, and of
+/// what was added then, ``vouching(for:with:)`` tells that nothing is known. The presence of an item is not protected.
 ///
 /// Several processes may use one file, and several threads one value. A process must not fork while it uses a value.
 ///
@@ -153,7 +154,9 @@ extension LocalKeychain {
     ///   `errSecInteractionNotAllowed` if it has a secret and the keychain is locked, `errSecReadOnly`.
     @discardableResult
     public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item {
-        try change { opened throws(KeychainError) in try opened.add(item) }
+        // Not needed for it, and what is added without is under no seal.
+        if !item.isSealed, isLocked { _ = try? unlockFromSession() }
+        return try change { opened throws(KeychainError) in try opened.add(item) }
     }
 
     /// The items a query finds, at most as many as its limit, in the order they were added. No secret is needed for it.
@@ -175,7 +178,7 @@ extension LocalKeychain {
         try use { opened throws(KeychainError) in
             let row = try opened.row(of: reference)
             guard !row.isAltered else { throw row.altered }
-            return row.sealed
+            return row.holdsSecret ? row.sealed : nil
         }
     }
 

@@ -148,6 +148,9 @@ enum Migrations {
         -- The key by which the card is known before its PIN is asked for; without one in bindings of older layouts.
         ALTER TABLE card_binding ADD COLUMN proof BLOB;
         """,
+        """
+        -- Certificates and public keys get seals, and all rows those of another version, once the keychain is unlocked.
+        """,
     ]
 
     /// The tables whose rows have a checksum.

@@ -6,6 +6,7 @@ extension OpenKeychain {
     mutating func unlock(_ key: consuming Secret) throws(KeychainError) {
         lifetime = KeyLifetime(try KeychainSettings(readingFrom: database), from: uptime())
         self.key = consume key
+        renewSeals()
     }
 
     /// Forgets the key.
@@ -48,6 +49,18 @@ extension OpenKeychain {
         return switch key {
         case .some(let key): current.isAltered || current.isFor(key)
         case .none: true
+        }
+    }
+
+    /// Makes sure that a row may be sealed in the transaction that is going on, beside rows with seals of the same version.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` where the keychain has got another key.
+    func prepareSealing() throws(KeychainError) {
+        try checkKeyIsCurrent()
+        switch key {
+        // A seal of the current version beside older ones would look like a file that was put together.
+        case .some(let key): try renewSeals(under: key)
+        case .none: return
         }
     }
 
@@ -123,6 +136,7 @@ extension OpenKeychain {
         self.lifetime = lifetime
         sharing = try? journalEnd()
         key = shared.key.clone()
+        renewSeals()
         return true
     }
 

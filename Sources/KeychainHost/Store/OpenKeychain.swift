@@ -54,6 +54,7 @@ struct OpenKeychain: ~Copyable {
                 if row.isAltered {
                     if filtersAltered ? query.matches(item) : query.isReadable(item) { throw row.altered }
                 } else if query.matches(item) {
+                    if !row.itemClass.isPassword { try checkSeal(of: row) }
                     result.items.append(item)
                 }
             } catch {
@@ -92,7 +93,7 @@ struct OpenKeychain: ~Copyable {
         of reference: PersistentReference, leaving: Bool = true, isAuthorized: Bool = false
     ) throws(KeychainError) -> Secret? {
         let found = try row(of: reference)
-        if found.sealed != nil {
+        if found.sealed != nil, found.holdsSecret {
             if leaving { try found.checkExtractable() }
             if !isAuthorized { try found.checkFree() }
         }
@@ -123,11 +124,11 @@ struct OpenKeychain: ~Copyable {
         try new.checkSealed()
         var row = ItemRow(
             id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
-        if new.isSealed { try seal(new.secret, into: &row) }
+        if new.isSealed || key != nil { try seal(new.secret, into: &row) }
         let (sql, values) = new.itemClass.columns.insert(row)
         try checkIndexes()
         return try database.writing { () throws(KeychainError) in
-            try checkKeyIsCurrent()
+            try prepareSealing()
             try checkPasscode(row)
             try write(row, sql, values)
             try note(.add, row)
@@ -146,7 +147,7 @@ struct OpenKeychain: ~Copyable {
         }
         try checkIndexes()
         return try database.writing { () throws(KeychainError) in
-            try checkKeyIsCurrent()
+            try prepareSealing()
             var count = 0
             for query in queries { count += try change(query, changes, sealed) }
             return count + (try others())
@@ -270,7 +271,7 @@ struct OpenKeychain: ~Copyable {
     // MARK: Secrets
 
     private func seal(_ secret: borrowing Secret?, into row: inout ItemRow) throws(KeychainError) {
-        try checkSession(row)
+        if row.itemClass.holdsSecret(row.attributes) { try checkSession(row) }
         switch key {
         case .some(let key): try row.seal(secret, key: key, keychain: id)
         case .none: throw Self.locked
@@ -282,7 +283,11 @@ struct OpenKeychain: ~Copyable {
             try row.checkUnsealed()
             return nil
         }
-        try checkSession(row)
+        if row.holdsSecret {
+            try checkSession(row)
+        } else if key == nil {
+            return nil
+        }
         switch key {
         case .some(let key):
             do throws(KeychainError) { return try row.open(key: key, keychain: id) } catch {

@@ -42,7 +42,8 @@ struct WrappedKey: Sendable, Hashable {
     let salt: [UInt8]
     /// The key, sealed under the one derived from the password.
     let wrapped: [UInt8]
-    /// Nothing, sealed under the key: tells whether a key from elsewhere is this keychain's.
+    /// Nothing, sealed under the key: tells whether a key from elsewhere is this keychain's, and whether all its rows have
+    /// seals of the current version. Only a holder of the key can say so.
     let check: [UInt8]
     /// Whether the row it was read from is not as it was written.
     var isAltered = false
@@ -63,7 +64,7 @@ extension WrappedKey {
             self.init(
                 keychain: keychain, hasPassword: !password.isEmpty, cost: cost, salt: salt,
                 wrapped: try SealedBox.seal(key.bytes, key: wrapping, authenticating: data),
-                check: try SealedBox.seal([UInt8]().span, key: key, authenticating: Self.checkData(keychain)))
+                check: try Self.check(under: key, of: keychain))
         } catch {
             throw KeychainError(error)
         }
@@ -96,7 +97,21 @@ extension WrappedKey {
 
     /// Whether `key` is the one that is wrapped here.
     func isFor(_ key: borrowing Secret) -> Bool {
-        (try? SealedBox.open(check, key: key, authenticating: Self.checkData(keychain))) != nil
+        opensCheck(key, Self.checkData(keychain)) || hasOldSeals(key)
+    }
+
+    /// Whether the keychain's rows have the seals of the first version still.
+    func hasOldSeals(_ key: borrowing Secret) -> Bool { opensCheck(key, Self.oldCheckData(keychain)) }
+
+    private func opensCheck(_ key: borrowing Secret, _ data: AssociatedData) -> Bool {
+        (try? SealedBox.open(check, key: key, authenticating: data)) != nil
+    }
+
+    /// What says that all rows have seals of the current version.
+    static func check(
+        under key: borrowing Secret, of keychain: UniqueID
+    ) throws(CryptoError) -> [UInt8] {
+        try SealedBox.seal([UInt8]().span, key: key, authenticating: checkData(keychain))
     }
 
     /// What is wrong with the row, as far as that is known without the password.
@@ -124,6 +139,10 @@ extension WrappedKey {
     }
 
     private static func checkData(_ keychain: UniqueID) -> AssociatedData {
+        AssociatedData("keychain key check 2", keychain: keychain)
+    }
+
+    private static func oldCheckData(_ keychain: UniqueID) -> AssociatedData {
         AssociatedData("keychain key check 1", keychain: keychain)
     }
 }

@@ -63,7 +63,8 @@ struct Encrypt: ParsableCommand {
         try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
         let ciphertext: [UInt8]
-        switch try key.resolvePublic(in: session) {
+        let (use, context) = ("encrypt \(input.name)", try authentication.context(session.process, for: self.key.key))
+        switch try key.resolvePublic(in: session, use: use, authentication: context) {
         case .key(let key):
             try options.check(for: key.kind.description, isRSA: key.kind.isRSA)
             let algorithm = options.oaep.map(KeyAlgorithm.rsaEncryptionOAEP) ?? .rsaEncryptionPKCS1
@@ -73,8 +74,7 @@ struct Encrypt: ParsableCommand {
             try options.check(for: key.typeName, isRSA: false)
             let message = try input.whole(limit: Input.maximumMessage)
             ciphertext = try key.encrypt(
-                message.span, using: .aesGCM, use: "encrypt \(input.name)",
-                authentication: authentication.context(session.process, for: self.key.key))
+                message.span, using: .aesGCM, use: use, authentication: context)
         }
         try destination.write(ciphertext, as: .base64("ciphertext"))
     }

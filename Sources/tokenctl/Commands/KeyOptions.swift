@@ -131,13 +131,49 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// The same where the public half of a pair is all that is wanted, and may be all that there is.
-    func resolvePublic(in session: Session) throws -> NamedPublicKey {
+    ///
+    /// A keychain in a file is unlocked for it where a person can be asked: its seals alone tell a key from another's.
+    ///
+    /// - Parameter use: completes "password to …".
+    func resolvePublic(
+        in session: Session, use: String, authentication: AuthenticationContext
+    ) throws -> NamedPublicKey {
+        let key: any KeychainKey
         do {
-            return .key(try PublicKey(spki: resolve(in: session, .publicKey, for: .publicHalf).publicKey))
+            key = try resolve(in: session, .publicKey, for: .publicHalf)
         } catch let error as KeychainError {
             if let key = try symmetricKey(in: session) { return .symmetric(key) }
-            guard let key = try publicKey(in: session) else { throw error }
-            return .key(key)
+            guard let item = try publicKey(in: session), let der = item.der else { throw error }
+            if let keychain = session.local(of: item) {
+                try vouch(for: der, of: item.reference, in: keychain, use, authentication)
+            }
+            return .key(try PublicKey(spki: der))
+        }
+        if let (keychain, reference) = key.localItem {
+            try vouch(for: key.publicKey, of: reference, in: keychain, use, authentication)
+        }
+        return .key(try PublicKey(spki: key.publicKey))
+    }
+
+    /// - Throws: `errSecDecode` for a key that somebody has replaced, `errSecNotTrusted` for one that nobody vouches for.
+    private func vouch(
+        for der: [UInt8], of reference: PersistentReference, in keychain: LocalKeychain, _ use: String,
+        _ authentication: AuthenticationContext
+    ) throws {
+        if keychain.isLocked, (try? keychain.unlockFromSession()) != true, authentication.prompter.canAsk {
+            try keychain.unlock(use: use, authentication: authentication)
+        }
+        switch try keychain.vouching(for: reference, with: der) {
+        case .sealed: return
+        case .unsealed:
+            throw KeychainError(
+                .notTrusted,
+                "the key '\(key)' has no seal of '\(keychain.name)': it was added while that was locked, or by another program",
+                remedy: "delete it, unlock the keychain, and add it anew")
+        case .unknown:
+            Warnings.show(
+                "warning: '\(keychain.name)' is locked, so that it is not known whether somebody has replaced the key '\(key)' in its file; unlock it, or use --pin-source"
+            )
         }
     }
 
@@ -152,11 +188,12 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// A public key whose private half is somebody else's.
-    private func publicKey(in session: Session) throws -> PublicKey? {
+    private func publicKey(in session: Session) throws -> Item? {
         let found = try items(.public, in: session)
-        guard let first = found.first?.der else { return nil }
-        guard found.allSatisfy({ $0.der == first }) else { throw try ambiguity("public key", found, in: session) }
-        return try PublicKey(spki: first)
+        guard found.allSatisfy({ $0.der == found.first?.der }) else {
+            throw try ambiguity("public key", found, in: session)
+        }
+        return found.first
     }
 
     /// The keys of a class that have the label, or that the URI names. That another one is damaged is for whoever finds none to

@@ -152,15 +152,16 @@ struct Verify: ParsableCommand {
         var named = KeyOptions()
         (named.key, named.place) = (key ?? "", place)
         let session = try place.session(cards)
-        switch try named.resolvePublic(in: session) {
+        let use = "check \(file == "-" ? "standard input" : file)"
+        let context = try authentication.context(session.process, for: named.key)
+        switch try named.resolvePublic(in: session, use: use, authentication: context) {
         case .key(let key): return try isValid(by: key)
         case .symmetric(let key):
             let algorithm = try options.code(for: key)
             let code = try Input(signature).whole()
-            let input = try Input(file)
             return try key.verify(
-                code, of: input.whole(limit: Input.maximumMessage), using: algorithm, use: "check \(input.name)",
-                authentication: authentication.context(session.process, for: named.key))
+                code, of: Input(file).whole(limit: Input.maximumMessage), using: algorithm, use: use,
+                authentication: context)
         }
     }
 
