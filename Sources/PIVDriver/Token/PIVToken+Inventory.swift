@@ -21,7 +21,7 @@ extension PIVToken {
             if knowledge.attests { try add(.attestation, to: &inventory, &card) }
             try learnVersion(&card)
             try learnPINReference(&card)
-            rememberContents()
+            rememberContents(besides: inventory.failures.keys.compactMap { PIVSlot($0) })
         }
         return inventory
     }

@@ -55,11 +55,18 @@ extension PIVToken {
     }
 
     /// Remembers the certificates and keys that were read, where they are not those of last time.
-    mutating func rememberContents() {
+    ///
+    /// - Parameter unread: slots that could not be read, whose keys may still be what they were.
+    mutating func rememberContents(besides unread: [PIVSlot]) {
         guard let certificates, let identity = knownIdentity, !isBlank else { return }
         let support: Bool? = knowledge.metadataSupport == .unknown ? nil : knowledge.tellsMetadata
+        var (objects, metadata) = (knowledge.answers, knowledge.keyAnswers)
+        for slot in unread {
+            objects[slot] = objects[slot] ?? remembered?.objects[slot]
+            metadata[slot] = metadata[slot] ?? remembered?.metadata[slot]
+        }
         let card = RememberedCard(
-            identity: identity, objects: knowledge.answers, metadata: knowledge.keyAnswers, tellsMetadata: support,
+            identity: identity, objects: objects, metadata: metadata, tellsMetadata: support,
             pinReference: pins.reference == .application && support == true ? .application : remembered?.pinReference,
             // Another card under the same name must not take the place of the first.
             proofKey: remembered?.proofKey ?? listedProofKey)
