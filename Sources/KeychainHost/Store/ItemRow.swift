@@ -78,7 +78,7 @@ struct ItemRow {
     ) throws(KeychainError) -> Content? {
         guard let sealed else { return nil }
         if let secret = try open(sealed, key, associatedData(keychain, version)) { return Content(secret) }
-        guard itemClass.isPassword || !itemClass.holdsSecret(attributes), sealed.count == SealedBox.overhead,
+        guard sealed.count == SealedBox.overhead,
             try open(sealed, key, associatedData(keychain, version, hasSecret: false)) != nil
         else { return nil }
         return Content(nil)

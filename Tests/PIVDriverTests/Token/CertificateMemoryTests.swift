@@ -152,6 +152,23 @@ import TokenKit
         #expect(remembered.objects.count == 3)
     }
 
+    @Test func aListingInWhichASlotCannotBeReadForgetsItNot() throws {
+        let card = try Travel(.genericShort, .p256).card.make()
+        _ = try list(fresh(card))
+        func remembered() -> RememberedCard? { memory.all().first.flatMap { RememberedCard(parsing: $0) } }
+        let known = try #require(remembered())
+        let undisturbed = fresh(card)
+        _ = try list(undisturbed)
+        var failures = 0
+        for index in undisturbed.reader.log.indices {
+            let desk = fresh(card)
+            desk.reader.faults.order(.status(.memoryFailure), at: index)
+            failures += (try? list(desk).failures.count) ?? 0
+            #expect(remembered()?.objects == known.objects, "command \(index)")
+        }
+        #expect(failures > 0)
+    }
+
     // MARK: - What is remembered
 
     @Test func aCardIsKnownOnceItWasListed() throws {
