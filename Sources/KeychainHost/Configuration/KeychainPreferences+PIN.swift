@@ -37,7 +37,7 @@ extension KeychainPreferences {
         [try provesBeforePIN(in: .user), try provesBeforePIN(in: .system)].contains(true)
     }
 
-    /// What one domain says of it; nil where it says nothing.
+    /// The setting of one domain; nil where it has none.
     ///
     /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
     public func provesBeforePIN(in domain: Domain) throws(KeychainError) -> Bool? {
@@ -53,7 +53,7 @@ extension KeychainPreferences {
         }
     }
 
-    /// What drivers are to heed. Settings that cannot be read may have wanted it.
+    /// The setting that drivers follow. It counts as on where the settings cannot be read.
     public var heededProofBeforePIN: Bool {
         do throws(KeychainError) { return try provesBeforePIN() } catch { return true }
     }

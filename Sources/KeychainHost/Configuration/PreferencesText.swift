@@ -13,7 +13,7 @@ struct PreferencesText: SettingsText {
         case pinTimeout = "pin-timeout"
         case pinProof = "pin-proof"
 
-        /// What is wrong with a value for it; nil for a good one.
+        /// The fault of a value for it; nil for a valid one.
         fileprivate func fault(of value: String) -> String? {
             switch self {
             case .keychain, .defaultKeychain, .loginKeychain:

@@ -5,7 +5,7 @@ internal import Platform
 struct VolatileFolder {
     /// Nil where there is none that only the user can write to.
     let path: String?
-    /// What a person should know: why it is not in memory. Nil where it is.
+    /// The reason, for a person, why the folder is not in memory; nil where it is.
     let remark: String?
 
     /// - Parameters:
@@ -15,7 +15,7 @@ struct VolatileFolder {
     ///   - boot: what tells this start of the machine from others.
     init(memory: [String], cache: String, boot: String? = Boot.identifier) {
         let instead = boot.map { "\(cache)/\(VolatileFolder.prefix)\($0)" }
-        // What was once remembered in the cache stays there until the next start, though the name in memory may get free.
+        // A folder in the cache is used until the next start of the machine, even if the name in memory becomes free.
         let isInCache = instead.map { Folder.isOwn($0) } ?? false
         let places = isInCache ? memory.dropLast() : memory[...]
         if let place = places.first(where: { Folder.isOwn($0) }) {

@@ -21,7 +21,7 @@ struct LocalKeychainKey: KeychainKey {
         return item[permission]?.isTrue != false && kind.offers(algorithm, for: operation)
     }
 
-    /// What is asked for each use is asked with the use.
+    /// A key that asks for each use asks with the use, not ahead.
     func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError) {
         guard try item.accessControl?.wantsPasscode != true else { return }
         try keychain.unlock(use: use, authentication: authentication)

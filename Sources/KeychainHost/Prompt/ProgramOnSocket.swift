@@ -35,7 +35,7 @@ final class ProgramOnSocket {
             throw KeychainError(.notAvailable, "no socket for \(program): \(systemMessage(errno))")
         }
         defer { close(descriptors[1]) }
-        // What it has to say beside goes where this process's messages go.
+        // The program's standard error is this process's.
         let child = ChildProgram(
             path: path, arguments: [program], environment: environment.map { "\($0.key)=\($0.value)" }.sorted(),
             streams: [.descriptor(descriptors[1]), .descriptor(descriptors[1]), .descriptor(STDERR_FILENO)])

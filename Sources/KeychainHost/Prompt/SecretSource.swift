@@ -127,7 +127,7 @@ public final class SecretSource: Prompter {
 
     public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
 
-    /// Somebody may be at the terminal all the same: a card that waits for a touch gets none from a file.
+    /// Messages go to the terminal, where a person may be: a touch cannot come from a file.
     public func tell(_ message: String) { TerminalPrompter().tell(message) }
 
     private static func open(_ path: String) throws(KeychainError) -> Int32 {

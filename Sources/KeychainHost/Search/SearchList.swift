@@ -50,7 +50,7 @@ public struct SearchList: Sendable {
     public struct Result<Element: Sendable>: Sendable {
         public var found: [Element] = []
         public var failures: [Failure] = []
-        /// What is damaged and cannot be what was searched for.
+        /// Damaged items that cannot match the search.
         public var damagedOthers: [Failure] = []
 
         public init() {}

@@ -1,7 +1,7 @@
 internal import Glibc
 package import TokenKit
 
-// What the functions of SecKeychain.h do, for the C library and for SecItem.
+// The functions of SecKeychain.h, shared by the C library and SecItem.
 
 // MARK: - Attributes by pointers
 
@@ -66,7 +66,7 @@ extension ItemClass {
         return itemClass
     }
 
-    /// What an item of the class has for the data of an attribute.
+    /// The attribute's value, in the type that items of the class have for it.
     ///
     /// - Throws: `errSecNoSuchAttr`; `errSecParam` for data that are no value of it.
     @unsafe package func value(

@@ -12,7 +12,7 @@ internal import TokenKit
 struct FollowedPath {
     /// Without symbolic links.
     let path: String
-    /// What the path leads to; with `asFarAsThere`, its last part that is there.
+    /// Status of the file at the end of the path; with `asFarAsThere`, of its last part that exists.
     let status: stat
 
     private let parts: Parts

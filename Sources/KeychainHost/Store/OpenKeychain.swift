@@ -337,6 +337,6 @@ public struct SearchResult: Sendable {
     public internal(set) var items: [Item] = []
     /// One error for each item that is damaged beyond reading; it hides no other.
     public internal(set) var damaged: [KeychainError] = []
-    /// What is damaged and cannot be what the query is for, by what can still be read of it.
+    /// Damaged items that cannot match the query, judged by the attributes that are still readable.
     public internal(set) var damagedOthers: [KeychainError] = []
 }
