@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import TokenKit
 
 /// The log of what programs were refused, which `TOKENKIT_DEBUG` asks for.
 ///
@@ -18,13 +19,7 @@ package enum RefusalLog {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
         let milliseconds = String(now.tv_nsec / 1_000_000 + 1000).dropFirst()
-        var line = "tokenkit[\(getpid())] \(now.tv_sec).\(milliseconds) "
-        for scalar in text.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: line.unicodeScalars.append("\u{FFFD}")
-            default: line.unicodeScalars.append(scalar)
-            }
-        }
+        let line = DisplayText.line("tokenkit[\(getpid())] \(now.tv_sec).\(milliseconds) \(text)")
         return Array("\(line)\n".utf8)
     }
 
