@@ -70,21 +70,28 @@ let package = Package(
         .target(
             name: "CP11Kit", cSettings: [.headerSearchPath("forward")], linkerSettings: [.linkedLibrary("p11-kit")]),
 
+        .target(name: "SecureBytes", swiftSettings: strict),
         .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: strict),
-        .target(name: "TokenKit", dependencies: ["CPCSC", "Platform"], swiftSettings: strict),
-        .target(name: "SystemCrypto", dependencies: ["TokenKit", "COpenSSL"], swiftSettings: strict),
-        .target(name: "PIVDriver", dependencies: ["TokenKit", "SystemCrypto", "CZlib"], swiftSettings: strict),
+        .target(name: "SystemCrypto", dependencies: ["SecureBytes", "COpenSSL"], swiftSettings: strict),
+        .target(
+            name: "TokenKit", dependencies: ["SecureBytes", "SystemCrypto", "CPCSC", "Platform"], swiftSettings: strict),
+        .target(
+            name: "PIVDriver", dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CZlib"],
+            swiftSettings: strict),
         .target(
             name: "PKCS11Driver",
-            dependencies: ["TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit", "Platform"],
+            dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit", "Platform"],
             swiftSettings: strict),
-        .target(name: "VirtualCard", dependencies: ["TokenKit", "SystemCrypto"], swiftSettings: strict),
+        .target(name: "VirtualCard", dependencies: ["SecureBytes", "TokenKit", "SystemCrypto"], swiftSettings: strict),
         .target(
-            name: "KeychainHost", dependencies: ["TokenKit", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
+            name: "KeychainHost",
+            dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
             swiftSettings: strict),
         .target(
             name: "SecItem",
-            dependencies: ["KeychainHost", "PIVDriver", "PKCS11Driver", "Platform", "SystemCrypto", "TokenKit"],
+            dependencies: [
+                "SecureBytes", "KeychainHost", "PIVDriver", "PKCS11Driver", "Platform", "SystemCrypto", "TokenKit",
+            ],
             swiftSettings: strict),
         // SecItem under the names of Apple's frameworks.
         .target(name: "Security", dependencies: ["SecItem"], swiftSettings: strict),
@@ -92,7 +99,8 @@ let package = Package(
         .target(name: "CryptoTokenKit", dependencies: ["SecItem"], swiftSettings: strict),
         .target(name: "CSecKeychain", exclude: ["tokenkit-keychain.pc.in"]),
         .target(
-            name: "SecKeychain", dependencies: ["CSecKeychain", "KeychainHost", "PIVDriver", "TokenKit"],
+            name: "SecKeychain",
+            dependencies: ["SecureBytes", "CSecKeychain", "KeychainHost", "PIVDriver", "TokenKit"],
             exclude: ["exports.map"], swiftSettings: strict,
             linkerSettings: [
                 // Swift's runtime is inside, which does not survive to be unloaded.
@@ -102,11 +110,12 @@ let package = Package(
             ]),
         .target(
             name: "PKCS11Bridge",
-            dependencies: ["CCryptoki", "KeychainHost", "PIVDriver", "SystemCrypto", "TokenKit", "Wire"],
+            dependencies: ["SecureBytes", "CCryptoki", "KeychainHost", "SystemCrypto", "TokenKit", "Wire"],
             swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
         .target(
-            name: "HostServer", dependencies: ["CLinux", "KeychainHost", "PKCS11Bridge", "TokenKit", "Wire"],
+            name: "HostServer",
+            dependencies: ["SecureBytes", "CLinux", "KeychainHost", "PKCS11Bridge", "TokenKit", "Wire"],
             swiftSettings: strict),
         .target(name: "CPKCS11Module", dependencies: ["CCryptoki"]),
         .target(
@@ -125,70 +134,86 @@ let package = Package(
         .executableTarget(
             name: "tokenctl",
             dependencies: [
-                "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "VirtualCard", "KeychainHost", "Platform",
-                argumentParser,
+                "SecureBytes", "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "VirtualCard", "KeychainHost",
+                "Platform", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 
         .target(
             name: "TestSupport",
-            dependencies: ["TokenKit", "SystemCrypto", "VirtualCard"],
+            dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "VirtualCard"],
             path: "Tests/TestSupport", swiftSettings: test),
+        .testTarget(name: "SecureBytesTests", dependencies: ["SecureBytes", "TestSupport"], swiftSettings: test),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: test),
-        .testTarget(name: "TokenKitTests", dependencies: ["TokenKit", "TestSupport"], swiftSettings: test),
+        .testTarget(
+            name: "TokenKitTests", dependencies: ["SecureBytes", "TokenKit", "TestSupport", "SystemCrypto"],
+            swiftSettings: test),
         .testTarget(name: "WireTests", dependencies: ["Wire"], swiftSettings: test),
-        .testTarget(name: "HostServerTests", dependencies: ["HostServer", "TokenKit", "Wire"], swiftSettings: test),
-        .testTarget(name: "SystemCryptoTests", dependencies: ["SystemCrypto", "TestSupport"], swiftSettings: test),
+        .testTarget(name: "HostServerTests", dependencies: ["SecureBytes", "HostServer", "Wire"], swiftSettings: test),
         .testTarget(
-            name: "VirtualCardTests", dependencies: ["VirtualCard", "SystemCrypto", "TestSupport"], swiftSettings: test),
+            name: "SystemCryptoTests", dependencies: ["SecureBytes", "SystemCrypto", "TestSupport"],
+            swiftSettings: test),
         .testTarget(
-            name: "PIVDriverTests", dependencies: ["PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport"],
+            name: "VirtualCardTests",
+            dependencies: ["SecureBytes", "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit"], swiftSettings: test
+        ),
+        .testTarget(
+            name: "PIVDriverTests",
+            dependencies: ["SecureBytes", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit"],
             swiftSettings: test),
         .testTarget(
             name: "PKCS11DriverTests",
-            dependencies: ["PKCS11Driver", "KeychainHost", "SystemCrypto", "CCryptoki", "TestSupport", "tokenctl"],
+            dependencies: [
+                "SecureBytes", "PKCS11Driver", "KeychainHost", "SystemCrypto", "CCryptoki", "TestSupport", "tokenctl",
+                "TokenKit",
+            ],
             swiftSettings: test),
         .executableTarget(
-            name: "KeychainWriter", dependencies: ["KeychainHost", "SystemCrypto", "TokenKit", "CSQLite"],
+            name: "KeychainWriter", dependencies: ["SecureBytes", "KeychainHost", "SystemCrypto", "CSQLite"],
             path: "Tests/KeychainWriter", swiftSettings: test),
         .executableTarget(
-            name: "PromptAsker", dependencies: ["KeychainHost", "TokenKit"], path: "Tests/PromptAsker",
+            name: "PromptAsker", dependencies: ["SecureBytes", "KeychainHost"], path: "Tests/PromptAsker",
             swiftSettings: test),
         .testTarget(
             name: "KeychainHostTests",
             dependencies: [
-                "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite", "TestSupport", "KeychainWriter",
-                "PromptAsker",
+                "SecureBytes", "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite", "TestSupport",
+                "KeychainWriter", "PromptAsker", "Platform", "TokenKit",
             ],
             swiftSettings: test),
         .executableTarget(
-            name: "SecItemExample", dependencies: ["SecItem"], path: "Examples/SecItem",
+            name: "SecItemExample", dependencies: ["SecItem", "Security"], path: "Examples/SecItem",
             swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         .testTarget(
             name: "SecItemTests",
             dependencies: [
-                "SecItem", "Security", "LocalAuthentication", "CryptoTokenKit", "KeychainHost", "SecItemExample",
-                "SystemCrypto", "TestSupport", "TokenKit", "tokenctl",
+                "SecureBytes", "SecItem", "Security", "LocalAuthentication", "CryptoTokenKit", "KeychainHost",
+                "SecItemExample", "SystemCrypto", "TestSupport", "TokenKit", "tokenctl",
             ],
             swiftSettings: test),
         .testTarget(
             name: "PKCS11BridgeTests",
             dependencies: [
-                "PKCS11Bridge", "CCryptoki", "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport",
+                "SecureBytes", "PKCS11Bridge", "CCryptoki", "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto",
+                "TestSupport", "TokenKit",
             ],
             swiftSettings: test),
         .testTarget(
             name: "TokenctlTests",
-            dependencies: ["tokenctl", "KeychainHost", "SystemCrypto", "TestSupport", argumentParser],
+            dependencies: [
+                "SecureBytes", "TokenKit", "tokenctl", "KeychainHost", "SystemCrypto", "TestSupport", argumentParser,
+            ],
             exclude: ["Scripts"], swiftSettings: test),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport", "CPCSC",
+                "SecureBytes", "TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport",
+                "CPCSC",
             ],
             exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(
-            name: "FuzzTargets", dependencies: ["TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "Wire"],
+            name: "FuzzTargets",
+            dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "Wire"],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict),
         .testTarget(

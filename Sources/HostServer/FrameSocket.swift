@@ -1,6 +1,6 @@
 internal import Glibc
+internal import SecureBytes
 internal import Synchronization
-internal import TokenKit
 internal import Wire
 
 /// The host's end of a connection. It is closed with its last reference.

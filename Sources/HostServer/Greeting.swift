@@ -1,6 +1,6 @@
 internal import Glibc
 package import PKCS11Bridge
-internal import TokenKit
+internal import SecureBytes
 package import Wire
 
 /// Makes what a client has from what it says of itself, and what is known of it.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 extension ItemValue {
     /// What a value of an Apple dictionary means; `key` is for the error.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// What a dictionary tells of a key that is to be read or made, all of it understood.
 struct KeyParameters {

@@ -1,5 +1,6 @@
 public import Foundation
 internal import KeychainHost
+internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
 

@@ -1,7 +1,7 @@
 public import Foundation
 internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 public let kSecImportExportPassphrase: CFString = "passphrase"
 public let kSecImportItemLabel: CFString = "label"

@@ -1,7 +1,7 @@
 public import Foundation
 internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// A public, private or symmetric key: in memory, in a local keychain, or, if it is a pair's, on a card.
 public final class SecKey: Sendable {

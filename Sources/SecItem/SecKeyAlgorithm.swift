@@ -1,4 +1,5 @@
 internal import KeychainHost
+internal import SystemCrypto
 internal import TokenKit
 
 /// How a key signs, encrypts or agrees. SecKey.h.

@@ -1,5 +1,5 @@
 internal import KeychainHost
-internal import TokenKit
+internal import SecureBytes
 
 /// A local keychain, for ``kSecUseKeychain`` and ``kSecMatchSearchList``.
 public final class SecKeychain: Sendable {

@@ -1,6 +1,6 @@
 public import Foundation
 internal import KeychainHost
-internal import TokenKit
+internal import SecureBytes
 
 /// A password that a keychain has.
 public final class SecKeychainItem: Sendable {

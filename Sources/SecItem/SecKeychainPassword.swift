@@ -1,5 +1,5 @@
 internal import KeychainHost
-internal import TokenKit
+internal import SecureBytes
 
 // Passwords by the functions of SecKeychain.h. Text has a length in bytes; with nil, or no length, it matches any.
 

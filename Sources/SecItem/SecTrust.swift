@@ -1,8 +1,8 @@
 internal import Foundation
 internal import KeychainHost
+internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
-internal import TokenKit
 
 /// Whether a certificate is to be believed: the certificate, others that may help, policies, and what is trusted. SecTrust.h.
 ///

@@ -1,6 +1,6 @@
 public import CSecKeychain
 internal import KeychainHost
-internal import TokenKit
+internal import SecureBytes
 
 @c
 public func SecKeychainItemCreateFromContent(

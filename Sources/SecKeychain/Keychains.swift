@@ -1,8 +1,8 @@
 public import CSecKeychain
 internal import Glibc
 internal import KeychainHost
+internal import SecureBytes
 internal import Synchronization
-internal import TokenKit
 
 @c
 public func SecKeychainOpen(_ pathName: UnsafePointer<CChar>?, _ keychain: UnsafeMutablePointer<OpaquePointer?>?)

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import FoundationEssentials
-internal import TokenKit
+internal import SecureBytes
 
 /// Forms of arguments in macOS's `security` that the parser does not know, as forms that it does.
 enum ArgumentForms {

@@ -1,6 +1,6 @@
 internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// What is imported of a file.
 struct ImportedFile {

@@ -1,5 +1,7 @@
 internal import Glibc
 internal import KeychainHost
+internal import Platform
+internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import PKCS11Driver
+internal import SecureBytes
 internal import TokenKit
 
 @main

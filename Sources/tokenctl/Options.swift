@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
+internal import SecureBytes
 internal import TokenKit
 
 /// How the output is to look.

@@ -1,6 +1,6 @@
 import Glibc
+import SecureBytes
 import Testing
-import TokenKit
 import Wire
 
 @testable import HostServer

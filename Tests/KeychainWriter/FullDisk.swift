@@ -1,6 +1,6 @@
 import Glibc
 import KeychainHost
-import TokenKit
+import SecureBytes
 
 /// A keychain that is opened on a disk which is full by then.
 struct FullDisk {

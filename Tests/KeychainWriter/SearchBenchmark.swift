@@ -1,8 +1,8 @@
 import CSQLite
 import Glibc
 import KeychainHost
+import SecureBytes
 import SystemCrypto
-import TokenKit
 
 /// How long searches take in keychains of growing size, beside a prepared SELECT on the same file.
 ///

@@ -1,8 +1,8 @@
 import CCryptoki
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 
 @testable import PKCS11Bridge
 @testable import VirtualCard

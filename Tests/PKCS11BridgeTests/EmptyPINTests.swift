@@ -1,8 +1,8 @@
 import CCryptoki
 import KeychainHost
+import SecureBytes
 import TestSupport
 import Testing
-import TokenKit
 import VirtualCard
 
 @testable import PKCS11Bridge

@@ -1,9 +1,9 @@
 import CCryptoki
 import KeychainHost
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 
 @testable import PKCS11Bridge
 

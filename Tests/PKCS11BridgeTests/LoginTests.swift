@@ -1,11 +1,11 @@
 import CCryptoki
 import Foundation
 import KeychainHost
+import SecureBytes
 import Synchronization
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 import VirtualCard
 
 @testable import PKCS11Bridge

@@ -1,10 +1,10 @@
 import CCryptoki
 import KeychainHost
 import PIVDriver
+import SecureBytes
 import Synchronization
 import SystemCrypto
 import TestSupport
-import TokenKit
 import VirtualCard
 
 @testable import PKCS11Bridge

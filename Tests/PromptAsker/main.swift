@@ -5,7 +5,7 @@
 
 import Glibc
 import KeychainHost
-import TokenKit
+import SecureBytes
 
 func prompter(_ text: String) throws -> any Prompter {
     let parts = text.split(separator: ":", maxSplits: 1).map(String.init)

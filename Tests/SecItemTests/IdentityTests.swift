@@ -1,9 +1,9 @@
 import Foundation
 import SecItem
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 
 /// Identities, of keychains and of files.
 @Suite struct SecIdentityTests {

@@ -1,6 +1,6 @@
 import Foundation
+import SecureBytes
 import SystemCrypto
-import TokenKit
 import VirtualCard
 
 /// The folders of the government's test cards where they are at hand, and folders of the same shape where not.

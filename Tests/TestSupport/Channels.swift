@@ -1,3 +1,4 @@
+import SecureBytes
 import TokenKit
 
 /// Answers each command with the next line of a script, and remembers what it was sent.

@@ -1,6 +1,6 @@
 import Foundation
+import SecureBytes
 import Synchronization
-import TokenKit
 
 /// What this process has in its memory.
 public enum ProcessMemory {

@@ -1,6 +1,6 @@
 import KeychainHost
+import SecureBytes
 import Testing
-import TokenKit
 
 @testable import tokenctl
 

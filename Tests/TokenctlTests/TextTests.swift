@@ -1,4 +1,5 @@
 import Foundation
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 // Keychains come and go together with their places in the settings. Keychain semantics 2.1.
 extension KeychainPreferences {

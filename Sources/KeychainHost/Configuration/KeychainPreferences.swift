@@ -1,3 +1,4 @@
+internal import Platform
 internal import TokenKit
 
 /// Which local keychains searches visit, which one gets new items, and which one is unlocked at login.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import TokenKit
 
 /// What a file of settings says.

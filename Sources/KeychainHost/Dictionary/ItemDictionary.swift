@@ -1,5 +1,5 @@
+public import SecureBytes
 public import SystemCrypto
-public import TokenKit
 
 /// A query, an item or a result as `SecItem` has it: values by the strings behind Apple's `kSec…` constants.
 public typealias ItemDictionary = [String: ItemValue]

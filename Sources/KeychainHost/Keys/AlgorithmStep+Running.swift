@@ -1,3 +1,4 @@
+internal import SecureBytes
 public import SystemCrypto
 internal import TokenKit
 

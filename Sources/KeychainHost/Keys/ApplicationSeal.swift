@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// A secret encrypted under an application's password, inside what the keychain encrypts: both are needed to read it.
 ///

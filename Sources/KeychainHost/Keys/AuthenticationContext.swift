@@ -1,3 +1,4 @@
+public import SecureBytes
 internal import Synchronization
 public import TokenKit
 

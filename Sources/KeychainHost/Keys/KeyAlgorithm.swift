@@ -1,5 +1,6 @@
-internal import SystemCrypto
-public import TokenKit
+internal import SecureBytes
+public import SystemCrypto
+internal import TokenKit
 
 /// What is done with a key, by the numbers of Apple's `SecKeyOperationType`.
 public enum KeyOperation: Int, Sendable, Hashable, CaseIterable {

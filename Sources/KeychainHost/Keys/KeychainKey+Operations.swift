@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 package import SystemCrypto
 
 /// Who is asked for a PIN or password, and what the key is used for.

@@ -1,3 +1,4 @@
+public import SecureBytes
 public import TokenKit
 
 /// A private key, wherever it lives: what it can do, it does there.

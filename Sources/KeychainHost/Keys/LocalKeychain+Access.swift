@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 /// The new secrets of items that are under an application password, each sealed under its own.
 ///

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// Cards that open a keychain, beside its password. Keychain semantics 4.6 and 7.11.

@@ -1,5 +1,5 @@
+public import SecureBytes
 public import SystemCrypto
-public import TokenKit
 
 /// The two halves of a key pair as a keychain has them.
 public struct KeyPair: Sendable, Hashable {

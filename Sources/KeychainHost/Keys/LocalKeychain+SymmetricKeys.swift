@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 extension LocalKeychain {
     /// Generates a symmetric key and stores it.

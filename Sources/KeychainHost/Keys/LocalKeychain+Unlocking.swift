@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 // How a keychain's key is come by: a password that a program gave, a bound card, or a password that is asked for.
 // Keychain semantics 4.4.

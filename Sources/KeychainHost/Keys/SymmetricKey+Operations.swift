@@ -1,5 +1,5 @@
+public import SecureBytes
 internal import SystemCrypto
-public import TokenKit
 
 // What a symmetric key does, under the names of `SecKey`'s operations. Apple's algorithms have none for it.
 extension SymmetricKey {

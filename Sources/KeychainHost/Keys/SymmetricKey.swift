@@ -1,5 +1,5 @@
+public import SecureBytes
 internal import SystemCrypto
-public import TokenKit
 
 /// An AES or HMAC key: in a local keychain, or in memory.
 ///

@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// Why a keychain operation failed: a code that programs can rely on, and the words a person needs.
 ///

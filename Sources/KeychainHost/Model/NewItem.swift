@@ -1,5 +1,5 @@
+public import SecureBytes
 public import SystemCrypto
-public import TokenKit
 
 /// An item to be added to a keychain.
 public struct NewItem: ~Copyable, Sendable {

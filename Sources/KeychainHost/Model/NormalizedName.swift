@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// The form of X.501 names that keychain items are found by.
 ///

@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// Sixteen random bytes that name an item or a keychain for good.
 public struct UniqueID: Sendable, Hashable {

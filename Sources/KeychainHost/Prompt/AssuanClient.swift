@@ -1,5 +1,5 @@
 internal import Glibc
-internal import TokenKit
+internal import SecureBytes
 
 /// A program that speaks the Assuan protocol on its standard input and output: pinentry.
 ///

@@ -1,6 +1,6 @@
 internal import Glibc
+public import SecureBytes
 internal import Synchronization
-public import TokenKit
 
 /// Asks through a pinentry program, as GnuPG does: a window on the desktop, or the terminal.
 public struct PinentryPrompter: Prompter {

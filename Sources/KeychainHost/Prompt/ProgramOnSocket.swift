@@ -1,6 +1,6 @@
 internal import Glibc
 internal import Platform
-internal import TokenKit
+internal import SecureBytes
 
 /// A program whose standard input and output are ours to write and to read.
 ///

@@ -1,5 +1,5 @@
 internal import Platform
-public import TokenKit
+public import SecureBytes
 
 /// How the person at the machine is asked for a PIN or password.
 ///

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 internal import Platform
+public import SecureBytes
 internal import Synchronization
-public import TokenKit
 
 /// Answers questions from a file descriptor, a file or the environment, a line each: for scripts. Lines end with a line feed,
 /// or as on Windows.

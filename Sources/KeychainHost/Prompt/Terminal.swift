@@ -1,5 +1,5 @@
 internal import Glibc
-internal import TokenKit
+internal import SecureBytes
 
 /// A terminal, opened for one question.
 final class Terminal {

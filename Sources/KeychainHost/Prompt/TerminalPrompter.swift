@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 /// Asks on the controlling terminal, whatever standard input and output are, without showing what is typed.
 public struct TerminalPrompter: Prompter {

@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 /// A member of the search list: a local file, or a card.
 public protocol Keychain: Sendable {

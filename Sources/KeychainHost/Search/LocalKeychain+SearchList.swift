@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 extension LocalKeychain: Keychain {
     /// The file's name without folder and ending.

@@ -1,5 +1,5 @@
+internal import SecureBytes
 package import SystemCrypto
-internal import TokenKit
 
 // What keys are outside of a keychain: Apple's external representation, PKCS #1 or X9.63. Keychain semantics 1.6 and 4.5.
 /// What tells an item's data: one that a keychain has, or one that is to be added.

@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 // Keychain semantics 1.8, "add".
 extension KeychainSession {

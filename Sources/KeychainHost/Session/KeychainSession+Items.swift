@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 // MARK: The typed form
 

@@ -1,5 +1,5 @@
 internal import Glibc
-package import TokenKit
+package import SecureBytes
 
 // The functions of SecKeychain.h, shared by the C library and SecItem.
 

@@ -1,6 +1,6 @@
 internal import Glibc
 internal import Platform
-internal import TokenKit
+internal import SecureBytes
 
 /// The log of what programs were refused, which `TOKENKIT_DEBUG` asks for.
 ///

@@ -1,4 +1,4 @@
-package import TokenKit
+package import SecureBytes
 
 extension Secret {
     /// A copy of a secret that the caller of a C function keeps.

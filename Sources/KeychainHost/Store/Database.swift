@@ -1,5 +1,5 @@
 internal import CSQLite
-internal import TokenKit
+internal import SecureBytes
 
 /// One connection to an SQLite file, for one thread at a time.
 @safe

@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// An item as a row of the store: what is public in clear, and under a seal together with the secret. Rows without a secret
 /// have a seal as well, but for those that were added while the keychain was locked.

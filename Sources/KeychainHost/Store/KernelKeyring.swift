@@ -1,6 +1,6 @@
 internal import CLinux
 internal import Glibc
-package import TokenKit
+package import SecureBytes
 
 /// The kernel's keyring of the login session, where one process can leave a key for the next without writing it down.
 ///

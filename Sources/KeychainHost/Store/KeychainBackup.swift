@@ -1,5 +1,5 @@
 internal import Glibc
-public import TokenKit
+public import SecureBytes
 
 /// What a backup holds, and what it does not.
 public struct BackupCount: Sendable, Hashable {

@@ -1,5 +1,6 @@
 internal import Glibc
-internal import TokenKit
+internal import Platform
+internal import SecureBytes
 
 /// Where a keychain lies: a file that only its owner can use, in a folder where nobody else can put another in its place.
 struct KeychainFile {

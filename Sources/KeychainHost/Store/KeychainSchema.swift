@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// The tables and indexes that a keychain file consists of. A file with anything more, less or other was not written by this
 /// program: a trigger would undo changes, a view or another index would hide items.

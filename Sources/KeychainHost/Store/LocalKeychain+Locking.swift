@@ -1,5 +1,5 @@
+public import SecureBytes
 internal import Synchronization
-public import TokenKit
 
 // Locking and unlocking, keychain semantics 2.1 and 2.2.
 extension LocalKeychain {

@@ -1,5 +1,5 @@
+public import SecureBytes
 internal import SystemCrypto
-public import TokenKit
 
 /// What a new password has changed beside itself.
 public struct PasswordChange: Sendable {

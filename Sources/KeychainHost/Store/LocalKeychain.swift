@@ -1,5 +1,5 @@
 internal import Glibc
-public import TokenKit
+public import SecureBytes
 
 /// A keychain in one file: certificates, keys and passwords, the secrets encrypted under a password.
 ///

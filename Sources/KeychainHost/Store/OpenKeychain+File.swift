@@ -1,6 +1,6 @@
 internal import Glibc
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// How a keychain comes into being and is opened.
 extension OpenKeychain {

@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// How a keychain gets its key, hands it on, and loses it.
 extension OpenKeychain {

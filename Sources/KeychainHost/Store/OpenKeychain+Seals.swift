@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// What is known of an item's public part: a certificate, a public key or the public half of a private one, and its attributes.
 public enum Vouching: Sendable {

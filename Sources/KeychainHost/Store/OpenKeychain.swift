@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// A keychain file that is open, and its key while it is unlocked. For one thread at a time.
 struct OpenKeychain: ~Copyable {

@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// AES-256-GCM as the keychain stores it: the nonce, then the ciphertext with its tag.
 ///

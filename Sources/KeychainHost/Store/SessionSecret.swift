@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// The value under which what a user leaves in the kernel's keyring of the login session is encrypted.
 ///

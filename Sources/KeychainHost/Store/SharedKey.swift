@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// The key as the login session's keyring has it: with when it was left there, and until when it may stay.
 ///

@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// What one guess at a password costs: the parameters of scrypt, RFC 7914 §2.
 public struct ScryptCost: Sendable, Hashable {

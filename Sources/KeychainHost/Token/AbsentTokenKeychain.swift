@@ -1,3 +1,4 @@
+internal import SecureBytes
 public import TokenKit
 
 /// A card that was read before and is in no reader now, as a keychain: its certificates, and keys that say which card to

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SecureBytes
 internal import SystemCrypto
 public import TokenKit
 

@@ -1,3 +1,4 @@
+internal import SecureBytes
 public import TokenKit
 
 /// Asks for a card's PIN until it is right, the person gives up, only one try is left, or asking seems to be no use.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 public import TokenKit
 
 /// A card's PIN, as `lock`, `unlock` and "change password" have it for a card.

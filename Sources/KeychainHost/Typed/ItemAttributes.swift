@@ -1,5 +1,5 @@
+public import SecureBytes
 public import SystemCrypto
-public import TokenKit
 
 /// Attributes of an item of one kind, for a new item or as changes.
 ///

@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// What the PIV application says of itself when it is selected. SP 800-73-5 part 2 table 3.

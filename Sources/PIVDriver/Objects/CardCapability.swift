@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// The Card Capability Container. SP 800-73-5 part 1 §3.1.1 and table 8.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// The Card Holder Unique Identifier. SP 800-73-5 part 1 §3.1.2 and table 9.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// A certificate as the card stores it. SP 800-73-5 part 1 table 10.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// The Discovery Object: which PINs there are. SP 800-73-5 part 1 §3.3.2.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// The Key History Object: how many retired key management keys there are. SP 800-73-5 part 1 §3.3.3 and table 17.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// What the parsers of data objects have in common.

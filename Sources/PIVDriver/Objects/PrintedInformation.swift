@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// What is printed on the card, for those who cannot see it. SP 800-73-5 part 1 §3.2.3 and table 14.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// The Security Object: signed digests of other objects. SP 800-73-5 part 1 §3.1.7 and table 12.

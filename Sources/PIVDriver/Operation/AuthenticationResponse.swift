@@ -1,3 +1,4 @@
+package import SecureBytes
 package import TokenKit
 
 /// The answer to GENERAL AUTHENTICATE. SP 800-73-5 part 2 §3.2.4 and table 7.

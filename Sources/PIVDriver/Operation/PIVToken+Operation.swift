@@ -1,3 +1,4 @@
+public import SecureBytes
 public import TokenKit
 
 // GENERAL AUTHENTICATE with a key pair. SP 800-73-5 part 2 §3.2.4.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// PINs as the card wants them: eight bytes, filled up with `FF`. SP 800-73-5 part 1 §4.4, part 2 §2.4.3.

@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// What is believed of a card's PINs. It is a value: what a card answers goes in, what may be sent next comes out.
 struct PINState: Sendable {

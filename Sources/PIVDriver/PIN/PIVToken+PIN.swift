@@ -1,3 +1,4 @@
+public import SecureBytes
 public import TokenKit
 
 // Presenting, changing and unblocking PINs. SP 800-73-5 part 2 §3.2.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 public import TokenKit
 
 // Which PIN it is, how it stands, and whether a try may be spent on it.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 public import TokenKit
 
 // What the card tells of itself beyond its identity, for people to read.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 public import TokenKit
 internal import SystemCrypto
 

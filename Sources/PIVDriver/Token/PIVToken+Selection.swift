@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 // Commands go through here, so that each one reaches PIV and no other application.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// The number by which the card knows an algorithm. SP 800-78-5 table 9; from `E0` on, `16` and `22` are vendors'.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// The commands of the PIV card application, and Yubico's beside them.

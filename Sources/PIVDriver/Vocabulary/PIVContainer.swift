@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 /// A data object of the card: what it is called, where it is, how large it may be and who may read it.
 ///

@@ -1,3 +1,4 @@
+internal import SecureBytes
 public import TokenKit
 
 /// A place for a key pair and its certificate, by key reference, in the order in which they are listed.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// What a status word means for PIV, in one place. SP 800-73-5 part 2 table 1.

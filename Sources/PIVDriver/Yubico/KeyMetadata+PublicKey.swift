@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 extension KeyMetadata {
     /// The public key as a DER SubjectPublicKeyInfo; nil for an algorithm without a name here, or bytes that are no key.

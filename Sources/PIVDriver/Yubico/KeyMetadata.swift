@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// What a card tells of a key: YubiKeys from firmware 5.3, and cards that do as they do. Yubico, GET METADATA.

@@ -1,7 +1,8 @@
 package import CCryptoki
+package import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
-package import TokenKit
+internal import TokenKit
 
 // Encryption, decryption, digests: PKCS #11 §5.8 to §5.12.
 extension Cryptoki {

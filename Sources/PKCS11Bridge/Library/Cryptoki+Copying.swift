@@ -1,5 +1,5 @@
 package import CCryptoki
-internal import TokenKit
+internal import SecureBytes
 
 // Copies of objects: PKCS #11 §5.7.2.
 extension Cryptoki {

@@ -1,6 +1,6 @@
 package import CCryptoki
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 // Secret keys: made, wrapped, unwrapped, agreed on. PKCS #11 §5.18.
 extension Cryptoki {

@@ -1,7 +1,7 @@
 package import CCryptoki
+package import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
-package import TokenKit
 
 // Objects: PKCS #11 §5.7.
 extension Cryptoki {

@@ -1,7 +1,7 @@
 package import CCryptoki
+internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
-internal import TokenKit
 
 // Signatures: PKCS #11 §5.13 and §5.14.
 extension Cryptoki {

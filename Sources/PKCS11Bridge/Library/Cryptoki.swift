@@ -1,7 +1,7 @@
 package import CCryptoki
 package import KeychainHost
+package import SecureBytes
 internal import Synchronization
-package import TokenKit
 
 /// The module between `C_Initialize` and `C_Finalize`: slots, sessions and handles of one process.
 ///

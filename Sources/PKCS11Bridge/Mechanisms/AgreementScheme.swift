@@ -1,4 +1,5 @@
 internal import CCryptoki
+internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 

@@ -1,6 +1,6 @@
 internal import CCryptoki
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 internal import Wire
 
 /// AES with a secret key, under way: PKCS #11 §6.13.

@@ -1,5 +1,5 @@
 internal import CCryptoki
-internal import TokenKit
+internal import SecureBytes
 
 /// Values of attributes as C programs have them in memory. PKCS #11 §3.3.
 enum Encoded {

@@ -1,4 +1,5 @@
 internal import CCryptoki
+internal import SecureBytes
 internal import TokenKit
 
 /// What is known of a card's data objects: which there can be, which there are, and what was read of them.

@@ -1,7 +1,7 @@
 internal import CCryptoki
 internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// Makes objects of a keychain's items.
 struct KeychainObjects {

@@ -1,7 +1,7 @@
 internal import CCryptoki
 internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// Makes a keychain's item of what a program wants to be created. PKCS #11 §5.7.1.
 enum NewObject {

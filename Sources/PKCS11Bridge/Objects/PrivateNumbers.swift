@@ -1,6 +1,6 @@
 internal import CCryptoki
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// The numbers that private keys are made of, as attributes. PKCS #11 §6.
 enum PrivateNumbers {

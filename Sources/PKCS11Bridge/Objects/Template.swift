@@ -1,5 +1,5 @@
 package import CCryptoki
-internal import TokenKit
+internal import SecureBytes
 
 /// The attributes that a program asks for, or gives: a copy of its `CK_ATTRIBUTE` array. Those that may be secrets are apart, and are
 /// wiped when the last copy of the template ends.

@@ -1,6 +1,7 @@
 internal import CCryptoki
+package import SecureBytes
 internal import SystemCrypto
-package import TokenKit
+internal import TokenKit
 
 /// How a program goes on with an operation that it has begun. The two ways are not mixed. PKCS #11 §5.8 to §5.14.
 enum OperationCourse {

@@ -1,5 +1,6 @@
 internal import CCryptoki
 internal import KeychainHost
+internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
 internal import TokenKit

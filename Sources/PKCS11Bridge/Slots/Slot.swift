@@ -1,4 +1,5 @@
 package import CCryptoki
+internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
 package import TokenKit

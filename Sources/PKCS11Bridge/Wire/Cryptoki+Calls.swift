@@ -1,5 +1,6 @@
 internal import CCryptoki
-package import TokenKit
+package import SecureBytes
+internal import TokenKit
 package import Wire
 
 /// The answer to a call, and the secrets of its message.

@@ -1,6 +1,6 @@
 internal import CCryptoki
+internal import SecureBytes
 internal import Synchronization
-internal import TokenKit
 internal import Wire
 
 // Objects, and what is done with keys: calls of PKCS #11 §5.7 to §5.14.

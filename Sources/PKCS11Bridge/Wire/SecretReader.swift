@@ -1,5 +1,5 @@
 internal import CCryptoki
-internal import TokenKit
+internal import SecureBytes
 internal import Wire
 
 /// Takes the secrets of a call's message one after the other.

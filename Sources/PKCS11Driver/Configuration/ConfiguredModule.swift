@@ -1,3 +1,4 @@
+internal import Platform
 internal import TokenKit
 
 /// A module that is to be used: what it is called, and where it is.

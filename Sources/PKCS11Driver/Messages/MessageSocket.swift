@@ -1,5 +1,5 @@
 internal import Glibc
-internal import TokenKit
+internal import SecureBytes
 
 /// What goes over the socket at once: fields, and a secret that no other memory holds.
 struct Message: ~Copyable {

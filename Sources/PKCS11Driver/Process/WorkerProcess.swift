@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Platform
-internal import TokenKit
+internal import SecureBytes
 
 /// One run of a worker. When the value ends, the worker does.
 final class WorkerProcess: Sendable {

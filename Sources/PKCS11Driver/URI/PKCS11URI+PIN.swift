@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 extension PKCS11URI {
     /// The file that the PIN is in; nil where the URI does not say.

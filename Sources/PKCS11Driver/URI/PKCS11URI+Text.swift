@@ -1,4 +1,5 @@
-package import TokenKit
+package import SecureBytes
+internal import TokenKit
 
 /// Read and written here, not by p11-kit: that stops at an empty attribute, lets numbers overflow, takes the last of several
 /// and an attribute's older name for it, and so names more than what was written. What it writes looks the same.

@@ -1,5 +1,5 @@
 internal import CCryptoki
-internal import TokenKit
+internal import SecureBytes
 
 // A module's objects, and what they tell of themselves.
 extension LoadedModule {

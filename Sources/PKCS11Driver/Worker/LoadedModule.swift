@@ -1,6 +1,7 @@
 internal import CCryptoki
 internal import CP11Kit
 internal import Glibc
+internal import SecureBytes
 internal import TokenKit
 
 /// A foreign module in this process, which is a worker's: whatever it does, it does it to that alone.

@@ -1,6 +1,7 @@
 internal import CCryptoki
 internal import CLinux
 internal import Glibc
+internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 

@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 extension Certificate {
     /// The value of an extension, nil if there is none.

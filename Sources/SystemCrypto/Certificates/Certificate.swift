@@ -1,5 +1,4 @@
 internal import COpenSSL
-public import TokenKit
 
 /// An X.509 certificate, RFC 5280.
 ///

@@ -1,5 +1,3 @@
-public import TokenKit
-
 /// A certificate to be made: filled in, then signed by a key in memory or, in two steps, by a card.
 ///
 ///     let builder = try CertificateBuilder(commonName: "Jo", publicKey: key.publicKey, notBefore: now, notAfter: later)

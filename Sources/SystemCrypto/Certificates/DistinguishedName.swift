@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import TokenKit
+internal import SecureBytes
 
 /// The name of a certificate's subject or issuer, X.501.
 public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// A name in a certificate's subject alternative names, RFC 5280 §4.2.1.6.
 public enum GeneralName: Sendable, Hashable {

@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import TokenKit
+internal import SecureBytes
 
 /// How OpenSSH makes a key of a password: PBKDF2 of RFC 8018 with bcrypt for its hash function, and the blocks of the
 /// result interleaved. bcrypt_pbkdf(3) of OpenBSD.

@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 /// A key from another key, RFC 5869.
 public enum HKDF {

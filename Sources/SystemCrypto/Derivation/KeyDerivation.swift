@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import TokenKit
+internal import SecureBytes
 
 /// Wraps `EVP_KDF_derive`.
 enum KeyDerivation {

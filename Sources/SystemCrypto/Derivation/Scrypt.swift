@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 /// A key from a password, at a price in memory and time that an attacker pays for each guess. RFC 7914.
 public enum Scrypt {

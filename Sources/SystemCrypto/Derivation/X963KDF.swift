@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 /// A key from a shared secret, ANSI X9.63 §5.6.3 (SEC 1 §3.6.1).
 public enum X963KDF {

@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 /// Textual encoding of DER, RFC 7468.
 public enum PEM {

@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 /// Keyed hashes, FIPS 198-1.
 public enum HMAC {

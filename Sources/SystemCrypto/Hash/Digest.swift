@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+internal import SecureBytes
 
 /// Message digests in one call.
 public enum Digest {

@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 /// Bytes nobody can guess, from OpenSSL's generator.
 public enum RandomBytes {

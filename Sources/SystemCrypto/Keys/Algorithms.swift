@@ -1,5 +1,3 @@
-public import TokenKit
-
 /// How a signature is made.
 public enum SignatureAlgorithm: Sendable, Hashable {
     /// RSASSA-PKCS1-v1_5, RFC 8017 §8.2. Without a digest algorithm the input itself is padded, as TLS 1.1 does.

@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import TokenKit
+internal import SecureBytes
 
 /// A number of a private key, wiped when it ends. Wraps `BIGNUM`.
 struct BigNumber: ~Copyable {

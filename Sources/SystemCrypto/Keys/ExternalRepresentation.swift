@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 /// What a key's bytes are read as where they do not say it themselves.
 public enum KeyFamily: Sendable, Hashable, CaseIterable {

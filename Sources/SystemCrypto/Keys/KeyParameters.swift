@@ -1,5 +1,4 @@
 internal import COpenSSL
-internal import TokenKit
 
 extension KeyHandle {
     /// A key from its numbers. Wraps `EVP_PKEY_fromdata`.

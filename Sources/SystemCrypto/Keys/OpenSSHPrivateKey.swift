@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import TokenKit
+internal import SecureBytes
 
 /// OpenSSH's own format of private keys, its file `PROTOCOL.key`.
 ///

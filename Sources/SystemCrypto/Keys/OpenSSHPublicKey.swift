@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import TokenKit
+internal import SecureBytes
 
 /// Public keys as OpenSSH writes them, a line each: a `.pub` file, or `authorized_keys`, sshd(8).
 public enum OpenSSHPublicKeys {

@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 /// The numbers of an RSA key by which a card takes it over (RFC 8017 §3.2, second form), most significant byte first.
 public struct RSAPrimes: ~Copyable, Sendable {

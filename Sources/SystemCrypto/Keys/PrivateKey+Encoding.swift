@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 // Private keys are written and read (PrivateKey+Import) here and not by OpenSSL, which leaves copies of the DER in memory that it
 // frees. What has more than two primes or is on another curve is left to OpenSSL all the same.

@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 extension PrivateKey {
     /// A key from a file: PEM or DER of PKCS#8, PKCS#1 or SEC 1, or OpenSSH's own format.

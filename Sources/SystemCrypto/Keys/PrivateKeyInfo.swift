@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// A private key in the format of PKCS#8, RFC 5208 §5, with the public key that RFC 5958 §2 adds.
 ///

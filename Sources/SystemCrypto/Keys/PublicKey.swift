@@ -1,5 +1,4 @@
 internal import COpenSSL
-internal import TokenKit
 
 /// A public key, checked when it was made; it does not change.
 public struct PublicKey: Sendable, Hashable {

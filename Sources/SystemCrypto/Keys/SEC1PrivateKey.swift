@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// An elliptic curve key in the format of SEC 1, RFC 5915 §3.
 ///

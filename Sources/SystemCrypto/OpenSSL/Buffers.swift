@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import TokenKit
+internal import SecureBytes
 
 extension Span where Element == UInt8 {
     /// Lends the bytes to C. The address is never nil, not even for no bytes: some of OpenSSL's functions take nil for

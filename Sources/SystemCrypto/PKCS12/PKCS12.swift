@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import TokenKit
+public import SecureBytes
 
 /// Keys and certificates that travel together in a file under a password, RFC 7292.
 public struct PKCS12: Sendable {

@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import TokenKit
+internal import SecureBytes
 
 /// What is found on the way through the bags of a PKCS#12 file, RFC 7292 §4.
 @safe

@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import TokenKit
+internal import SecureBytes
 
 /// The bags of a PKCS#12 file as they are filled, RFC 7292 §4.
 @safe

@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// The mask generation function of RFC 8017 §B.2.1.
 enum MGF1 {

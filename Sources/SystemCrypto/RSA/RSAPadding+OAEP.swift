@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 extension RSAPadding {
     /// Takes OAEP off what a card decrypted, RFC 8017 §7.1.2 step 3.

@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 extension RSAPadding {
     /// Takes the PKCS #1 v1.5 encryption padding off what a card decrypted (RFC 8017 §7.2.2), with implicit rejection.

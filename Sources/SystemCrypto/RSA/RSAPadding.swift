@@ -1,4 +1,4 @@
-public import TokenKit
+internal import SecureBytes
 
 /// The paddings of RFC 8017, for cards that do only the bare RSA operation.
 public enum RSAPadding {

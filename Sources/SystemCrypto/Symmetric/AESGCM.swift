@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 /// Authenticated encryption with AES in Galois/Counter Mode, SP 800-38D. Keys have 16, 24 or 32 bytes.
 public enum AESGCM {

@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 /// Encryption of one key under another, RFC 3394 and, padded, RFC 5649. Wrapping keys have 16, 24 or 32 bytes.
 public enum AESKeyWrap {

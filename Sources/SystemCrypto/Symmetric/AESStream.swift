@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 /// AES that is applied piece by piece, SP 800-38A. Keys have 16, 24 or 32 bytes.
 public struct AESStream: ~Copyable {

@@ -1,4 +1,4 @@
-public import TokenKit
+public import SecureBytes
 
 /// The ciphers of a card's management key, applied to single blocks without chaining or padding (SP 800-78-5 §3.3).
 public enum BlockCipher: Sendable, Hashable, CaseIterable {

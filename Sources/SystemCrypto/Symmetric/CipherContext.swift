@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import TokenKit
+internal import SecureBytes
 
 /// One encryption or decryption under way. Wraps `EVP_CipherInit_ex2` and its companions.
 struct CipherContext: ~Copyable {

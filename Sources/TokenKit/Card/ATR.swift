@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// A card's answer to reset. ISO/IEC 7816-3 §8.2.
 public struct ATR: Hashable, Sendable, CustomStringConvertible {
     /// Bytes of the longest answer to reset.

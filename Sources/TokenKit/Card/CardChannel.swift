@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// A way to a card that takes one command and gives one answer.
 ///
 /// A PC/SC transaction, the virtual card, a script and a recorder are channels; no layer above knows which.

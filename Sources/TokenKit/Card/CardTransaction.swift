@@ -1,3 +1,5 @@
+public import SecureBytes
+
 /// The card, while nobody else can reach it: what drivers speak to.
 ///
 /// Command chaining, GET RESPONSE, a corrected Le and the choice between short and extended form are done here, once for

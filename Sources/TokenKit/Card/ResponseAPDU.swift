@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// A card's answer: data and a status word. ISO/IEC 7816-4 §5.1.
 public struct ResponseAPDU: Hashable, Sendable {
     /// Bytes of the longest answer there is, status word included.

@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// The two status bytes that end every response APDU.
 ///
 /// ISO/IEC 7816-4 §5.6; SP 800-73-5 part 2 table 1. A value with no name here keeps its number.

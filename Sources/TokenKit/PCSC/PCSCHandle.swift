@@ -1,5 +1,6 @@
 internal import CPCSC
 internal import Glibc
+internal import SecureBytes
 internal import Synchronization
 
 /// One connection to the card in a reader, in a context of its own.

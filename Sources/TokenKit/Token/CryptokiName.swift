@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// What a token is called in PKCS #11: the fields of `CK_TOKEN_INFO` (§3.2) that tell tokens apart.
 ///
 /// It is said here alone, for the module that shows tokens and the URIs (RFC 7512) that name them.

@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// A key by which a token is told from a copy of all that can be read of it.
 public struct ProofKey: Hashable, Sendable {
     public let object: TokenObjectID

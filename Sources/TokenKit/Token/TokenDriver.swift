@@ -1,3 +1,5 @@
+public import SecureBytes
+
 /// Knows one kind of card.
 public protocol TokenDriver: Sendable {
     /// The first part of its tokens' ``TokenID``.

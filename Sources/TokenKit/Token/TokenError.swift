@@ -1,3 +1,5 @@
+public import SecureBytes
+
 /// Why a token could not do what it was asked.
 public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: Hashable, Sendable {

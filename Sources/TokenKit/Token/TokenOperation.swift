@@ -1,3 +1,5 @@
+public import SystemCrypto
+
 /// What a key is to do, as a value: nothing happens until a token performs it.
 public struct TokenOperation: Hashable, Sendable {
     public enum Action: Hashable, Sendable {

@@ -1,4 +1,5 @@
 internal import Glibc
+public import SecureBytes
 internal import Synchronization
 
 /// The one owner of a reader and of the token in it.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// The dynamic authentication template, `7C`, of GENERAL AUTHENTICATE. SP 800-73-5 part 2 table 7.

@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// The data objects of a PIV card and who may read them. SP 800-73-5 part 1 table 2.
 enum DataObject {

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// GET DATA and PUT DATA. SP 800-73-5 part 2 §3.1.2 and §3.3.2.

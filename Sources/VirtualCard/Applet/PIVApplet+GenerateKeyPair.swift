@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// GENERATE ASYMMETRIC KEY PAIR. SP 800-73-5 part 2 §3.3.1, with the policies of Yubico's extension.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// SELECT. SP 800-73-5 part 2 §3.1.1.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// The PIV card application: whole commands in, whole answers out.

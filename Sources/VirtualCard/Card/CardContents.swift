@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// What a virtual card keeps while it has no power.

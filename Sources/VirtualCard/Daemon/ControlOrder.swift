@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// What a running virtual card can be told, as one line of text.

@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// What is on a card that nobody has written to.
 extension CardContents {

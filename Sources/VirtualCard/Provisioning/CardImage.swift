@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// The content of a card as a folder of files, a file for each data object and each key.
 ///

@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// Data objects as they are provisioned. SP 800-73-5 part 1 appendix A.
 extension DataObject {

@@ -1,3 +1,4 @@
+public import SecureBytes
 public import TokenKit
 
 /// A command that went to a virtual card, without what could be secret in it.

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import TokenKit
 
 /// GET VERSION, GET SERIAL and GET METADATA of Yubico's extension.

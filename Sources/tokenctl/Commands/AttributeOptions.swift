@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
-internal import TokenKit
+internal import SecureBytes
 
 /// What takes attributes by the letters that the table of attributes has for it.
 protocol AttributeCommand {

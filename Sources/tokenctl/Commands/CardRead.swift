@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import KeychainHost
 internal import PIVDriver
 internal import PKCS11Driver
+internal import SecureBytes
 internal import TokenKit
 
 extension Card {

@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
+internal import Platform
 internal import TokenKit
 
 struct Doctor: ParsableCommand {

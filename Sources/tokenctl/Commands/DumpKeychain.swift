@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
-internal import TokenKit
+internal import SecureBytes
 
 struct DumpKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(

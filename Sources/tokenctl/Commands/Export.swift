@@ -3,8 +3,8 @@ internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(

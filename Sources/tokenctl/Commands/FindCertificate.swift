@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import KeychainHost
 internal import PKCS11Driver
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 struct FindCertificate: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import KeychainHost
 internal import PKCS11Driver
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// What a certificate must be fit for, by the names of macOS's `security`.
 enum Policy: String, SecurityValue {

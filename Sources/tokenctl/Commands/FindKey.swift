@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KeychainHost
 internal import PKCS11Driver
-internal import TokenKit
+internal import SecureBytes
 
 struct FindKey: ParsableCommand, AttributeCommand {
     static let itemClass = ItemClass.key

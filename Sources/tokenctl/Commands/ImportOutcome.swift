@@ -1,5 +1,5 @@
 internal import KeychainHost
-internal import TokenKit
+internal import SecureBytes
 
 /// What came of an import: what is new in the keychain, and what was there already and stays as it is.
 struct ImportOutcome {

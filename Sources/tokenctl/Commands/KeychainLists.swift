@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KeychainHost
 internal import PKCS11Driver
+internal import Platform
 internal import TokenKit
 
 /// Whose settings are shown or set, by the names of macOS's `security`.

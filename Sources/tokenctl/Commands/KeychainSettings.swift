@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KeychainHost
 internal import PKCS11Driver
+internal import SecureBytes
 internal import TokenKit
 
 struct SetKeychainSettings: ParsableCommand {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
-internal import TokenKit
+internal import SecureBytes
 
 /// What the commands of `security` for generic passwords and those for internet passwords differ in, beside the attributes.
 protocol PasswordCommandKind: PasswordKind, AttributeCommand {

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
-internal import TokenKit
+internal import SecureBytes
 
 typealias AddGenericPassword = AddPassword<GenericPasswords>
 typealias AddInternetPassword = AddPassword<InternetPasswords>

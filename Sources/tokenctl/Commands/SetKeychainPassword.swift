@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
-internal import TokenKit
+internal import SecureBytes
 
 struct SetKeychainPassword: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import KeychainHost
+internal import SecureBytes
 internal import TokenKit
 
 struct WaitForNotifications: ParsableCommand {

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// What was told in the last 24 hours: a file for each text in a folder of the cache, named by its SHA-256. Without the folder
 /// everything is told.

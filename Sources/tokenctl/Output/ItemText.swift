@@ -1,7 +1,7 @@
 internal import KeychainHost
 internal import PKCS11Driver
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// An item with its attributes, in the form that macOS's `security` prints, so that its readers can read it.
 enum ItemText {

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import KeychainHost
-internal import TokenKit
+internal import SecureBytes
 
 /// Secrets on their way into JSON: until it is printed, something else stands for each.
 struct JSONSecrets {

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import SecureBytes
 internal import TokenKit
 
 /// A line of a listing: cells for people, keys for programs.

@@ -1,4 +1,4 @@
-internal import TokenKit
+internal import SecureBytes
 
 /// Secrets as macOS's `security` prints them. What is printed is a secret too, and is overwritten as one.
 enum SecretText {

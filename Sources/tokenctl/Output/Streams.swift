@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
+internal import SecureBytes
 internal import Synchronization
-internal import TokenKit
 
 /// Standard input a line at a time; what follows a line is left to others.
 enum StandardInput {

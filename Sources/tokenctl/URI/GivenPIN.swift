@@ -1,5 +1,6 @@
 internal import KeychainHost
 internal import PKCS11Driver
+internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
 

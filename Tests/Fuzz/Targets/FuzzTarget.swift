@@ -1,5 +1,6 @@
 internal import PIVDriver
 internal import PKCS11Driver
+internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 internal import Wire

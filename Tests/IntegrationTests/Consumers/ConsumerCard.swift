@@ -1,8 +1,8 @@
 import Foundation
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 import VirtualCard
 
 /// A card with certificates of an authority, a home without anything in it, and the module: what a program is given that is

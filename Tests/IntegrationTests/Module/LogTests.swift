@@ -1,7 +1,7 @@
 import Foundation
+import SecureBytes
 import TestSupport
 import Testing
-import TokenKit
 import VirtualCard
 
 /// What `TOKENKIT_DEBUG` tells somebody who looks for a fault.

@@ -1,4 +1,5 @@
 import Foundation
+import SecureBytes
 import Synchronization
 import TestSupport
 import Testing

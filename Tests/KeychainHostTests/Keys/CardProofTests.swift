@@ -1,4 +1,5 @@
 import Glibc
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
+import SecureBytes
 import Synchronization
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 import VirtualCard
 
 @testable import KeychainHost

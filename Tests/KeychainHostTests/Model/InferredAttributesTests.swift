@@ -1,6 +1,6 @@
+import SecureBytes
 import SystemCrypto
 import Testing
-import TokenKit
 
 @testable import KeychainHost
 

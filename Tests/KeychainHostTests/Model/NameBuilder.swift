@@ -1,4 +1,4 @@
-import TokenKit
+import SecureBytes
 
 /// Builds X.501 names.
 enum NameBuilder {

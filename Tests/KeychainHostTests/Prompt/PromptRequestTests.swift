@@ -1,6 +1,6 @@
+import SecureBytes
 import TestSupport
 import Testing
-import TokenKit
 
 @testable import KeychainHost
 

@@ -1,7 +1,7 @@
 import Foundation
+import SecureBytes
 import TestSupport
 import Testing
-import TokenKit
 
 @testable import KeychainHost
 

@@ -1,6 +1,6 @@
 import KeychainHost
+import SecureBytes
 import Synchronization
-import TokenKit
 
 /// A person who types prepared answers, and gives up when there are no more.
 final class TypesInTurn: Prompter {

@@ -1,7 +1,7 @@
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 import VirtualCard
 
 @testable import KeychainHost

@@ -1,6 +1,6 @@
 import KeychainHost
+import SecureBytes
 import SystemCrypto
-import TokenKit
 
 /// A keychain that fails whenever it is searched.
 struct AlwaysFails: Keychain {

@@ -1,7 +1,7 @@
 import Glibc
+import SecureBytes
 import TestSupport
 import Testing
-import TokenKit
 
 @testable import KeychainHost
 

@@ -1,7 +1,7 @@
 import Glibc
+import SecureBytes
 import Synchronization
 import Testing
-import TokenKit
 
 @testable import KeychainHost
 

@@ -1,8 +1,8 @@
 import Foundation
+import SecureBytes
 import Synchronization
 import TestSupport
 import Testing
-import TokenKit
 
 @testable import KeychainHost
 

@@ -1,8 +1,8 @@
 import Foundation
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 import VirtualCard
 
 @testable import KeychainHost

@@ -1,6 +1,6 @@
 import Glibc
+import SecureBytes
 import TestSupport
-import TokenKit
 
 @testable import KeychainHost
 

@@ -1,4 +1,5 @@
 import PIVDriver
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import KeychainHost
 import PIVDriver
+import SecureBytes
 import Synchronization
 import SystemCrypto
 import TestSupport

@@ -1,3 +1,4 @@
+import SecureBytes
 import Testing
 import TokenKit
 

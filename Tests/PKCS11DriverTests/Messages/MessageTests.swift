@@ -1,6 +1,6 @@
 import Foundation
+import SecureBytes
 import Testing
-import TokenKit
 
 @testable import PKCS11Driver
 

@@ -1,6 +1,7 @@
 import Foundation
 import KeychainHost
 import PKCS11Driver
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit

@@ -1,6 +1,8 @@
 import KeychainHost
 import PKCS11Driver
+import SecureBytes
 import Synchronization
+import SystemCrypto
 import Testing
 import TokenKit
 

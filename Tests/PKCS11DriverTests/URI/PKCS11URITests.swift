@@ -1,4 +1,5 @@
 import PKCS11Driver
+import SecureBytes
 import Testing
 import TokenKit
 

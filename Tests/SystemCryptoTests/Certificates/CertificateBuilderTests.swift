@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct CertificateBuilderTests {
     private func builder(_ kind: KeyKind, commonName: String = "Jo Ünit") throws -> CertificateBuilder {

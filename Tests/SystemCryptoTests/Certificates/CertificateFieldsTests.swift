@@ -1,5 +1,4 @@
 import Testing
-import TokenKit
 
 @testable import SystemCrypto
 

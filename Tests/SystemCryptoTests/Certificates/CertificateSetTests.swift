@@ -1,7 +1,6 @@
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 
 @Suite struct CertificateSetTests {
     private func certificates(_ names: [String]) throws -> [Certificate] {

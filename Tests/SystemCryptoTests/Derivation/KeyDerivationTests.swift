@@ -1,6 +1,6 @@
+import SecureBytes
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct ScryptTests {
     struct Vector {

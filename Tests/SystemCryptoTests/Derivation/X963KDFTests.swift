@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct X963KDFTests {
     /// NIST CAVS "ANSI X9.63-2001" vectors for SHA-256.

@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct ECDSASignatureTests {
     @Test(arguments: [

@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 /// PEM that is encrypted as a whole, RFC 1421, as OpenSSL wrote it before PKCS#8 and `ssh-keygen -m PEM` still does.
 @Suite struct EncryptedPEMTests {

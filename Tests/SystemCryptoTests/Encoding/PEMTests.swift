@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct PEMTests {
     @Test(arguments: [1, 2, 3, 47, 48, 49, 95, 96, 97, 1000])

@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct AuthenticationCodeTests {
     /// RFC 4231 §4.2 and §4.3, test cases 1 and 2.

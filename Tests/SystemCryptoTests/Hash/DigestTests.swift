@@ -1,6 +1,6 @@
+import SecureBytes
 import SystemCrypto
 import Testing
-import TokenKit
 
 /// Digests of "abc", FIPS 180-4 (the examples NIST publishes with it).
 @Suite struct DigestTests {

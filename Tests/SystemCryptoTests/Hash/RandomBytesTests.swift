@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct RandomBytesTests {
     @Test(arguments: [0, 1, 16, 1000])

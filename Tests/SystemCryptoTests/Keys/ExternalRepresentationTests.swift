@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct ExternalRepresentationTests {
     private static func family(_ kind: KeyKind) -> KeyFamily {

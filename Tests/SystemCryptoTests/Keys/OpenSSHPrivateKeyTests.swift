@@ -1,7 +1,6 @@
 import Foundation
 import SystemCrypto
 import Testing
-import TokenKit
 
 /// Keys of `ssh-keygen` are read, and it reads ours.
 @Suite struct OpenSSHPrivateKeyTests {

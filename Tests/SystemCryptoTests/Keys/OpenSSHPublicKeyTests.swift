@@ -1,7 +1,6 @@
 import Foundation
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct OpenSSHPublicKeyTests {
     private func line(_ key: PublicKey, comment: String = "") throws -> String {

@@ -1,7 +1,7 @@
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 
 @Suite struct PrivateKeyEncodingTests {
     @Test(arguments: TestKeys.kinds) func pkcs8IsByteForByteWhatOpenSSLWrites(kind: KeyKind) throws {

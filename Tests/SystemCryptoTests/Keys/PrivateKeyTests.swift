@@ -1,6 +1,6 @@
+import SecureBytes
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct PrivateKeyTests {
     @Test(arguments: TestKeys.kinds)

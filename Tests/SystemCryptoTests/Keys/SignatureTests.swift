@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct SignatureTests {
     static let rsaAlgorithms: [SignatureAlgorithm] =

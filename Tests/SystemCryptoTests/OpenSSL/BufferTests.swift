@@ -1,5 +1,5 @@
+import SecureBytes
 import Testing
-import TokenKit
 
 @testable import SystemCrypto
 

@@ -1,7 +1,7 @@
 import Glibc
+import SecureBytes
 import SystemCrypto
 import Testing
-import TokenKit
 
 /// We are guests in processes that use OpenSSL themselves.
 @Suite struct HostProcessTests {

@@ -1,8 +1,8 @@
 import Foundation
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
-import TokenKit
 
 /// The files of the US government's PIV test cards: RC2, an empty password, and certificates with every flaw an issuer can
 /// make; where they are not at hand, files of the same shape.

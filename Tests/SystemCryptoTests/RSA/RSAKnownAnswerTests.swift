@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 /// Values that OpenSSL 3.2 and later, which reject implicitly themselves, are tested with
 /// (`evppkey_rsa_common.txt`, key RSA-2048).

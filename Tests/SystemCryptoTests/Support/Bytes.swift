@@ -1,6 +1,6 @@
+import SecureBytes
 import SystemCrypto
 import Testing
-import TokenKit
 
 /// Bytes written in hexadecimal; white space is passed over.
 func hex(_ text: String) -> [UInt8] {

@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 /// Keys made once for all tests: an RSA key takes time.
 enum TestKeys {

@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct AESKeyWrapTests {
     /// RFC 3394 §4.1, §4.3, §4.6.

@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct AESStreamTests {
     private static let plaintext = """

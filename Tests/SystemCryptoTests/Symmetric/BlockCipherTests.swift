@@ -1,6 +1,5 @@
 import SystemCrypto
 import Testing
-import TokenKit
 
 @Suite struct BlockCipherTests {
     /// FIPS 197 appendix C; SP 800-67 appendix B.1.

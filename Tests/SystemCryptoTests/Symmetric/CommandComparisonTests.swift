@@ -1,6 +1,6 @@
+import SecureBytes
 import SystemCrypto
 import Testing
-import TokenKit
 
 /// The same input to us and to the `openssl` command.
 @Suite struct CommandComparisonTests {

@@ -1,3 +1,5 @@
+import SecureBytes
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit

@@ -1,3 +1,4 @@
+import SecureBytes
 import TestSupport
 import Testing
 import TokenKit

@@ -1,4 +1,5 @@
 import Foundation
+import SecureBytes
 import TestSupport
 import Testing
 import TokenKit

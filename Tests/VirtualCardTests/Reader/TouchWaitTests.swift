@@ -1,4 +1,5 @@
 import Glibc
+import SecureBytes
 import TestSupport
 import Testing
 import TokenKit

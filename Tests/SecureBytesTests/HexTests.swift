@@ -1,5 +1,5 @@
+import SecureBytes
 import Testing
-import TokenKit
 
 @Suite struct HexTests {
     @Test func everyByteHasTwoUpperCaseDigits() {

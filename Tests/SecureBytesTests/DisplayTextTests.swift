@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import TokenKit
+@testable import SecureBytes
 
 @Suite struct DisplayTextTests {
     @Test(arguments: [

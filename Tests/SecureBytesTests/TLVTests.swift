@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import TokenKit
+@testable import SecureBytes
 
 @Suite struct TLVTests {
     @Test(

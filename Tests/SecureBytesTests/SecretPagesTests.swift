@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import TokenKit
+@testable import SecureBytes
 
 /// Pages that are kept for the next secret.
 @Suite struct SecretPagesTests {

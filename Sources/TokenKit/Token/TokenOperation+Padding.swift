@@ -1,4 +1,5 @@
-package import TokenKit
+package import SecureBytes
+package import SystemCrypto
 
 // Tokens do the bare RSA operation; what comes before and after it is done here, once for all drivers.
 

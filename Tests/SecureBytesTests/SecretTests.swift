@@ -1,7 +1,7 @@
 import Glibc
+import SecureBytes
 import TestSupport
 import Testing
-import TokenKit
 
 @Suite struct SecretTests {
     /// Bytes that nothing else in the process holds in this order.
