@@ -82,7 +82,9 @@ let package = Package(
             name: "PKCS11Driver",
             dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit", "Platform"],
             swiftSettings: strict),
-        .target(name: "VirtualCard", dependencies: ["SecureBytes", "TokenKit", "SystemCrypto"], swiftSettings: strict),
+        .target(
+            name: "VirtualCard", dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "Platform"],
+            swiftSettings: strict),
         .target(
             name: "KeychainHost",
             dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CSQLite", "CLinux", "Platform"],

@@ -40,13 +40,8 @@ public struct ChildProgram: Sendable {
         self.belonging = belonging
     }
 
-    /// Why a program could not be started: an error number of the system.
-    public struct Failure: Error {
-        public let number: Int32
-    }
-
     /// Starts the program. Wraps `posix_spawn`.
-    public func start() throws(Failure) -> Int32 {
+    public func start() throws(SystemError) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
@@ -71,7 +66,7 @@ public struct ChildProgram: Sendable {
         let variables = unsafe environment.map { unsafe strdup($0) } + [nil]
         defer { unsafe (words + variables).forEach { unsafe free($0) } }
         let result = unsafe posix_spawn(&process, path, &actions, &attributes, words, variables)
-        guard result == 0 else { throw Failure(number: result) }
+        guard result == 0 else { throw SystemError(result) }
         return process
     }
 

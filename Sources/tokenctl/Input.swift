@@ -23,7 +23,7 @@ struct Input: ~Copyable {
         name = path == "-" ? "standard input" : path
         descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw CommandError("cannot read '\(path)'", unsafe String(cString: strerror(errno)))
+            throw CommandError("cannot read '\(path)'", SystemError().reason)
         }
     }
 
@@ -79,7 +79,7 @@ struct Input: ~Copyable {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
             guard count >= 0 else {
-                throw CommandError("cannot read '\(name)'", unsafe String(cString: strerror(errno)))
+                throw CommandError("cannot read '\(name)'", SystemError().reason)
             }
             if count == 0 { return }
             try body(buffer.span.extracting(..<count))
@@ -115,12 +115,14 @@ struct Output {
     func write(_ bytes: borrowing Secret, mode: mode_t = 0o644) throws {
         guard let path, path != "-" else { return try StandardOutput.write(bytes) }
         try check()
-        do throws(WriteError) {
+        do throws(SystemError) {
             var status = stat()
-            guard unsafe stat(path, &status) == 0 else { return try Output.replace(path, mode, bytes) }
+            guard unsafe stat(path, &status) == 0 else {
+                return try AtomicFile.replace(path, with: bytes.bytes, mode: .new(mode))
+            }
             guard status.st_mode & S_IFMT == S_IFREG else { return try Output.fill(path, bytes) }
-            guard status.st_mode & 0o200 != 0 else { throw WriteError(EACCES) }
-            try Output.replace(resolvedPath(path) ?? path, mode & status.st_mode, bytes)
+            guard status.st_mode & 0o200 != 0 else { throw SystemError(EACCES) }
+            try AtomicFile.replace(resolvedPath(path) ?? path, with: bytes.bytes, mode: .new(mode & status.st_mode))
         } catch {
             throw CommandError("cannot write '\(path)'", error.reason)
         }
@@ -130,25 +132,10 @@ struct Output {
         try write(Secret(copying: bytes.span), mode: mode)
     }
 
-    /// Makes a file appear with all its content.
-    private static func replace(_ path: String, _ mode: mode_t, _ bytes: borrowing Secret) throws(WriteError) {
-        let temporary = "\(path).\(getpid())"
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        guard descriptor >= 0 else { throw WriteError(errno) }
-        defer { close(descriptor) }
-        do throws(WriteError) {
-            try Descriptor.write(bytes.bytes, to: descriptor)
-            guard fsync(descriptor) == 0, unsafe rename(temporary, path) == 0 else { throw WriteError(errno) }
-        } catch {
-            _ = unsafe unlink(temporary)
-            throw error
-        }
-    }
-
     /// Writes to a device, a pipe or a terminal, which stays what it is.
-    private static func fill(_ path: String, _ bytes: borrowing Secret) throws(WriteError) {
+    private static func fill(_ path: String, _ bytes: borrowing Secret) throws(SystemError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw WriteError(errno) }
+        guard descriptor >= 0 else { throw SystemError() }
         defer { close(descriptor) }
         try Descriptor.write(bytes.bytes, to: descriptor)
     }

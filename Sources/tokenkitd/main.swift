@@ -59,7 +59,7 @@ func socketOfSession(_ runtime: String) -> Int32 {
         switch error {
         case .isServed: exit(0)
         case .noFolder(let folder): fail("\(folder) is not a folder that belongs to this user alone")
-        case .system(let what, let code): fail("\(what): \(unsafe String(cString: strerror(code)))")
+        case .system(let what, let code): fail("\(what): \(SystemError(code).reason)")
         }
     }
 }

@@ -41,7 +41,7 @@ import Testing
 
     @Test func aProgramThatIsNotThereIsAnErrorWithItsNumber() throws {
         let program = ChildProgram(path: "/nonexistent", arguments: ["x"], environment: [], streams: [])
-        let error = #expect(throws: ChildProgram.Failure.self) { try program.start() }
+        let error = #expect(throws: SystemError.self) { try program.start() }
         #expect(error?.number == ENOENT)
     }
 

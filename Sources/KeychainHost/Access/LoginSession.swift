@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import Synchronization
 
 /// Whether the user's login session is locked, as systemd-logind has it. Where there is no logind it never is.
@@ -33,9 +34,9 @@ enum LoginSession {
             "Get", of: "org.freedesktop.DBus.Properties", at: "/org/freedesktop/login1/session/auto",
             to: "org.freedesktop.login1", arguments: ["org.freedesktop.login1.Session", "LockedHint"], serial: 2)
         let user = "\(geteuid())".utf8.map { String($0, radix: 16) }.joined()
-        guard write([0] + Array("AUTH EXTERNAL \(user)\r\n".utf8), to: socket),
+        guard send([0] + Array("AUTH EXTERNAL \(user)\r\n".utf8), to: socket),
             let greeting = readLine(from: socket), greeting.starts(with: "OK ".utf8),
-            write(Array("BEGIN\r\n".utf8) + hello + question, to: socket)
+            send(Array("BEGIN\r\n".utf8) + hello + question, to: socket)
         else { return nil }
         // The answer to the greeting and signals come before the one that is waited for.
         for _ in 0..<16 {
@@ -72,18 +73,8 @@ enum LoginSession {
         return descriptor
     }
 
-    private static func write(_ bytes: [UInt8], to socket: Int32) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { buffer in
-                unsafe send(socket, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
-            }
-            // A signal says nothing of the session.
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
-        }
-        return true
+    private static func send(_ bytes: [UInt8], to socket: Int32) -> Bool {
+        (try? Descriptor.send(bytes.span, to: socket)) != nil
     }
 
     private static func read(_ count: Int, from socket: Int32) -> [UInt8]? {

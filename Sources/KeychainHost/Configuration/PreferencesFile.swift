@@ -82,18 +82,16 @@ struct PreferencesFile<Text: SettingsText> {
     }
 
     private func content(_ descriptor: Int32) throws(KeychainError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = unsafe part.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw KeychainError(system: "\(path) cannot be read") }
-            guard count > 0 else { return bytes }
-            bytes += part.prefix(count)
-            guard bytes.count <= PreferencesText.maximumLength else {
-                throw KeychainError(.decode, "\(path) is longer than \(PreferencesText.maximumLength) bytes")
-            }
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try Descriptor.read(descriptor, limit: PreferencesText.maximumLength)
+        } catch {
+            throw KeychainError(system: "\(path) cannot be read", error)
         }
+        guard bytes.count <= PreferencesText.maximumLength else {
+            throw KeychainError(.decode, "\(path) is longer than \(PreferencesText.maximumLength) bytes")
+        }
+        return bytes
     }
 
     private func replace(with bytes: [UInt8]) throws(KeychainError) {
@@ -102,32 +100,10 @@ struct PreferencesFile<Text: SettingsText> {
         }
         // A link to a file elsewhere stays one.
         let target = resolvedPath(path) ?? path
-        let draft = "\(target).\(UniqueID())"
-        let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw KeychainError(system: "\(draft) cannot be made") }
-        do throws(KeychainError) {
-            try write(bytes, to: descriptor, mode: mode(of: target), draft)
-            guard unsafe rename(draft, target) == 0 else { throw KeychainError(system: "\(path) cannot be replaced") }
+        do throws(SystemError) {
+            try AtomicFile.replace(target, with: bytes.span, mode: .exact(mode(of: target)))
         } catch {
-            _ = unsafe unlink(draft)
-            throw error
-        }
-        try Folder(of: target).sync()
-    }
-
-    private func write(
-        _ bytes: [UInt8], to descriptor: Int32, mode: mode_t, _ draft: String
-    ) throws(KeychainError) {
-        defer { close(descriptor) }
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw KeychainError(system: "\(draft) cannot be written") }
-            rest = rest.dropFirst(count)
-        }
-        guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
-            throw KeychainError(system: "\(draft) cannot be written")
+            throw KeychainError(system: "\(path) cannot be replaced", error)
         }
     }
 

@@ -39,7 +39,7 @@ struct VolatileFolder {
 
     /// - Parameter path: what could not be made, for the reason in `errno`.
     private static func obstacle(to path: String) -> String {
-        let reason = KeychainError.systemReason
+        let reason = SystemError().reason
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return "\(path) cannot be made: \(reason)" }
         guard status.st_uid == geteuid() else { return "\(path) belongs to \(User(status.st_uid).text)" }

@@ -32,18 +32,18 @@ final class ProgramOnSocket {
         var descriptors: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
-            throw KeychainError(.notAvailable, "no socket for \(program): \(systemMessage(errno))")
+            throw KeychainError(.notAvailable, "no socket for \(program): \(SystemError().reason)")
         }
         defer { close(descriptors[1]) }
         // The program's standard error is this process's.
         let child = ChildProgram(
             path: path, arguments: [program], environment: environment.map { "\($0.key)=\($0.value)" }.sorted(),
             streams: [.descriptor(descriptors[1]), .descriptor(descriptors[1]), .descriptor(STDERR_FILENO)])
-        do throws(ChildProgram.Failure) {
+        do throws(SystemError) {
             (name, process, socket, self.signals) = (program, try child.start(), descriptors[0], signals)
         } catch {
             close(descriptors[0])
-            throw KeychainError(.notAvailable, "cannot start \(program): \(systemMessage(error.number))")
+            throw KeychainError(.notAvailable, "cannot start \(program): \(error.reason)")
         }
     }
 
@@ -74,15 +74,7 @@ final class ProgramOnSocket {
     }
 
     func write(_ bytes: [UInt8]) throws(KeychainError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes {
-                unsafe send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { throw ended }
-            rest = rest.dropFirst(count)
-        }
+        do throws(SystemError) { try Descriptor.send(bytes.span, to: socket) } catch { throw ended }
     }
 
     /// Reads up to a line feed.

@@ -133,12 +133,12 @@ public final class SecretSource: Prompter {
     private static func open(_ path: String) throws(KeychainError) -> Int32 {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw KeychainError(.param, "cannot read '\(path)': \(systemMessage(errno))", key: "pin-source")
+            throw KeychainError(.param, "cannot read '\(path)': \(SystemError().reason)", key: "pin-source")
         }
         var information = stat()
         guard unsafe fstat(descriptor, &information) == 0 else {
             close(descriptor)
-            throw KeychainError(.param, "cannot read '\(path)': \(systemMessage(errno))", key: "pin-source")
+            throw KeychainError(.param, "cannot read '\(path)': \(SystemError().reason)", key: "pin-source")
         }
         if information.st_mode & S_IFMT == S_IFREG, information.st_mode & 0o077 != 0 {
             close(descriptor)
@@ -206,9 +206,4 @@ public final class SecretSource: Prompter {
 
     private static let overlong = KeychainError(
         .dataTooLarge, "a secret may have \(maximumLength) bytes, and a line of its source has more", key: "pin-source")
-}
-
-/// What the system says of an error number.
-func systemMessage(_ number: Int32) -> String {
-    unsafe String(cString: strerror(number))
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import SecureBytes
 
 /// A terminal, opened for one question.
@@ -23,15 +24,7 @@ final class Terminal {
 
     func writeLine(_ text: String) { put(DisplayText.line(text) + "\n") }
 
-    private func put(_ text: String) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
-        }
-    }
+    private func put(_ text: String) { try? Descriptor.write(text, to: descriptor) }
 
     /// Reads a line that is shown, without its end.
     func readLine() -> String {
@@ -49,7 +42,7 @@ final class Terminal {
     func readHidden(asking question: String) throws(KeychainError) -> Secret {
         var shown = termios()
         guard unsafe tcgetattr(descriptor, &shown) == 0 else {
-            throw KeychainError(.notAvailable, "cannot hide what is typed: \(systemMessage(errno))")
+            throw KeychainError(.notAvailable, "cannot hide what is typed: \(SystemError().reason)")
         }
         let signals = HeldSignals()
         var hidden = shown

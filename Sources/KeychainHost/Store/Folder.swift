@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 
 /// A folder that keychains and their settings are kept in.
 struct Folder {
@@ -37,10 +38,9 @@ struct Folder {
 
     /// Makes names that were given or taken away in it last.
     func sync() throws(KeychainError) {
-        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw KeychainError(system: "the folder \(path) cannot be opened") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw KeychainError(system: "the folder \(path) cannot be written") }
+        do throws(SystemError) { try AtomicFile.sync(folder: path) } catch {
+            throw KeychainError(system: "the folder \(path) cannot be written", error)
+        }
     }
 
     /// The names in it that are text, in no order; none where it cannot be read. Wraps `readdir`.
@@ -86,21 +86,16 @@ struct Folder {
 }
 
 extension KeychainError {
-    /// What the system's last failure, in `errno`, means for a caller of the keychain.
+    /// What a failure of the system, that of the call just made unless another is given, means for a caller of the keychain.
     ///
     /// - Parameter what: what could not be done, in words that its reason is added to.
-    init(system what: String) {
+    init(system what: String, _ error: SystemError = SystemError()) {
         let code: ErrSec =
-            switch errno {
+            switch error.number {
             case ENOSPC, EDQUOT: .diskFull
             case EACCES, EPERM, EROFS: .writePermission
             default: .io
             }
-        self.init(code, "\(what): \(Self.systemReason)")
-    }
-
-    /// The system's words for its last failure.
-    static var systemReason: String {
-        unsafe strerror(errno).map { unsafe String(cString: $0).lowercased() } ?? "error \(errno)"
+        self.init(code, "\(what): \(error.reason)")
     }
 }

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Platform
 package import SecureBytes
 
 /// The kernel's keyring of the login session, where one process can leave a key for the next without writing it down.
@@ -123,10 +124,9 @@ package enum KernelKeyring {
 
     private static func check(_ result: Int, _ doing: String) throws(KeychainError) {
         guard result < 0 else { return }
-        let number = Int32(truncatingIfNeeded: -result)
-        let text = unsafe strerror(number).map { unsafe String(cString: $0).lowercased() } ?? "error \(number)"
+        let reason = SystemError(Int32(truncatingIfNeeded: -result)).reason
         throw KeychainError(
-            .notAvailable, "\(doing) in the kernel's keyring failed: \(text)",
+            .notAvailable, "\(doing) in the kernel's keyring failed: \(reason)",
             remedy: "the keychain can still be unlocked for one program at a time")
     }
 }

@@ -41,7 +41,7 @@ struct KeychainFile {
 
     /// What the failure in `errno` to follow a path says of the keychain. Only what is not there can be created.
     private static func cannotBeReached(_ path: String) -> KeychainError {
-        let (code, reason) = (errno, KeychainError.systemReason)
+        let (code, reason) = (errno, SystemError().reason)
         return switch code {
         case ENOENT, ENOTDIR, ENAMETOOLONG:
             KeychainError(
@@ -58,7 +58,7 @@ struct KeychainFile {
     /// - Throws: `errSecNotAvailable` for what SQLite would say no more of than that it cannot be opened.
     private func checkReadable(_ status: stat) throws(KeychainError) {
         guard unsafe faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 else { return }
-        let what = "the keychain file \(path) cannot be read: \(KeychainError.systemReason)"
+        let what = "the keychain file \(path) cannot be read: \(SystemError().reason)"
         guard status.st_uid == geteuid() else { throw KeychainError(.notAvailable, "\(what); it is another user's") }
         throw KeychainError(.notAvailable, what, remedy: "chmod 600 it")
     }

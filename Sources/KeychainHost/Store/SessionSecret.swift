@@ -1,3 +1,4 @@
+internal import Platform
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -25,7 +26,7 @@ struct SessionSecret: ~Copyable {
     static func make(in folder: String?) throws(KeychainError) -> SessionSecret {
         if let folder, SessionSecret(in: folder) == nil, var bytes = try? RandomBytes.make(count: length) {
             try? Folder(path: place(in: folder)).make()
-            _ = OwnFile.create("\(place(in: folder))/key", with: bytes)
+            try? AtomicFile.create("\(place(in: folder))/key", with: bytes.span, isLasting: false)
             bytes.wipe()
         }
         guard let made = SessionSecret(in: folder) else {

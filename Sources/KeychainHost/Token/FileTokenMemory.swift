@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import SecureBytes
 internal import SystemCrypto
 public import TokenKit
@@ -50,7 +51,8 @@ public struct FileTokenMemory: TokenMemory {
         guard (try? Folder(path: directory).make()) != nil, OwnFile.isOwnFolder(directory),
             let code = code(of: bytes, named: name, makingKey: true)
         else { return }
-        _ = OwnFile.replace("\(directory)/\(name)", with: code + bytes)
+        let content = code + bytes
+        try? AtomicFile.replace("\(directory)/\(name)", with: content.span, isLasting: false)
     }
 
     public func all() -> [[UInt8]] {
@@ -76,7 +78,7 @@ public struct FileTokenMemory: TokenMemory {
         guard let keyFile else { return [] }
         if makingKey, let key = try? RandomBytes.make(count: FileTokenMemory.keyLength) {
             guard (try? Folder(of: keyFile).make()) != nil else { return nil }
-            _ = OwnFile.create(keyFile, with: key)
+            try? AtomicFile.create(keyFile, with: key.span, isLasting: false)
         }
         guard var key = OwnFile.read(keyFile, limit: FileTokenMemory.keyLength),
             key.count == FileTokenMemory.keyLength

@@ -32,10 +32,10 @@ final class WorkerProcess: Sendable {
         let child = ChildProgram(
             path: path, arguments: program.arguments + [module], environment: Environment.all,
             streams: [.nothing, .nothing, .nothing, .descriptor(descriptors[1])], belonging: .ownGroup)
-        do throws(ChildProgram.Failure) { process = try child.start() } catch {
+        do throws(SystemError) { process = try child.start() } catch {
             close(descriptors[0])
             throw ModuleFailure(
-                code: 0, what: "its process \(program.path) cannot be started (error \(error.number))")
+                code: 0, what: "its process \(program.path) cannot be started (\(error.reason))")
         }
         socket = MessageSocket(descriptor: descriptors[0], process: clinux_process(process))
     }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 
 /// A connected or listening stream socket, closed with its last reference.
 final class Socket: Sendable {
@@ -102,16 +103,7 @@ final class Socket: Sendable {
 
     /// Sends everything; false when the other side has ended.
     func send(_ bytes: [UInt8]) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let sent = unsafe rest.withUnsafeBytes {
-                unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            if sent < 0, errno == EINTR { continue }
-            guard sent > 0 else { return false }
-            rest = rest.dropFirst(sent)
-        }
-        return true
+        (try? Descriptor.send(bytes.span, to: descriptor)) != nil
     }
 
     /// Ends the connection in both directions, also for a thread that waits on it.

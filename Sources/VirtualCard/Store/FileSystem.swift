@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 
 /// The few calls on files that a card's store and images need.
 enum FileSystem {
@@ -9,40 +10,21 @@ enum FileSystem {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(.unreadable, "cannot read \(path)") }
         defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure(.unreadable, "cannot read \(path)") }
-            guard count > 0 else { return bytes }
-            bytes += buffer.prefix(count)
-            guard bytes.count <= limit else {
-                throw VirtualCardError(.corrupt, "\(path) is longer than the \(limit) bytes that it may have")
-            }
+        let bytes: [UInt8]
+        do throws(SystemError) { bytes = try Descriptor.read(descriptor, limit: limit) } catch {
+            throw failure(.unreadable, "cannot read \(path)", error)
         }
+        guard bytes.count <= limit else {
+            throw VirtualCardError(.corrupt, "\(path) is longer than the \(limit) bytes that it may have")
+        }
+        return bytes
     }
 
     /// Replaces a file by one that only its owner can read, or leaves it as it is.
     static func replace(_ path: String, with bytes: [UInt8]) throws(VirtualCardError) {
-        var name = Array("\(path).XXXXXX".utf8CString)
-        let descriptor = unsafe mkstemp(&name)
-        guard descriptor >= 0 else { throw failure(.unwritable, "cannot write \(path)") }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        var isClosed = false
-        do throws(VirtualCardError) {
-            try write(bytes, to: descriptor, path)
-            guard fsync(descriptor) == 0 else { throw failure(.unwritable, "cannot write \(path)") }
-            isClosed = true
-            guard close(descriptor) == 0, unsafe rename(name, path) == 0 else {
-                throw failure(.unwritable, "cannot write \(path)")
-            }
-        } catch {
-            if !isClosed { close(descriptor) }
-            _ = unsafe unlink(name)
-            throw error
+        do throws(SystemError) { try AtomicFile.replace(path, with: bytes.span) } catch {
+            throw failure(.unwritable, "cannot write \(path)", error)
         }
-        syncFolder(of: path)
     }
 
     /// Whether something is there.
@@ -50,28 +32,10 @@ enum FileSystem {
         unsafe access(path, F_OK) == 0
     }
 
-    /// An error with what the system says of it.
-    static func failure(_ code: VirtualCardError.Code, _ what: String) -> VirtualCardError {
-        let reason = unsafe String(cString: strerror(errno))
-        return VirtualCardError(code, "\(what): \(reason.lowercased())")
-    }
-
-    private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(VirtualCardError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure(.unwritable, "cannot write \(path)") }
-            rest = rest.dropFirst(count)
-        }
-    }
-
-    /// Makes the new name itself last; where a file system cannot, the file's content still does.
-    private static func syncFolder(of path: String) {
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
+    /// An error with what the system says of it, of the call just made unless another is given.
+    static func failure(
+        _ code: VirtualCardError.Code, _ what: String, _ error: SystemError = SystemError()
+    ) -> VirtualCardError {
+        VirtualCardError(code, "\(what): \(error.reason)")
     }
 }

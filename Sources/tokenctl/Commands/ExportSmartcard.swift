@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
+internal import Platform
 internal import SystemCrypto
 internal import TokenKit
 
@@ -116,7 +117,7 @@ struct ExportSmartcard: ParsableCommand {
             throw CommandError("more than one card is inserted", advice: "choose one with -i")
         }
         guard unsafe mkdir(folder, 0o777) == 0 || errno == EEXIST else {
-            throw CommandError("cannot make the folder '\(folder)'", unsafe String(cString: strerror(errno)))
+            throw CommandError("cannot make the folder '\(folder)'", SystemError().reason)
         }
         var paths: [String] = []
         for item in found {

@@ -72,7 +72,7 @@ struct Host: ParsableCommand {
                     advice: "systemctl --user stop tokenkit.socket tokenkit.service")
             }
             guard kill(process, SIGTERM) == 0 else {
-                throw CommandError("cannot stop the host", unsafe String(cString: strerror(errno)))
+                throw CommandError("cannot stop the host", SystemError().reason)
             }
             for _ in 0..<100 where session.process != nil { usleep(50_000) }
             try Host.report("The host takes no further programs.", session, output)
@@ -150,9 +150,9 @@ enum HostProgram {
         let program = ChildProgram(
             path: path, arguments: [path], environment: Environment.all,
             streams: [.nothing, .nothing, .nothing], belonging: .ownSession)
-        do throws(ChildProgram.Failure) { _ = try program.start() } catch {
+        do throws(SystemError) { _ = try program.start() } catch {
             throw CommandError(
-                "cannot start the host", "\(path): \(unsafe String(cString: strerror(error.number)))",
+                "cannot start the host", "\(path): \(error.reason)",
                 advice: "sudo make install")
         }
     }

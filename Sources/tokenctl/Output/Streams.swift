@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
+internal import Platform
 internal import SecureBytes
 internal import Synchronization
 
@@ -111,8 +112,12 @@ enum StandardOutput {
     static func write(_ secret: borrowing Secret, newline: Bool = false) throws(WriteError) {
         // Whatever print has buffered comes first.
         try finish()
-        try Descriptor.write(secret.bytes, to: STDOUT_FILENO)
-        if newline { try Descriptor.write("\n", to: STDOUT_FILENO) }
+        do throws(SystemError) {
+            try Descriptor.write(secret.bytes, to: STDOUT_FILENO)
+            if newline { try Descriptor.write("\n", to: STDOUT_FILENO) }
+        } catch {
+            throw WriteError(error)
+        }
     }
 
     /// What went wrong when something was written that print had buffered: nobody is told of it twice.
@@ -127,7 +132,7 @@ enum StandardOutput {
     static func finish() throws(WriteError) {
         flush()
         let number = failure.exchange(0, ordering: .relaxed)
-        guard number == 0 else { throw WriteError(number) }
+        guard number == 0 else { throw WriteError(SystemError(number)) }
     }
 }
 
@@ -147,7 +152,9 @@ enum StandardError {
     /// Writes a line that ends with a secret, without a copy of it.
     static func line(_ text: String, _ secret: borrowing Secret) throws(WriteError) {
         put(DisplayText.line(text))
-        try Descriptor.write(secret.bytes, to: STDERR_FILENO)
+        do throws(SystemError) { try Descriptor.write(secret.bytes, to: STDERR_FILENO) } catch {
+            throw WriteError(error)
+        }
         put("\n")
     }
 
@@ -159,39 +166,16 @@ enum StandardError {
 
 /// The output did not get to where it should have gone.
 struct WriteError: Error, CustomStringConvertible {
-    private let number: Int32
+    private let cause: SystemError
 
-    init(_ number: Int32) {
-        self.number = number
+    init(_ cause: SystemError) {
+        self.cause = cause
     }
 
     /// Whether the reader has had enough, as in `| head`: nothing that anybody has to be told.
-    var isClosedPipe: Bool { number == EPIPE }
+    var isClosedPipe: Bool { cause.number == EPIPE }
 
-    var reason: String { unsafe String(cString: strerror(number)) }
-
-    var description: String { "cannot write the output: \(reason)" }
-}
-
-enum Descriptor {
-    /// Writes all of it.
-    static func write(_ text: String, to descriptor: Int32) throws(WriteError) {
-        try write(Array(text.utf8).span, to: descriptor)
-    }
-
-    /// Writes all of it.
-    static func write(_ bytes: Span<UInt8>, to descriptor: Int32) throws(WriteError) {
-        try unsafe bytes.withUnsafeBytes { (buffer) throws(WriteError) in
-            var offset = 0
-            while offset < buffer.count {
-                let count = unsafe Glibc.write(
-                    descriptor, buffer.baseAddress?.advanced(by: offset), buffer.count - offset)
-                if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { throw WriteError(errno) }
-                offset += count
-            }
-        }
-    }
+    var description: String { "cannot write the output: \(cause.reason)" }
 }
 
 enum Clock {

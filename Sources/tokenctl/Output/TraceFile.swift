@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import Synchronization
 internal import TokenKit
 
@@ -10,7 +11,7 @@ final class TraceFile: CardTrace {
     init(path: String) throws {
         let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw CommandError("cannot write the trace to '\(path)'", unsafe String(cString: strerror(errno)))
+            throw CommandError("cannot write the trace to '\(path)'", SystemError().reason)
         }
         self.descriptor = Mutex(descriptor)
     }

@@ -1,0 +1,42 @@
+internal import Glibc
+
+/// Small files that are this user's, and nobody else's to write.
+package enum OwnFile {
+    /// The content; nil for an empty file, one of more than `limit` bytes, or one that another could have written.
+    package static func read(_ path: String, limit: Int) -> [UInt8]? {
+        // A pipe put in its place must not keep anybody waiting.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var information = stat()
+        guard unsafe fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
+            isOwn(information)
+        else { return nil }
+        guard let bytes = try? Descriptor.read(descriptor, limit: limit), 1...limit ~= bytes.count else { return nil }
+        return bytes
+    }
+
+    /// The names of files in a folder, hidden ones left out.
+    package static func names(in folder: String, limit: Int) -> [String] {
+        guard let stream = unsafe opendir(folder) else { return [] }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while names.count < limit, let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+
+    /// Whether it is a folder that only this user can put files in.
+    package static func isOwnFolder(_ path: String) -> Bool {
+        var information = stat()
+        return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR && isOwn(information)
+    }
+
+    private static func isOwn(_ information: stat) -> Bool {
+        information.st_uid == geteuid() && information.st_mode & (S_IWGRP | S_IWOTH) == 0
+    }
+}

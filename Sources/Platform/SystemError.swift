@@ -1,0 +1,22 @@
+internal import Glibc
+
+/// Why the system did not do what it was asked: an error number, errno(3).
+public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let number: Int32
+
+    public init(_ number: Int32) {
+        self.number = number
+    }
+
+    /// The error of the call just made.
+    public init() {
+        self.init(errno)
+    }
+
+    /// The system's words for it, in lower case: they stand in the middle of a sentence.
+    public var reason: String {
+        unsafe strerror(number).map { unsafe String(cString: $0).lowercased() } ?? "error \(number)"
+    }
+
+    public var description: String { reason }
+}
