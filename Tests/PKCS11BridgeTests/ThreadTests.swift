@@ -154,7 +154,7 @@ import VirtualCard
         defer { released.signal() }
         // The slow one is in the middle of something; everything about the other goes on.
         #expect(module.cryptoki.slotList(withToken: true, refreshing: true) == slots)
-        #expect(try module.find(sessions[1]).count == 11)
+        #expect(try module.find(sessions[1]).count == 12)
         try module.cryptoki.logIn(sessions[1], CKU_USER, pin: .of("123456"))
         let key = try module.key(sessions[1], [1])
         #expect(try module.sign(sessions[1], MechanismRequest(CKM_ECDSA), key, [1]).count == 64)

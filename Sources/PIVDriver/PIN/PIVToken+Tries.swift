@@ -4,7 +4,7 @@ public import TokenKit
 // Which PIN it is, how it stands, and whether a try may be spent on it.
 extension PIVToken {
     public mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
-        let reference = try pin == .pin ? pinReference(&card) : .unblocking
+        let reference = try pin == .pin ? likelyPINReference(&card) : .unblocking
         let isPresented = pin == .pin && isPINPresented(in: card)
         // A PIN that was just right has all its tries; asking again would be a command more for each signature.
         if isPresented, pins.tries(of: reference) == .all, let told = pins.metadata {
@@ -37,10 +37,19 @@ extension PIVToken {
     mutating func pinReference(_ card: inout CardTransaction) throws(TokenError) -> PINReference {
         if let known = pins.reference { return known }
         // A card with metadata has the application's PIN. That its Discovery Object says nothing else has been seen before.
-        let isKnown = quirks.has(.onlyApplicationPIN) || remembered?.pinReference == .application
+        let isKnown =
+            quirks.has(.onlyApplicationPIN)
+            || (remembered?.tellsMetadata == true && remembered?.pinReference == .application)
         let reference = try isKnown ? .application : discoveredReference(&card)
         pins.reference = reference
         return reference
+    }
+
+    /// The PIN whose tries are shown. It is what it was when the card was last read, if that is remembered: before a PIN is sent,
+    /// the Discovery Object is read, which also shows that PIV is selected still.
+    private mutating func likelyPINReference(_ card: inout CardTransaction) throws(TokenError) -> PINReference {
+        if let likely = pins.reference ?? remembered?.pinReference { return likely }
+        return try pinReference(&card)
     }
 
     private mutating func discoveredReference(_ card: inout CardTransaction) throws(TokenError) -> PINReference {

@@ -33,9 +33,14 @@ extension PIVToken {
         _ = try readable { (token) throws(TokenError) in try token.firmware(&card) }
     }
 
-    /// Has it remembered which PIN a card with metadata has: whoever signs with it later pays no command for it.
+    /// Has it remembered which PIN the card has: whoever signs with it later pays no command for it, or one less.
     private mutating func learnPINReference(_ card: inout CardTransaction) throws(TokenError) {
-        guard certificates != nil, knowledge.tellsMetadata, !quirks.has(.onlyApplicationPIN) else { return }
+        guard certificates != nil, !quirks.has(.onlyApplicationPIN) else { return }
+        guard knowledge.tellsMetadata || remembered?.pinReference == nil else {
+            // What is remembered was read of it.
+            knowledge.present.insert(.discovery)
+            return
+        }
         _ = try readable { (token) throws(TokenError) in try token.pinReference(&card) }
     }
 

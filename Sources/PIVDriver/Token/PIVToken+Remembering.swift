@@ -67,7 +67,8 @@ extension PIVToken {
         }
         let card = RememberedCard(
             identity: identity, objects: objects, metadata: metadata, tellsMetadata: support,
-            pinReference: pins.reference == .application && support == true ? .application : remembered?.pinReference,
+            pinReference: (support == true || knowledge.present.contains(.discovery) ? pins.reference : nil)
+                ?? remembered?.pinReference,
             // Another card under the same name must not take the place of the first.
             proofKey: remembered?.proofKey ?? listedProofKey)
         guard card != remembered, !card.isEmpty || remembered != nil else { return }

@@ -5,7 +5,7 @@ internal import TokenKit
 /// A card as it was when it was last read: which it is, and the answers that its certificates and keys came from.
 ///
 ///     80 version · 81 instance · 82 label · 83 manufacturer · 84 model · 85 serial number · 86 card version
-///     87 whether it has metadata, if that is known · 88 reference of the cardholder's PIN, if that is to be believed
+///     87 whether it has metadata, if that is known · 88 reference of the cardholder's PIN, by metadata or the Discovery Object
 ///     89 { the key by which the card is to be known again, as it was when the card was first read }
 ///     A0 { 80 slot · 81 answer to GET DATA, if any · 82 answer to GET METADATA, if any } …
 struct RememberedCard: Hashable, Sendable {

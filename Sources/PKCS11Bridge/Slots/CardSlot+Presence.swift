@@ -68,12 +68,20 @@ extension CardSlot {
 
     /// Which card is in.
     ///
+    /// - Parameter withPINStatus: whether the tries that are left are wanted next, which are read in the same transaction: in another
+    ///   one it would have to be shown again that PIV is selected.
     /// - Throws: `CKR_TOKEN_NOT_PRESENT` for a card that this copy of the module does not show.
-    func identity(_ state: inout State) throws(CryptokiError) -> TokenIdentity {
+    func identity(_ state: inout State, withPINStatus: Bool = false) throws(CryptokiError) -> TokenIdentity {
         var known = try present(&state).identity
         if known == nil {
-            known = try reading(&state) { (token, card) throws(TokenError) in try token.identity(&card) }
-            state.card?.identity = known
+            let (identity, status) = try reading(&state) { (token, card) throws(TokenError) in
+                let identity = try token.identity(&card)
+                let isWanted = withPINStatus && filter.wants(card: CryptokiTokenName(identity).serialNumber)
+                return (identity, isWanted ? try? token.status(of: .pin, &card) : nil)
+            }
+            known = identity
+            state.card?.identity = identity
+            if let status { state.card?.pinStatus = (status, .now) }
         }
         guard let known, filter.wants(card: CryptokiTokenName(known).serialNumber) else {
             throw CryptokiError(CKR_TOKEN_NOT_PRESENT, "the card in the reader is not shown")

@@ -212,7 +212,7 @@ final class CardSlot: Slot {
     }
 
     private func tokenInfo(_ state: inout State) throws(CryptokiError) -> TokenInfo {
-        let identity = try identity(&state)
+        let identity = try identity(&state, withPINStatus: true)
         _ = try? pinStatus(&state)
         let hasPINPad = hasPINPad(state) && state.card?.hasPINPadFailed != true
         state.card?.hasPINPad = hasPINPad
