@@ -148,7 +148,8 @@ extension ProcessKeychains {
             readers: { () throws(CardError) in
                 guard let choice else { return try PCSCReader.all(answerLimit: ReaderChoice.answerLimit) }
                 return try choice.readers()
-            })
+            },
+            tellingOfWaits: CardWaitNotice.begin)
     }
 }
 

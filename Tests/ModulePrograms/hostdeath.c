@@ -1,5 +1,6 @@
 /* Sixteen threads at work while their host is killed or stopped at random moments. Each call returns in time, with a code that says what
- * happened, and no signature is wrong. The second argument is "kill" or "stop", the third the number of times. */
+ * happened, and no signature is wrong. The second argument is "kill" or "stop", the third the number of times. The token has one pair of
+ * keys with P-256, or several of which that is meant whose id is 01. */
 #define _GNU_SOURCE
 #include "module.h"
 #include "host.h"
@@ -12,7 +13,8 @@ enum { threads = 16, longest_allowed = 30000 };
 static _Atomic int is_over, signatures, failures;
 static _Atomic double struck_at;
 static _Atomic long longest; /* call, in milliseconds */
-static const CK_BYTE id = 1;
+static CK_BYTE id[32] = {1};
+static CK_ULONG id_length = 1;
 
 static int is_known(CK_RV code) {
     switch (code) {
@@ -55,7 +57,7 @@ static void work(unsigned int *seed) {
     if (login != CKR_OK && login != CKR_USER_ALREADY_LOGGED_IN) return;
     for (int round = 0; round < 20; round++) {
         CK_OBJECT_CLASS class = CKO_PRIVATE_KEY;
-        CK_ATTRIBUTE template[] = {{CKA_CLASS, &class, sizeof class}, {CKA_ID, (void *)&id, 1}};
+        CK_ATTRIBUTE template[] = {{CKA_CLASS, &class, sizeof class}, {CKA_ID, id, id_length}};
         CK_OBJECT_HANDLE key;
         if (CALL(p11->C_FindObjectsInit(session, template, 2)) != CKR_OK) return;
         if (CALL(p11->C_FindObjects(session, &key, 1, &count)) != CKR_OK) return;
@@ -93,12 +95,28 @@ static void strike(int number, pid_t *struck) {
     *struck = host;
 }
 
+/* The id of the keys that are meant. */
+static CK_OBJECT_HANDLE find_public_key(CK_SESSION_HANDLE session) {
+    CK_OBJECT_CLASS class = CKO_PUBLIC_KEY;
+    CK_ATTRIBUTE template = {CKA_CLASS, &class, sizeof class};
+    CK_OBJECT_HANDLE keys[8];
+    CK_ULONG count = 0;
+    MUST(CKR_OK, p11->C_FindObjectsInit(session, &template, 1));
+    MUST(CKR_OK, p11->C_FindObjects(session, keys, 8, &count));
+    MUST(CKR_OK, p11->C_FindObjectsFinal(session));
+    if (count != 1) return find(session, CKO_PUBLIC_KEY, 1);
+    CK_ATTRIBUTE attribute = {CKA_ID, id, sizeof id};
+    MUST(CKR_OK, p11->C_GetAttributeValue(session, keys[0], &attribute, 1));
+    id_length = attribute.ulValueLen;
+    return keys[0];
+}
+
 static void be_struck(int stops, int times) {
     srand(getpid());
     mark_host();
     MUST(CKR_OK, p11->C_Initialize(NULL));
     CK_SESSION_HANDLE session = open_session();
-    read_public_key(session, find(session, CKO_PUBLIC_KEY, id));
+    read_public_key(session, find_public_key(session));
     pthread_t thread[threads];
     for (int index = 0; index < threads; index++) {
         HOLDS(pthread_create(&thread[index], NULL, work_on, (void *)(uintptr_t)(index + 1)) == 0);

@@ -19,6 +19,7 @@ public final class ProcessKeychains: Sendable {
     private let readers: @Sendable () throws(CardError) -> [any CardReader]
     private let trace: (any CardTrace)?
     private let waitsOnce: Bool
+    private let tellOfWait: TokenSlot.WaitNotice?
     private let blockedPINs: BlockedPINs
     private let state = Mutex(State())
 
@@ -38,6 +39,7 @@ public final class ProcessKeychains: Sendable {
     ///   - modules: where tokens come from beside; asked for once, when tokens are searched for the first time.
     ///   - includesToken: which tokens of theirs are used.
     ///   - readers: those to look for cards in.
+    ///   - tellOfWait: tells a person that another program has a card.
     public init(
         _ preferences: KeychainPreferences = KeychainPreferences(), recalls: Bool = true,
         trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
@@ -46,7 +48,8 @@ public final class ProcessKeychains: Sendable {
         includesToken: @escaping @Sendable (TokenKeychain) -> Bool = { _ in true },
         readers: @escaping @Sendable () throws(CardError) -> [any CardReader] = { () throws(CardError) in
             try PCSCReader.all()
-        }
+        },
+        tellingOfWaits tellOfWait: TokenSlot.WaitNotice? = nil
     ) {
         self.preferences = preferences
         blockedPINs = BlockedPINs(preferences.directories)
@@ -55,6 +58,7 @@ public final class ProcessKeychains: Sendable {
         self.readers = readers
         self.trace = trace
         self.waitsOnce = waitsOnce
+        self.tellOfWait = tellOfWait
         let all = drivers(
             TokenCaches(in: preferences.directories, recalls: recalls) { preferences.heededProofBeforePIN })
         do throws(KeychainError) {
@@ -83,7 +87,10 @@ public final class ProcessKeychains: Sendable {
                 ModuleKeychain(module, includesToken) { reader in
                     tokens.found.contains { ModuleSlot.isReader(reader, $0.name) && $0.isRecognized }
                 } areAllReadOtherwise: { [hasDrivers = !drivers.isEmpty] in
-                    hasDrivers && tokens.found.allSatisfy { !$0.slot.hasCard || $0.isRecognized }
+                    hasDrivers
+                        && tokens.found.allSatisfy {
+                            !$0.slot.hasCard || $0.slot.isHeldElsewhere || $0.isRecognized || $0.slot.isHeldElsewhere
+                        }
                 }
             }
         }
@@ -173,11 +180,10 @@ public final class ProcessKeychains: Sendable {
 
     /// What is in a reader, in no connection with what else this process has there.
     public func slot(of reader: any CardReader) -> TokenSlot {
-        TokenSlot(reader: reader, drivers: drivers, trace: trace, waitsOnce: waitsOnce) { [preferences] in
-            preferences.heededPINTimeout
-        } tellingOfBlockedPINs: { [blockedPINs] in
-            blockedPINs.note(reader: $0)
-        }
+        TokenSlot(
+            reader: reader, drivers: drivers, trace: trace, waitsOnce: waitsOnce,
+            endingPINsAfter: { [preferences] in preferences.heededPINTimeout },
+            tellingOfBlockedPINs: { [blockedPINs] in blockedPINs.note(reader: $0) }, tellingOfWaits: tellOfWait)
     }
 
     /// The cards that were read before, be they in now or not.

@@ -13,7 +13,7 @@ public struct ModuleKeychain: CardKeychain {
     /// Whether a card in a reader of that name is read without the module.
     private let isReadOtherwise: @Sendable (String) -> Bool
 
-    /// Whether every card that is in a reader is.
+    /// Whether every card that is in a reader is, or is held by another program, for which the module would wait as well.
     private let areAllReadOtherwise: @Sendable () -> Bool
 
     public init(
@@ -32,7 +32,7 @@ public struct ModuleKeychain: CardKeychain {
     /// Each token as a keychain of its own.
     ///
     /// A module that only reads cards has nothing to add where all of them are read without it, and is not started then: it
-    /// would read each card anew.
+    /// would read each card anew, and be blamed for a card that another program holds.
     public func tokens() throws(KeychainError) -> [TokenKeychain] {
         guard !(module.readsCardsAlone && areAllReadOtherwise()) else { return [] }
         return try slots().filter { !isReadOtherwise($0.reader) }.map { TokenKeychain($0.slot) }.filter(includes)

@@ -13,6 +13,9 @@ public final class TokenSlot: Sendable {
     /// Whether there is a card in the reader. It waits for nobody, and nothing is sent.
     public var hasCard: Bool { reader.hasCard }
 
+    /// Whether another program held the card at the last look. It waits for nobody, and nothing is sent.
+    public var isHeldElsewhere: Bool { state.withLockIfAvailable { $0.heldSince != nil } ?? false }
+
     /// What is in the reader, and what tells that another card took its place. It waits for nobody, and nothing is sent.
     public var occupancy: ReaderOccupancy { reader.occupancy }
 
@@ -23,6 +26,7 @@ public final class TokenSlot: Sendable {
     private let drivers: [any TokenDriver]
     private let trace: (any CardTrace)?
     private let tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)?
+    private let tellOfWait: WaitNotice?
     /// For how long a PIN counts that is presented now.
     let pinTimeout: @Sendable () -> Duration?
     let now: @Sendable () -> ContinuousClock.Instant
@@ -64,6 +68,9 @@ public final class TokenSlot: Sendable {
         case until(ContinuousClock.Instant)
     }
 
+    /// Called when a card is wanted; what it returns is called, more than once maybe, when the card is there, or will not be.
+    public typealias WaitNotice = @Sendable (_ reader: String) -> @Sendable () -> Void
+
     /// Tells one insertion of a card into this reader from the next.
     public struct Insertion: Hashable, Sendable {
         let number: Int
@@ -76,14 +83,17 @@ public final class TokenSlot: Sendable {
     ///   - waitsOnce: whether a card that was waited for in vain, held by another program or silent, is not waited for again: a
     ///     command asks for it in several places.
     ///   - tellOfBlockedPIN: called when the last try of a PIN was lost here.
+    ///   - tellOfWait: tells a person that another program has the card.
     public convenience init(
         reader: any CardReader, drivers: [any TokenDriver], trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
         endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil },
-        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
+        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil,
+        tellingOfWaits tellOfWait: WaitNotice? = nil
     ) {
         self.init(
             CryptokiSlotName(reader: reader.name), reader: reader, drivers: drivers, trace: trace,
-            waitsOnce: waitsOnce, endingPINsAfter: pinTimeout, tellingOfBlockedPINs: tellOfBlockedPIN)
+            waitsOnce: waitsOnce, endingPINsAfter: pinTimeout, tellingOfBlockedPINs: tellOfBlockedPIN,
+            tellingOfWaits: tellOfWait)
     }
 
     /// The same by another name in PKCS #11 than that of its reader.
@@ -92,13 +102,15 @@ public final class TokenSlot: Sendable {
         trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration? = { nil },
-        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil
+        tellingOfBlockedPINs tellOfBlockedPIN: (@Sendable (_ reader: String) -> Void)? = nil,
+        tellingOfWaits tellOfWait: WaitNotice? = nil
     ) {
         self.cryptokiName = cryptokiName
         self.reader = reader
         self.pinTimeout = pinTimeout
         self.now = now
         self.tellOfBlockedPIN = tellOfBlockedPIN
+        self.tellOfWait = tellOfWait
         self.drivers = drivers
         self.trace = trace
         self.waitsOnce = waitsOnce
@@ -259,11 +271,14 @@ public final class TokenSlot: Sendable {
     ) throws(TokenError) -> Result {
         if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
         if expected == nil { state.isLetGo = false }
+        let endNotice = tellOfWait?(name)
+        defer { endNotice?() }
         let connection = try connect(&state, wait)
         endOverduePIN(&state)
         // To recognize a card takes several commands.
         let hold = state.token == nil || state.owesLogout ? .fromTheStart : hold
         return try connection.withTransaction(hold, wait) { (card) throws(TokenError) in
+            endNotice?()
             var token = try recognized(&state, &card, atr: connection.atr)
             // What the token learned holds also where the call fails half-way.
             defer {

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import VirtualCard
@@ -27,5 +28,31 @@ import VirtualCard
         card.reset()
         _ = card.process([0x00, 0xA4, 0x04, 0x00, 0x05, 0xA0, 0x00, 0x00, 0x03, 0x08])
         #expect(card.process([0x00, 0x20, 0x00, 0x80]) == [0x63, 0xC3])
+    }
+
+    @Test(arguments: [("kill", 250), ("stop", 1)])
+    func callsWithAKeychainEndWithTheRightCodesAndItsFileStaysWhole(way: String, times: Int) throws {
+        let folder = try TemporaryFolder()
+        let environment = ModuleProgram.environment(in: folder)
+        try ModuleProgram.createKeychain(in: folder, environment, password: "123456")
+        func succeed(_ words: [String]) throws -> ProgramResult {
+            let result = try Program.run(words, environment: environment)
+            try #require(result.status == 0, "\(result)")
+            return result
+        }
+        let password = ["--pin-source", "file:" + folder.path("password")]
+        _ = try succeed([Program.command, "create-keypair", "-a", "ec", "-s", "256"] + password + ["key"])
+        let program = try ModuleProgram.compile(
+            "hostdeath", ["-Wno-deprecated-declarations", "-lcrypto"], in: folder)
+        let result = try ModuleProgram.run(
+            program, [way, "\(times)"], in: folder, service: folder.path("none"),
+            ["TOKENKIT_PKCS11_TOKENS": "keychains"])
+        #expect(result.status == 0, "\(result)")
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+        let keychain = try #require(files.first { $0.hasSuffix(".keychain") })
+        let check = try succeed(["sqlite3", folder.path(keychain), "PRAGMA integrity_check"])
+        #expect(check.text == "ok\n")
+        let signed = try succeed([Program.command, "sign", "-k", "key"] + password + [folder.path("password")])
+        #expect(!signed.output.isEmpty)
     }
 }

@@ -279,6 +279,42 @@ import TokenKit
         #expect(module.questions == questions)
     }
 
+    /// A reader whose card another program holds, however long it is waited for.
+    private final class HeldReader: CardReader {
+        let name = "held"
+        let occupancy = ReaderOccupancy(hasCard: true)
+        private let count = Mutex(0)
+
+        var waits: Int { count.withLock { $0 } }
+
+        func connect(trace: (any CardTrace)?, _ wait: CardWait) throws(CardError) -> any CardConnection {
+            count.withLock { $0 += 1 }
+            throw CardError(.inUse, "another program holds the card")
+        }
+    }
+
+    private struct Driver: TokenDriver {
+        let name = "none"
+
+        func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)? { nil }
+    }
+
+    /// It would wait for the same program, and be blamed for it.
+    @Test func itIsNotAskedForACardThatAnotherProgramHolds() throws {
+        let folder = try TemporaryFolder()
+        let module = Asked(readsCardsAlone: true)
+        let reader = HeldReader()
+        let process = ProcessKeychains(
+            KeychainPreferences(Directories(shared: folder.path) { _ in folder.path }), drivers: { _ in [Driver()] }, modules: { [module] },
+            readers: { [reader] })
+        let list = try process.present().searchList
+        for searches in 1...2 {
+            #expect(throws: KeychainError(.notAvailable)) { try list.items(matching: Query(.certificate, limit: .all)) }
+            #expect(module.questions == 0)
+            #expect(reader.waits == searches)
+        }
+    }
+
     @Test(arguments: [
         ("/usr/lib/x86_64-linux-gnu/opensc-pkcs11.so", true), ("/a/onepin-opensc-pkcs11.so", true),
         ("/a/libykcs11.so.2", true), ("/a/libsofthsm2.so", false), ("/a/opensc-pkcs11.so/x.so", false),

@@ -1,0 +1,41 @@
+internal import Synchronization
+internal import TokenKit
+
+/// Shows on a terminal that a card is waited for, from a second on, in a line that is gone when the wait is over.
+enum CardWaitNotice {
+    private static let firstShown: Duration = .seconds(1)
+
+    /// Begins a wait for the card in a reader.
+    ///
+    /// - Returns: what ends it.
+    static func begin(_ reader: String) -> @Sendable () -> Void {
+        guard StandardError.isInteractive, Warnings.areWanted else { return {} }
+        let wait = Wait()
+        BlockingThread.start { wait.show("waiting for the card in '\(reader)', which another program may be using") }
+        return wait.end
+    }
+
+    private final class Wait: Sendable {
+        private enum State { case pending, shown, over }
+
+        private let state = Mutex(State.pending)
+        private let over = CountingSemaphore()
+
+        func show(_ text: String) {
+            guard !over.wait(for: CardWaitNotice.firstShown) else { return }
+            state.withLock { state in
+                guard state == .pending else { return }
+                state = .shown
+                StandardError.replaceLine(text)
+            }
+        }
+
+        @Sendable func end() {
+            state.withLock { state in
+                if state == .shown { StandardError.replaceLine("") }
+                state = .over
+            }
+            over.signal()
+        }
+    }
+}
