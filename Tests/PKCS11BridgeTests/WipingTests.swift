@@ -1,4 +1,5 @@
 import CCryptoki
+import Foundation
 import KeychainHost
 import SecureBytes
 import SystemCrypto
@@ -50,6 +51,26 @@ import Testing
         let found = try pattern.occurrences
         #expect(found == 2)
         #expect(secret.copy == array)
+    }
+
+    @Test func searchingMakesNoPagesOfMemoryThatHasNone() throws {
+        let pageSize = sysconf(Int32(_SC_PAGESIZE))
+        let size = 4096 * pageSize
+        let memory = try #require(mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        try #require(memory != MAP_FAILED)
+        defer { munmap(memory, size) }
+        func present() throws -> Int {
+            var pages = [UInt8](repeating: 0, count: size / pageSize)
+            try #require(mincore(memory, size, &pages) == 0)
+            return pages.count { $0 & 1 == 1 }
+        }
+        let pattern = Pattern()
+        // Half of it on each of two pages.
+        let place = UnsafeMutableRawBufferPointer(start: memory + 100 * pageSize - 16, count: 32)
+        pattern.secret.bytes.withUnsafeBytes { place.copyMemory(from: $0) }
+        let before = try present()
+        #expect(try pattern.occurrences == 1)
+        #expect(try present() == before)
     }
 
     @Test func aTemplatesSecretsEndWithItsLastCopy() throws {

@@ -12,6 +12,8 @@ public enum ProcessMemory {
         try oneAtATime.withLock { _ in try count(secret) }
     }
 
+    private static let pageSize = UInt(sysconf(Int32(_SC_PAGESIZE)))
+
     private static func count(_ secret: borrowing Secret) throws -> Int {
         let size = 1 << 20
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
@@ -19,7 +21,7 @@ public enum ProcessMemory {
             room.initializeMemory(as: UInt8.self, repeating: 0)
             room.deallocate()
         }
-        let memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
+        let memory = try descriptor("/proc/self/mem")
         defer { close(memory) }
         return try secret.bytes.withUnsafeBytes { needle in
             let own = [UnsafeRawBufferPointer(room), needle].map { buffer in
@@ -28,13 +30,17 @@ public enum ProcessMemory {
             }
             // While other threads map memory, the list of it may have a place twice.
             var places: Set<UInt> = []
-            for mapping in try mappings() {
-                var position = mapping.lowerBound
-                while position < mapping.upperBound {
-                    let wanted = min(size, Int(mapping.upperBound - position))
+            for range in try presentRanges() {
+                var position = range.lowerBound
+                while position < range.upperBound {
+                    let wanted = min(size, Int(range.upperBound - position))
                     let read = pread(memory, room.baseAddress, wanted, Int(bitPattern: position))
-                    guard read >= needle.count else { break }
-                    for offset in offsets(of: needle, in: UnsafeRawBufferPointer(rebasing: room[..<read])) {
+                    // Another thread unmapped the page.
+                    guard read > 0 else {
+                        position = (position / pageSize + 1) * pageSize
+                        continue
+                    }
+                    for offset in try offsets(of: needle, in: UnsafeRawBufferPointer(rebasing: room[..<read])) {
                         let address = position + UInt(offset)
                         if !own.contains(where: { $0.contains(address) }) { places.insert(address) }
                     }
@@ -46,19 +52,69 @@ public enum ProcessMemory {
         }
     }
 
-    private static func offsets(of needle: UnsafeRawBufferPointer, in room: UnsafeRawBufferPointer) -> [Int] {
-        guard let base = room.baseAddress, let first = needle.first, room.count >= needle.count else { return [] }
-        var (offsets, start) = ([Int](), 0)
-        while start <= room.count - needle.count,
-            let found = memchr(base + start, Int32(first), room.count - needle.count - start + 1)
-        {
-            let offset = UnsafeRawPointer(found) - base
-            // Byte by byte: memcmp has it in wide registers, which the dynamic linker may save on the stack.
+    private static func descriptor(_ path: String) throws -> Int32 {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        return descriptor
+    }
+
+    private typealias MemMem =
+        @convention(c) (UnsafeRawPointer, Int, UnsafeRawPointer, Int) -> UnsafeMutableRawPointer?
+
+    /// memmem(3), which Swift's import of libc lacks.
+    private static let memmem = unsafeBitCast(dlsym(nil, "memmem"), to: MemMem?.self)
+
+    private static func offsets(of needle: UnsafeRawBufferPointer, in room: UnsafeRawBufferPointer) throws -> [Int] {
+        guard let memmem else { throw POSIXError(.ENOSYS) }
+        // The last bytes: the first ones of a number may be zeros, as most of memory is.
+        let suffix = UnsafeRawBufferPointer(rebasing: needle.suffix(8))
+        let prefixCount = needle.count - suffix.count
+        guard let base = room.baseAddress, let wanted = suffix.baseAddress else { return [] }
+        var (offsets, start) = ([Int](), prefixCount)
+        while start < room.count, let found = memmem(base + start, room.count - start, wanted, suffix.count) {
+            let offset = UnsafeRawPointer(found) - base - prefixCount
+            // Byte by byte: memcmp has the whole in wide registers, which the dynamic linker may save on the stack. What memmem
+            // compares is the suffix alone.
             if needle.indices.allSatisfy({ room[offset + $0] == needle[$0] }) { offsets.append(offset) }
-            start = offset + 1
+            start = offset + prefixCount + 1
         }
         return offsets
     }
+
+    /// The writable memory that has pages, in memory or swapped out. Reading the rest would make pages of zeros, and a sanitizer
+    /// maps gigabytes of it.
+    private static func presentRanges() throws -> [Range<UInt>] {
+        let pagemap = try descriptor("/proc/self/pagemap")
+        defer { close(pagemap) }
+        var ranges: [Range<UInt>] = []
+        var entries = [UInt64](repeating: 0, count: 1 << 14)
+        for mapping in try mappings() {
+            var page = mapping.lowerBound / pageSize
+            let end = mapping.upperBound / pageSize
+            while page < end {
+                let wanted = min(entries.count, Int(end - page)) * MemoryLayout<UInt64>.stride
+                let read = entries.withUnsafeMutableBytes {
+                    pread(pagemap, $0.baseAddress, wanted, Int(page) * MemoryLayout<UInt64>.stride)
+                }
+                // Another thread unmapped it.
+                guard read >= MemoryLayout<UInt64>.stride else { break }
+                let count = read / MemoryLayout<UInt64>.stride
+                for index in 0..<count where entries[index] & presentOrSwapped != 0 {
+                    let start = (page + UInt(index)) * pageSize
+                    if let last = ranges.last, last.upperBound == start {
+                        ranges[ranges.count - 1] = last.lowerBound..<start + pageSize
+                    } else {
+                        ranges.append(start..<start + pageSize)
+                    }
+                }
+                page += UInt(count)
+            }
+        }
+        return ranges
+    }
+
+    /// Bits 63 and 62 of an entry of pagemap.
+    private static let presentOrSwapped: UInt64 = 0b11 << 62
 
     /// Those that can be written. A sanitizer's notes on which memory is valid have terabytes of addresses, and no program's bytes.
     private static func mappings() throws -> [Range<UInt>] {
