@@ -116,7 +116,8 @@ public enum ProcessMemory {
     /// Bits 63 and 62 of an entry of pagemap.
     private static let presentOrSwapped: UInt64 = 0b11 << 62
 
-    /// Those that can be written. A sanitizer's notes on which memory is valid have terabytes of addresses, and no program's bytes.
+    /// Those that can be written. A sanitizer's notes on memory have hundreds of gigabytes of addresses and more in one mapping, and no
+    /// program's bytes; what is left of them between other mappings has few pages.
     private static func mappings() throws -> [Range<UInt>] {
         // In parts: the file says that it is empty, and one read gives a page of it.
         let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps"))
@@ -124,7 +125,7 @@ public enum ProcessMemory {
         return text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
             let range = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
-            guard range.count == 2, words[1].hasPrefix("rw"), range[1] - range[0] < 1 << 40 else { return nil }
+            guard range.count == 2, words[1].hasPrefix("rw"), range[1] - range[0] < 1 << 34 else { return nil }
             return range[0]..<range[1]
         }
     }
