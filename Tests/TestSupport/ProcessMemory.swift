@@ -116,8 +116,8 @@ public enum ProcessMemory {
     /// Bits 63 and 62 of an entry of pagemap.
     private static let presentOrSwapped: UInt64 = 0b11 << 62
 
-    /// Those that can be written. A sanitizer's notes on memory have hundreds of gigabytes of addresses and more in one mapping, and no
-    /// program's bytes; what is left of them between other mappings has few pages.
+    /// Those that can be written. A sanitizer's notes on memory have up to terabytes of addresses in one mapping, and no program's
+    /// bytes; what is left of them between other mappings has few pages.
     private static func mappings() throws -> [Range<UInt>] {
         // In parts: the file says that it is empty, and one read gives a page of it.
         let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps"))
