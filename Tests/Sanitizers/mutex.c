@@ -47,3 +47,15 @@ SWIFT void unlock_slow(SELF uint32_t *word)
         if (errno != EINTR && errno != EAGAIN)
             abort();
 }
+
+// Synchronization._MutexHandle._tryLockSlow() -> Bool
+SWIFT _Bool try_lock_slow(SELF uint32_t *word) __asm__("$s15Synchronization12_MutexHandleV12_tryLockSlowSbyF");
+SWIFT _Bool try_lock_slow(SELF uint32_t *word)
+{
+    while (syscall(SYS_futex, word, FUTEX_TRYLOCK_PI_PRIVATE, 0, NULL) != 0)
+        if (errno != EINTR)
+            return 0;
+    if (acquired)
+        acquired(word);
+    return 1;
+}
