@@ -30,6 +30,23 @@ public enum OpenSSHPublicKeys {
         return keys
     }
 
+    /// The line of a key: its kind, the key in Base64, and a comment where it is not empty. Wraps `EVP_EncodeBlock`.
+    ///
+    /// - Throws: `unsupported` for kinds of keys that SSH does not use.
+    public static func line(_ key: PublicKey, comment: String = "") throws(CryptoError) -> String {
+        let blob = try key.openSSH()
+        // The first string of the key, behind its length of four bytes, is the kind.
+        let kind = String(decoding: blob.dropFirst(4).prefix { $0 >= 0x20 }, as: UTF8.self)
+        // A final zero follows the digits.
+        let capacity = (blob.count + 2) / 3 * 4 + 1
+        let digits = try unsafe [UInt8](capacity: capacity, "OpenSSH public key") { _, output, count in
+            count = unsafe Int(EVP_EncodeBlock(output, blob, Int32(blob.count)))
+            return count > 0
+        }
+        let words = [kind, String(decoding: digits, as: UTF8.self), DisplayText.line(comment)]
+        return words.filter { !$0.isEmpty }.joined(separator: " ") + "\n"
+    }
+
     private static let maximumLineLength = 1 << 16
 
     private static func lines(of text: [UInt8]) -> [ArraySlice<UInt8>] {

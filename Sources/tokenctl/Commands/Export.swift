@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
@@ -160,7 +159,7 @@ struct Export: ParsableCommand {
         let texts = try items.map { item in
             guard let der = item.der else { return "" }
             return try format == .openssh2
-                ? AuthorizedKey.line(PublicKey(spki: der), comment: item.label ?? "")
+                ? OpenSSHPublicKeys.line(PublicKey(spki: der), comment: item.label ?? "")
                 : PEM.encode(der, label: "PUBLIC KEY")
         }
         return Array(texts.joined().utf8)
@@ -283,17 +282,5 @@ extension Export {
     private static func reasonToStay(_ key: Item) -> String? {
         if key.isOnToken { return "is on a card and never leaves it" }
         return key[.isExtractable]?.isTrue == false ? "was stored never to be given out" : nil
-    }
-}
-
-/// Lines of `authorized_keys`, sshd(8).
-enum AuthorizedKey {
-    /// The kind, the key in Base64, and a comment.
-    static func line(_ key: PublicKey, comment: String) throws -> String {
-        let blob = try key.openSSH()
-        // The first string of the key, behind its length of four bytes, is the kind.
-        let kind = String(decoding: blob.dropFirst(4).prefix { $0 >= 0x20 }, as: UTF8.self)
-        let words = [kind, Data(blob).base64EncodedString(), DisplayText.line(comment)]
-        return words.filter { !$0.isEmpty }.joined(separator: " ") + "\n"
     }
 }
