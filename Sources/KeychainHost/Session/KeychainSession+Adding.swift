@@ -74,7 +74,7 @@ extension KeychainSession {
         let key: KeyCopy
         switch halves.key {
         case .there(let item):
-            try checkProtection(of: item, keyAttributes)
+            try item.checkProtection(keyAttributes)
             return Identity(certificate: try add(certificateItem, to: keychain, context), key: item)
         case .copied(let copy): key = copy
         }
@@ -84,21 +84,11 @@ extension KeychainSession {
             let certificate = try addUnlessThere(certificateItem, to: keychain, context, &added)
             let key = try addUnlessThere(keyItem, to: keychain, context, &added)
             guard !added.isEmpty else { throw KeychainError(.duplicateItem) }
-            try checkProtection(of: key, keyAttributes)
+            try key.checkProtection(keyAttributes)
             return Identity(certificate: certificate, key: key)
         } catch {
             for item in added { _ = try? keychain.delete(matching: Query(item.reference)) }
             throw error
-        }
-    }
-
-    /// - Throws: `errSecDuplicateItem` for a key that is there and not protected as was asked for.
-    private func checkProtection(of key: Item, _ asked: Attributes) throws(KeychainError) {
-        for attribute in [Attribute.accessControl, .accessible, .isExtractable] {
-            guard !key.isOnToken, let asked = asked[attribute], key[attribute]?.matches(asked) != true else { continue }
-            throw KeychainError(
-                .duplicateItem, "the key is there already, and otherwise protected", remedy: "change it by an update",
-                key: attribute.rawValue)
         }
     }
 
@@ -176,6 +166,18 @@ extension KeychainSession {
     }
 }
 
+extension Item {
+    /// - Throws: `errSecDuplicateItem` for a key that is there already and not protected as was asked for.
+    func checkProtection(_ asked: Attributes) throws(KeychainError) {
+        for attribute in [Attribute.accessControl, .accessible, .isExtractable] {
+            guard !isOnToken, let asked = asked[attribute], self[attribute]?.matches(asked) != true else { continue }
+            throw KeychainError(
+                .duplicateItem, "the key is there already, and otherwise protected", remedy: "change it by an update",
+                key: attribute.rawValue)
+        }
+    }
+}
+
 extension Attributes {
     /// Those that items of the class have.
     fileprivate func half(_ itemClass: ItemClass) -> Attributes { filter { itemClass.has($0.key) } }
@@ -183,7 +185,7 @@ extension Attributes {
 
 extension NewItem {
     /// The item of a keychain that this one is a duplicate of.
-    fileprivate func equal(in keychain: any Keychain) throws(KeychainError) -> Item? {
+    public func equal(in keychain: any Keychain) throws(KeychainError) -> Item? {
         try keychain.items(matching: Query(itemClass, itemClass.uniqueValues(of: attributes))).items.first
     }
 

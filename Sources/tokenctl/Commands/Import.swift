@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import KeychainHost
+public import ArgumentParser
+public import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
@@ -16,31 +16,6 @@ struct Import: ParsableCommand, AttributeCommand {
             said to be there.
             """)
 
-    /// What is imported of a file, by the names of macOS's `security`: keys of three kinds, certificates, or all.
-    enum Kind: String, CaseIterable, ExpressibleByArgument {
-        case pub, priv, session, cert, agg
-    }
-
-    /// What a file is said to be, by the same names.
-    enum Format: String, SecurityValue {
-        case openssl, pkcs7, pkcs8, pkcs12, pemseq, x509, openssh2
-
-        static let missing = [
-            "openssh1": MissingFormat.openssh1, "bsafe": MissingFormat.bsafe, "raw": MissingFormat.raw,
-            "netscape": MissingFormat.netscape,
-        ]
-
-        func accepts(_ found: ImportedFile.Format) -> Bool {
-            switch self {
-            case .pkcs7: found == .pkcs7
-            case .pkcs12: found == .pkcs12
-            case .pemseq: [.pem, .pkcs7, .pkcs12].contains(found)
-            case .x509: found == .x509 || found == .pem
-            case .openssl, .pkcs8, .openssh2: found == .pem || found == .key
-            }
-        }
-    }
-
     @Argument(help: "The file; - for standard input.", completion: .file())
     var file: String
 
@@ -51,12 +26,12 @@ struct Import: ParsableCommand, AttributeCommand {
 
     @Option(
         name: .letter("t"), help: ArgumentHelp("Import only what is of this type; of PKCS#12 all.", valueName: "type"))
-    var kind: Kind?
+    var kind: ImportedFile.Kind?
 
     @Option(
-        name: .letter("f"), help: Format.help("What the file must be.", "format"), completion: Format.completion,
-        transform: Format.init(security:))
-    var format: Format?
+        name: .letter("f"), help: ImportedFile.Format.help("What the file must be.", "format"),
+        completion: ImportedFile.Format.completion, transform: ImportedFile.Format.init(security:))
+    var format: ImportedFile.Format?
 
     @Flag(name: .customShort("w"), help: "Private keys are encrypted; that is found out in any case.")
     var isWrapped = false
@@ -90,13 +65,15 @@ struct Import: ParsableCommand, AttributeCommand {
         let context = try authentication.context(for: keychain)
         let input = try Input(file)
         let opened = try LocalKeychain.named(keychain)
+        let source = passphrase.map { FilePassphrase.Source.given(SharedSecret(SecretArgument.secret($0))) }
+        var bytes = try input.whole(limit: ImportedFile.maximumLength)
         let content = try ImportedFile(
-            input, kind ?? .agg, format, FilePassphrase(passphrase, of: input.name, context))
+            &bytes, named: input.name, kind: kind ?? .agg, format: format,
+            passphrase: FilePassphrase(source ?? .asking(context), of: input.name))
         for other in Set(content.others).sorted() {
             Warnings.show("note: '\(input.name)' has a part that is nothing to import: \(other)")
         }
         try given.check(content)
-        for kind in content.keys.map(\.kind) + content.publicKeys.map(\.kind) { try NewItem.checkUsable(kind) }
         if !content.keys.isEmpty { try opened.unlock(use: "import a key", authentication: context) }
         var outcome = ImportOutcome(opened)
         do {
@@ -117,21 +94,9 @@ struct Import: ParsableCommand, AttributeCommand {
         let total = content.certificates.count + content.publicKeys.count + content.keys.count
         var progress = Progress { "importing: \($0) of \(total) items" }
         var done: Int64 = 0
-        for certificate in content.certificates {
-            try outcome.add(.certificate(certificate, given.attributes(of: .certificate)))
-            done += 1
-            progress.advance(to: done)
-        }
-        for key in content.publicKeys {
-            try outcome.add(.publicKey(key, given.attributes(of: .key, label: "Imported Public Key")))
-            done += 1
-            progress.advance(to: done)
-        }
-        for key in content.keys {
-            var attributes = given.attributes(
-                of: .key, label: content.label(of: key) ?? "Imported Private Key")
-            if nonExtractable { attributes[.isExtractable] = false }
-            try outcome.add(.privateKey(key, attributes))
+        let privateKeys: Attributes = nonExtractable ? [.isExtractable: false] : [:]
+        try content.forEachItem(given.attributes(of:), privateKeys: privateKeys) { item throws(KeychainError) in
+            try outcome.add(item)
             done += 1
             progress.advance(to: done)
         }
@@ -167,12 +132,19 @@ struct Import: ParsableCommand, AttributeCommand {
             }
         }
 
-        /// - Parameter standard: the label where none is given.
-        func attributes(of itemClass: ItemClass, label standard: String? = nil) -> Attributes {
+        func attributes(of itemClass: ItemClass) -> Attributes {
             var attributes = attributes.filter { itemClass.has($0.key) }
-            let own = itemClass == .key ? label ?? standard : standard
-            if attributes[.label] == nil { attributes[.label] = own.map { .string($0) } }
+            if itemClass == .key, let label { attributes[.label] = .string(label) }
             return attributes
         }
     }
+}
+
+extension ImportedFile.Kind: ExpressibleByArgument {}
+
+extension ImportedFile.Format: SecurityValue {
+    static let missing = [
+        "openssh1": MissingFormat.openssh1, "bsafe": MissingFormat.bsafe, "raw": MissingFormat.raw,
+        "netscape": MissingFormat.netscape,
+    ]
 }

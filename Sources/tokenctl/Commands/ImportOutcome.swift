@@ -11,19 +11,13 @@ struct ImportOutcome {
         self.keychain = keychain
     }
 
-    mutating func add(_ item: consuming NewItem) throws(KeychainError) {
+    mutating func add(_ item: borrowing NewItem) throws(KeychainError) {
         do throws(KeychainError) {
             added.append(try keychain.add(item))
         } catch {
-            guard error.code == .duplicateItem, let old = try twin(of: item) else { throw error }
+            guard error.code == .duplicateItem, let old = try item.equal(in: keychain) else { throw error }
             existing.append(old)
         }
-    }
-
-    /// The item that another of the same attributes cannot be added beside.
-    private func twin(of item: borrowing NewItem) throws(KeychainError) -> Item? {
-        let same = item.itemClass.uniqueValues(of: item.attributes)
-        return try keychain.items(matching: Query(item.itemClass, same)).items.first
     }
 
     // MARK: What is said of it
