@@ -162,7 +162,7 @@ extension ItemReference {
         }
     }
 
-    fileprivate func object(used context: LAContext?) -> AnyObject {
+    func object(used context: LAContext?) -> AnyObject {
         switch self {
         case .item(let item):
             switch item.itemClass {

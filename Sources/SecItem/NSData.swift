@@ -13,6 +13,17 @@ public func SecPKCS12Import(
     unsafe SecPKCS12Import(pkcs12_data as CFData, options, items)
 }
 
+@discardableResult
+public func SecItemImport(
+    _ importedData: NSData, _ fileNameOrExtension: CFString?, _ inputFormat: UnsafeMutablePointer<SecExternalFormat>?,
+    _ itemType: UnsafeMutablePointer<SecExternalItemType>?, _ flags: SecItemImportExportFlags,
+    _ keyParams: UnsafePointer<SecItemImportExportKeyParameters>?, _ importKeychain: SecKeychain?,
+    _ outItems: UnsafeMutablePointer<CFArray?>?
+) -> OSStatus {
+    unsafe SecItemImport(
+        importedData as CFData, fileNameOrExtension, inputFormat, itemType, flags, keyParams, importKeychain, outItems)
+}
+
 public func SecKeyCreateWithData(
     _ keyData: NSData, _ attributes: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {

@@ -39,11 +39,7 @@ extension PKCS12 {
             self = try KeychainError.mapped { () throws(CryptoError) in try PKCS12.parse(der) }
             return
         }
-        guard let text = passphrase as? String else {
-            throw KeychainError(.param, "the passphrase is not text", key: kSecImportExportPassphrase)
-        }
-        var bytes = Array(text.utf8)
-        let password = Secret(consuming: &bytes)
+        let password = try Secret(passphrase: passphrase)
         self = try KeychainError.mapped { () throws(CryptoError) in try PKCS12.parse(der, password: password) }
     }
 
@@ -72,5 +68,130 @@ extension Certificate {
             chain.append(issuer)
         }
         return chain
+    }
+}
+
+/// Reads the certificates and keys of a file, and adds them to a keychain where one is given: all of them, or none.
+///
+/// A file of PKCS #12 gives identities for its private keys that have certificates. What is in the keychain already stays as it is.
+///
+/// - Parameters:
+///   - fileNameOrExtension: what the log and a person who is asked call the file; what it is follows from the data.
+///   - inputFormat: what the file has to be, unless it is ``SecExternalFormat/formatUnknown``; then what it is.
+///   - itemType: what is wanted of the file, unless it is ``SecExternalItemType/itemTypeUnknown``; then what it has.
+///   - flags: not looked at: PEM is known by its lines.
+///   - keyParams: `keyUsage` and `keyAttributes` are those of private keys in the keychain; without one they say nothing.
+///   - outItems: gets references to items of the keychain, or to what is in memory alone without one.
+/// - Returns: `errSecUnknownFormat`, `errSecUnsupportedFormat`, `errSecDecode`, `errSecPassphraseRequired`; for a wrong passphrase
+///   `errSecPkcs12VerifyFailure` or, of a key, `errSecAuthFailed`; `errSecMultiplePrivKeys`; `errSecDataTooLarge` for more than 1 MiB;
+///   `errSecDuplicateItem` where the keychain has everything already.
+@discardableResult
+public func SecItemImport(
+    _ importedData: CFData, _ fileNameOrExtension: CFString?, _ inputFormat: UnsafeMutablePointer<SecExternalFormat>?,
+    _ itemType: UnsafeMutablePointer<SecExternalItemType>?, _ flags: SecItemImportExportFlags,
+    _ keyParams: UnsafePointer<SecItemImportExportKeyParameters>?, _ importKeychain: SecKeychain?,
+    _ outItems: UnsafeMutablePointer<CFArray?>?
+) -> OSStatus {
+    status { () throws(KeychainError) in
+        let parameters = try unsafe KeyFileParameters(keyParams)
+        let name = parameters.prompt ?? fileNameOrExtension ?? "the data"
+        var bytes = [UInt8](importedData)
+        let content = try ImportedFile(
+            &bytes, named: name, kind: unsafe itemType?.pointee.wanted ?? .agg,
+            format: unsafe inputFormat?.pointee.expected(),
+            passphrase: FilePassphrase(parameters.source, of: name))
+        if parameters.flags.contains(.importOnlyOne), content.keys.count > 1 {
+            throw KeychainError(.multiplePrivateKeys, "'\(name)' has \(content.keys.count) private keys")
+        }
+        var objects = content.objects
+        if let importKeychain {
+            let items = try importKeychain.opened().add(
+                content, privateKeys: parameters.attributes, authentication: Keychains.authentication)
+            objects = items.map { ItemReference.item($0).object(used: nil) }
+        }
+        unsafe outItems?.pointee = content.format == .pkcs12 ? SecIdentity.paired(objects) : objects
+        unsafe inputFormat?.pointee = content.externalFormat
+        unsafe itemType?.pointee = content.externalType
+    }
+}
+
+extension SecExternalFormat {
+    /// - Throws: `errSecUnsupportedFormat` for a format that nothing here reads.
+    fileprivate func expected() throws(KeychainError) -> ImportedFile.Format? {
+        switch self {
+        case .formatUnknown: nil
+        case .formatOpenSSL, .formatWrappedOpenSSL: .openssl
+        case .formatWrappedPKCS8: .pkcs8
+        case .formatX509Cert: .x509
+        case .formatPEMSequence: .pemseq
+        case .formatPKCS7: .pkcs7
+        case .formatPKCS12: .pkcs12
+        case .formatSSHv2: .openssh2
+        case .formatSSH, .formatBSAFE, .formatRawKey, .formatWrappedSSH, .formatWrappedLSH, .formatNetscapeCertSequence:
+            throw .unsupported(self)
+        }
+    }
+}
+
+extension SecExternalItemType {
+    fileprivate var wanted: ImportedFile.Kind {
+        switch self {
+        case .itemTypeUnknown, .itemTypeAggregate: .agg
+        case .itemTypePrivateKey: .priv
+        case .itemTypePublicKey: .pub
+        case .itemTypeSessionKey: .session
+        case .itemTypeCertificate: .cert
+        }
+    }
+}
+
+extension ImportedFile {
+    fileprivate var objects: [AnyObject] {
+        certificates.map { SecCertificate($0) } as [AnyObject] + publicKeys.map { SecKey(.publicKey($0)) }
+            + keys.map { SecKey(.privateKey($0)) }
+    }
+
+    /// A single thing in PEM is told as it is without.
+    fileprivate var externalFormat: SecExternalFormat {
+        switch format {
+        case .x509: .formatX509Cert
+        case .pkcs7: .formatPKCS7
+        case .pkcs12: .formatPKCS12
+        case .key: .formatOpenSSL
+        case .pem:
+            switch externalType {
+            case .itemTypeCertificate: .formatX509Cert
+            case .itemTypePublicKey, .itemTypePrivateKey: .formatOpenSSL
+            default: .formatPEMSequence
+            }
+        }
+    }
+
+    fileprivate var externalType: SecExternalItemType {
+        guard format == .pem || format == .x509 || format == .key else { return .itemTypeAggregate }
+        return switch (certificates.count, publicKeys.count, keys.count) {
+        case (1, 0, 0): .itemTypeCertificate
+        case (0, 1, 0): .itemTypePublicKey
+        case (0, 0, 1): .itemTypePrivateKey
+        default: .itemTypeAggregate
+        }
+    }
+}
+
+extension SecIdentity {
+    /// Puts an identity in place of each private key whose certificate is among the objects, and of that certificate.
+    fileprivate static func paired(_ objects: [AnyObject]) -> [AnyObject] {
+        let certificates = objects.compactMap { $0 as? SecCertificate }
+        var taken: Set<SecCertificate> = []
+        let others = objects.filter { !($0 is SecCertificate) }.map { object -> AnyObject in
+            guard let key = object as? SecKey else { return object }
+            for certificate in certificates {
+                guard let identity = SecIdentityCreate(nil, certificate, key) else { continue }
+                taken.insert(certificate)
+                return identity
+            }
+            return key
+        }
+        return others + certificates.filter { !taken.contains($0) }
     }
 }

@@ -22,7 +22,7 @@ public final class SecKey: Sendable {
         self.context = context
     }
 
-    fileprivate var authentication: AuthenticationContext { context?.authentication ?? Keychains.authentication }
+    var authentication: AuthenticationContext { context?.authentication ?? Keychains.authentication }
 
     /// What a person who is asked is told, if the program said nothing.
     fileprivate func reason(_ standard: String) -> String {

@@ -33,7 +33,7 @@ final class Home {
         return try #require(keychain)
     }
 
-    struct Failure: Error {
+    struct Failure: Error, Equatable {
         let status: OSStatus
     }
 }

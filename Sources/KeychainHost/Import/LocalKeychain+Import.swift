@@ -1,0 +1,34 @@
+extension LocalKeychain {
+    /// Adds what was read of a file, or nothing of it. An item that is there already stays as it is.
+    ///
+    /// - Parameter privateKeys: attributes that private keys are to have.
+    /// - Returns: certificates, public keys and private keys, in this order.
+    /// - Throws: `errSecDuplicateItem` where all of them are there already, or a private key is and is protected otherwise; what
+    ///   unlocking and adding throw.
+    public func add(
+        _ file: ImportedFile, privateKeys: Attributes = [:],
+        authentication: AuthenticationContext = AuthenticationContext()
+    ) throws(KeychainError) -> [Item] {
+        if !file.keys.isEmpty { try unlock(use: "import a key", authentication: authentication) }
+        var (items, added): ([Item], [Item]) = ([], [])
+        do throws(KeychainError) {
+            try file.forEachItem(privateKeys: privateKeys) { new throws(KeychainError) in
+                let item: Item
+                do throws(KeychainError) {
+                    item = try add(new, authentication: authentication)
+                    added.append(item)
+                } catch {
+                    guard error.code == .duplicateItem, let twin = try new.equal(in: self) else { throw error }
+                    item = twin
+                    if item.isPrivateKey { try item.checkProtection(privateKeys) }
+                }
+                items.append(item)
+            }
+            guard !added.isEmpty else { throw KeychainError(.duplicateItem) }
+            return items
+        } catch {
+            for item in added { _ = try? delete(matching: Query(item.reference)) }
+            throw error
+        }
+    }
+}
