@@ -47,6 +47,22 @@ import TokenKit
         #expect(escaped(bytes) == nil)
     }
 
+    @Test(arguments: 4...120)
+    func `A table fits, and what is above a column is cut last`(_ room: Int) {
+        let (widths, headings) = ([40, 17, 8, 30], [8, 17, 4, 3])
+        let fitting = TextWidth.fitting(widths, into: room, headings: headings)
+        #expect(fitting.reduce(0, +) == min(room, widths.reduce(0, +)))
+        if room >= 49 { #expect(fitting[1] == 17) }
+    }
+
+    @Test(arguments: 2...80)
+    func `A text in several lines is all there, and none is too wide`(_ width: Int) {
+        let text = "blocked (and so is the PUK; reset the card) A000000116FF02898CDF06571E390310E9AD879B37"
+        let lines = TextWidth.wrapped(text, to: width)
+        #expect(lines.allSatisfy { TextWidth.columns(of: $0) <= width && !$0.isEmpty })
+        #expect(lines.joined().filter { $0 != " " } == text.filter { $0 != " " })
+    }
+
     @Test func `Base64 is what others read`() {
         for count in 0..<200 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: 251 &* $0 &+ count) }

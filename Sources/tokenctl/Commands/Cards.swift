@@ -12,7 +12,8 @@ struct ListSmartcards: ParsableCommand {
     @OptionGroup var output: ListingOptions
 
     struct CardRow: Row {
-        static let columns = ["TOKEN", "LABEL", "MODEL", "READER"]
+        static let columns = ["TOKEN", "LABEL", "MODEL", "READER", "ALSO IN"]
+        static let hasOptionalColumn = true
         let token: String
         let label: String
         let model: String?
@@ -23,8 +24,8 @@ struct ListSmartcards: ParsableCommand {
         let otherLocations: [String]?
         let uri: String
         var cells: [String] {
-            let places = ([reader] + (otherLocations ?? [])).joined(separator: ", ")
-            return [token, label, [model, version].compactMap { $0 }.joined(separator: " "), places]
+            let modelAndVersion = [model, version].compactMap { $0 }.joined(separator: " ")
+            return [token, label, modelAndVersion, reader, (otherLocations ?? []).joined(separator: ", ")]
         }
     }
 

@@ -72,8 +72,8 @@ struct FindIdentity: ParsableCommand {
         commandName: "find-identity",
         abstract: "Find certificates whose private key is at hand, wherever each of the two is.",
         discussion: """
-            Valid means within its dates and fit for the policy; no chain is checked. On a terminal, and with --table, each \
-            line says where the key is.
+            Valid means within its dates and fit for the policy; no chain is checked. With --table, and on a terminal that is \
+            wide enough, each line says where the key is.
             """)
 
     @Option(
@@ -94,9 +94,6 @@ struct FindIdentity: ParsableCommand {
     @OptionGroup var search: SearchOptions
     @OptionGroup var output: ListingOptions
 
-    /// The columns that are left to a name on a terminal, however narrow.
-    fileprivate static let leastName = 16
-
     private struct Found: Encodable {
         let sha1: String
         let commonName: String?
@@ -111,14 +108,27 @@ struct FindIdentity: ParsableCommand {
         /// What is wrong with it, in the words of CDSA, which scripts look for.
         let fault: String?
 
-        /// - Parameter wherever: whether it says where the key is, which `security` does not.
+        /// - Parameter wherever: whether it says where the key is, which `security` does not; a narrow terminal has no room for it.
         func line(_ number: Int, wherever: Bool) -> String {
+            let start = "  \(number)) \(sha1) \""
             let name = DisplayText.line(commonName ?? subject)
-            let place = wherever ? " [\(key) on \(keyKeychain)]" : ""
-            let (start, end) = ("  \(number)) \(sha1) \"", "\"\(fault.map { " (\($0))" } ?? "")\(place)")
-            guard let width = Terminal.width else { return start + name + end }
-            let room = width - TextWidth.columns(of: start + end)
-            return start + TextWidth.cut(name, to: max(room, FindIdentity.leastName)) + end
+            let fault = fault.map { " (\($0))" } ?? ""
+            let place = wherever ? DisplayText.line(" [\(key) on \(keyKeychain)]") : ""
+            let room = Terminal.width.map { $0 - TextWidth.columns(of: start + "\"") }
+            let whole = Found.fitting([name, fault, place], into: room)
+            let isTold = whole[2] == place || whole[2].count >= Found.leastPlace
+            let parts = isTold ? whole : Found.fitting([name, fault, ""], into: room)
+            return "\(start)\(parts[0])\"\(parts[1])\(parts[2])"
+        }
+
+        /// A place that is cut to fewer columns says nothing.
+        private static let leastPlace = 12
+
+        private static func fitting(_ texts: [String], into room: Int?) -> [String] {
+            guard let room else { return texts }
+            let widths = texts.map { TextWidth.columns(of: $0) }
+            let fitting = TextWidth.fitting(widths, into: room, headings: texts.map { _ in 0 })
+            return zip(texts, fitting).map { TextWidth.cut($0, to: $1) }
         }
 
         private enum CodingKeys: String, CodingKey {

@@ -6,7 +6,13 @@ internal import TokenKit
 /// A line of a listing: cells for people, keys for programs.
 protocol Row: Encodable {
     static var columns: [String] { get }
+    /// Whether the last column is left out of a table where it would be empty.
+    static var hasOptionalColumn: Bool { get }
     var cells: [String] { get }
+}
+
+extension Row {
+    static var hasOptionalColumn: Bool { false }
 }
 
 enum Listing {
@@ -14,24 +20,33 @@ enum Listing {
     static func show<R: Row>(_ rows: [R], json: Bool) throws {
         guard !json else { return try showJSON(rows) }
         guard !rows.isEmpty else { return }
-        var cells = rows.map { $0.cells.map(DisplayText.line) }
-        var widths = R.columns.indices.map { column in
-            max(R.columns[column].count, cells.map { TextWidth.columns(of: $0[column]) }.max() ?? 0)
+        var lines = [R.columns] + rows.map { $0.cells.map(DisplayText.line) }
+        if R.hasOptionalColumn, lines.dropFirst().allSatisfy({ $0.last?.isEmpty ?? true }) {
+            lines = lines.map { $0.dropLast() }
         }
+        var widths = lines[0].indices.map { column in lines.map { TextWidth.columns(of: $0[column]) }.max() ?? 0 }
         if let room = Terminal.width {
-            widths = TextWidth.fitting(widths, into: room - 2 * (widths.count - 1), least: R.columns.map(\.count))
-            cells = cells.map { zip($0, widths).map { TextWidth.cut($0, to: $1) } }
+            widths = TextWidth.fitting(
+                widths, into: room - gap.count * (widths.count - 1), headings: lines[0].map(\.count))
+            lines = lines.map { zip($0, widths).map { TextWidth.cut($0, to: $1) } }
         }
-        StandardOutput.line(after: line(R.columns, widths))
-        for row in cells { StandardOutput.line(line(row, widths)) }
+        StandardOutput.line(after: line(lines[0], widths))
+        for row in lines.dropFirst() { StandardOutput.line(line(row, widths)) }
     }
 
-    /// Prints what a card tells, a line each.
+    /// Between two columns.
+    private static let gap = "  "
+
+    /// Prints what a card tells, a line each, or several on a terminal that is too narrow for one.
     static func show(_ facts: [TokenFact]) {
         let width = facts.map(\.name.count).max() ?? 0
+        let margin = String(repeating: " ", count: width + 1) + gap
         for fact in facts {
             let padding = String(repeating: " ", count: width - fact.name.count)
-            StandardOutput.line("\(padding)  \(fact.value)", after: fact.name + ":")
+            let value = DisplayText.line(fact.value)
+            let lines = Terminal.width.map { TextWidth.wrapped(value, to: $0 - margin.count) } ?? [value]
+            StandardOutput.line("\(padding)\(gap)\(lines[0])", after: fact.name + ":")
+            for line in lines.dropFirst() { StandardOutput.line(margin + line) }
         }
     }
 
@@ -77,6 +92,6 @@ enum Listing {
         let padded = zip(cells, widths).map { cell, width in
             cell + String(repeating: " ", count: max(0, width - TextWidth.columns(of: cell)))
         }
-        return padded.joined(separator: "  ").replacing(/\s+$/, with: "")
+        return padded.joined(separator: gap).replacing(/\s+$/, with: "")
     }
 }

@@ -1,7 +1,7 @@
 /// How much room text takes on a terminal.
 enum TextWidth {
-    /// No column is cut to less.
-    private static let least = 12
+    /// The widths to which columns are cut, one after the other until the table fits. The first spares what is above a column.
+    private static let floors = [12, 8, 4, 1]
 
     /// The columns that a text takes: two for each wide character of East Asian scripts and each pictograph, none for a mark
     /// that is put on another.
@@ -24,16 +24,39 @@ enum TextWidth {
         }
     }
 
-    /// The widths of a table's columns, the widest ones cut until the table fits, as far as that goes.
-    static func fitting(_ widths: [Int], into room: Int, least: [Int]) -> [Int] {
+    /// The widths of a table's columns, the widest ones cut until the table fits.
+    ///
+    /// - Parameter headings: the widths of what is above the columns, which is cut only where nothing else is left to cut.
+    static func fitting(_ widths: [Int], into room: Int, headings: [Int]) -> [Int] {
         var widths = widths
-        while widths.reduce(0, +) > room,
-            let widest = widths.indices.filter({ widths[$0] > max(least[$0], TextWidth.least) })
-                .max(by: { widths[$0] < widths[$1] })
-        {
-            widths[widest] -= 1
+        for floor in floors {
+            while widths.reduce(0, +) > room,
+                let widest = widths.indices.filter({ widths[$0] > max(floor, floor == floors[0] ? headings[$0] : 0) })
+                    .max(by: { widths[$0] < widths[$1] })
+            {
+                widths[widest] -= 1
+            }
         }
         return widths
+    }
+
+    /// The text in lines that are no wider than that, broken between words where there are any.
+    static func wrapped(_ text: String, to width: Int) -> [String] {
+        guard columns(of: text) > width, width > 1 else { return [text] }
+        var lines = [""]
+        for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+            let joined = lines.count == 1 && lines[0].isEmpty ? String(word) : "\(lines[lines.count - 1]) \(word)"
+            if columns(of: joined) <= width {
+                lines[lines.count - 1] = joined
+                continue
+            }
+            if !lines[lines.count - 1].isEmpty { lines.append("") }
+            for character in word {
+                if columns(of: lines[lines.count - 1]) + columns(of: String(character)) > width { lines.append("") }
+                lines[lines.count - 1].append(character)
+            }
+        }
+        return lines
     }
 
     /// The text without its middle, where it is wider than that.
