@@ -45,7 +45,8 @@ extension KeyAlgorithm: Hashable, CustomStringConvertible {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(scheme) }
 
-    public var description: String { rawValue }
+    /// Its name for people.
+    public var description: String { scheme.title }
 }
 
 // MARK: - Names

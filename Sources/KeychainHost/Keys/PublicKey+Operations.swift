@@ -60,7 +60,7 @@ extension PublicKey {
             case .ecies(_, let digest, let vector):
                 return try Hybrid.seal(
                     plaintext, for: self, KeyExchangeParameters(sharedInfo: sharedInfo), using: digest, vector)
-            default: throw CryptoError(.unsupported, algorithm.rawValue)
+            default: throw CryptoError(.unsupported, "\(algorithm)")
             }
         } catch {
             throw KeychainError(error)

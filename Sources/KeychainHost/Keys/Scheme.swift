@@ -98,8 +98,43 @@ extension Scheme {
     }
 }
 
+// MARK: - Their names for people
+
+extension Scheme {
+    /// What errors call it, in the words of the standards.
+    var title: String {
+        switch self {
+        case .rsaSignatureRaw, .rsaEncryption(.raw): "RSA without padding"
+        case .rsaSignaturePKCS1(let input, let digest): "RSA PKCS#1 v1.5\(Scheme.with(digest, input))"
+        case .rsaSignaturePSS(let input, let digest): "RSA-PSS\(Scheme.with(digest, input))"
+        case .ecdsa(let input, let digest, let form):
+            "ECDSA\(form == .rfc4754 ? " in the form of RFC 4754" : "")\(Scheme.with(digest, input))"
+        case .ed25519: "Ed25519"
+        case .rsaEncryption(.pkcs1): "RSA PKCS#1 v1.5"
+        case .rsaEncryption(.oaep(let digest, _, _)): "RSA-OAEP\(Scheme.with(digest))"
+        case .rsaHybrid(let digest): "RSA-OAEP\(Scheme.with(digest)) and AES-GCM"
+        case .keyExchange(let agreement, let digest):
+            "\(agreement.title)\(digest == nil ? "" : " and X9.63 key derivation")\(Scheme.with(digest))"
+        case .ecies(let agreement, let digest, let vector):
+            "ECIES by \(agreement.title)\(Scheme.with(digest))\(vector == .derived ? " and a derived vector" : "")"
+        case .aesGCM: "AES-GCM"
+        case .aesKeyWrap: "AES key wrap"
+        case .hmac(let digest): "HMAC\(Scheme.with(digest))"
+        }
+    }
+
+    private static func with(_ digest: DigestAlgorithm?, _ input: Input = .message) -> String {
+        (digest.map { " with \($0.title)" } ?? "") + (input == .digest ? " over a digest" : "")
+    }
+}
+
+extension Scheme.Agreement {
+    fileprivate var title: String { self == .standard ? "ECDH" : "cofactor ECDH" }
+}
+
 extension DigestAlgorithm {
     fileprivate var name: String { rawValue.uppercased() }
+    fileprivate var title: String { "SHA-\(rawValue.dropFirst(3))" }
 }
 
 // MARK: - Which keys they are for

@@ -36,6 +36,13 @@ import TokenKit
         return names
     }()
 
+    @Test func errorsHaveTheNamesOfTheStandards() {
+        #expect(KeyAlgorithm.all.allSatisfy { !"\($0)".contains(":") })
+        #expect("\(KeyAlgorithm.rsaEncryptionOAEP(.sha1))" == "RSA-OAEP with SHA-1")
+        #expect("\(KeyAlgorithm.rsaSignatureDigestPSS(.sha256))" == "RSA-PSS with SHA-256 over a digest")
+        #expect("\(KeyAlgorithm.aesGCM)" == "AES-GCM")
+    }
+
     @Test func thereIsOneForEachOfApplesNames() {
         let names = Self.names.union(Self.ownNames)
         #expect(Set(KeyAlgorithm.all.map(\.rawValue)) == names)
