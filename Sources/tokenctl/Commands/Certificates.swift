@@ -47,7 +47,9 @@ struct AddCertificates: ParsableCommand {
 /// Which certificate is meant, by the options of `security`.
 struct CertificateSelection: ParsableArguments {
     @Option(
-        name: .letter("c"), help: ArgumentHelp("The one whose common name contains this.", valueName: "name"))
+        name: .letter("c"),
+        help: ArgumentHelp(
+            "The one with this common name, or else the only one whose common name contains this.", valueName: "name"))
     var name: String?
 
     @Option(
@@ -91,8 +93,7 @@ struct CertificateSelection: ParsableArguments {
             try session.itemsToDelete(matching: Query.all(.certificate, commonName: name)))
         let found = try ObjectURIs(session).items(items.filter(matcher()), namedBy: uris)
         try session.require(!found.isEmpty, namedBy: uris, as: "certificate")
-        let exact = found.filter { $0.commonName == name }
-        let meant = exact.count == 1 ? exact : found
+        let meant = best(of: found)
         guard let first = meant.first else {
             throw KeychainError(
                 .itemNotFound,
@@ -101,10 +102,30 @@ struct CertificateSelection: ParsableArguments {
         }
         guard meant.count == 1 || meant.allSatisfy({ $0.der == first.der && $0.keychain == first.keychain }) else {
             throw CommandError(
-                "'\(hash ?? name ?? "the URI")' matches more than one certificate",
-                advice: "give its hash (-Z) and keychain")
+                "'\(hash ?? name ?? "the URI")' matches \(meant.count) certificates",
+                meant.map { CertificateSelection.listed($0, in: session) }.joined(separator: ", "),
+                advice: "give the hash (-Z) of the one that is meant, and its keychain")
         }
         return first
+    }
+
+    /// Those that have the name as it is, else those that have it in upper or lower case, else all.
+    private func best(of found: [Item]) -> [Item] {
+        guard let name else { return found }
+        let exact = found.filter { $0.commonName == name }
+        let equal = exact.isEmpty ? found.filter { $0.commonName?.lowercased() == name.lowercased() } : exact
+        return equal.isEmpty ? found : equal
+    }
+
+    /// What a certificate is called among others, with what tells it from them.
+    private static func listed(_ item: Item, in session: Session) -> String {
+        let hash = item.der.flatMap { try? Digest.hash($0, using: .sha1) }.map { " with the SHA-1 \(Hex.encode($0))" }
+        return "\(item.titleAsCertificate)\(hash ?? "") in '\(session.local(of: item)?.name ?? "")'"
+    }
+
+    /// What is said of a certificate that was deleted.
+    static func deletion(of item: Item, in session: Session) -> String {
+        "the certificate \(item.titleAsCertificate) in '\(session.local(of: item)?.name ?? "")'"
     }
 
     private func matcher() throws -> (Item) throws -> Bool {
@@ -131,7 +152,10 @@ struct DeleteCertificate: ParsableCommand {
         let session = try selection.session()
         let item = try selection.resolve(in: session)
         _ = try session.local(of: item)?.delete(matching: Query(item.reference))
-        if output.json { try Listing.showJSON(ItemText.JSONItem(item, keychain: session.location(of: item))) }
+        guard !output.json else {
+            return try Listing.showJSON(ItemText.JSONItem(item, keychain: session.location(of: item)))
+        }
+        StandardError.line("\(CertificateSelection.deletion(of: item, in: session)) has been deleted.")
     }
 }
 
@@ -148,7 +172,11 @@ struct DeleteIdentity: ParsableCommand {
         let certificate = try selection.resolve(in: session)
         let keys = try unsharedKeys(of: certificate, in: session)
         for item in [certificate] + keys { _ = try session.local(of: item)?.delete(matching: Query(item.reference)) }
-        guard output.json else { return }
+        guard output.json else {
+            let certificate = CertificateSelection.deletion(of: certificate, in: session)
+            let others = keys.isEmpty ? "has" : keys.count == 1 ? "and its key have" : "and its keys have"
+            return StandardError.line("\(certificate) \(others) been deleted.")
+        }
         try Listing.showJSON(
             ([certificate] + keys).map { ItemText.JSONItem($0, keychain: session.location(of: $0)) })
     }
@@ -193,6 +221,14 @@ enum CertificateFile {
         } catch {
             throw CommandError("'\(input.name)' holds no certificate that can be read", "\(error)")
         }
+    }
+}
+
+extension Item {
+    /// What people call a certificate, in quotation marks.
+    fileprivate var titleAsCertificate: String {
+        let certificate = der.flatMap { try? Certificate(der: $0) }
+        return "'\(certificate?.title ?? anyName)'"
     }
 }
 
