@@ -173,8 +173,7 @@ struct AuthenticationOptions: ParsableArguments {
         if let pinSource {
             return try SecretSource(pinSource, alternative: alternative, isOpen: InheritedDescriptors.contains)
         }
-        let standard: any Prompter =
-            noPrompt ? NoPrompter(alternative: alternative) : FirstAvailablePrompter.standard(alternative: alternative)
+        let standard: any Prompter = noPrompt ? NoPrompter(alternative: alternative) : asking(alternative)
         for name in names {
             guard let uri = try PKCS11URI(argument: name) else { continue }
             if let path = try uri.pinFile() { return try SecretSource("file:\(path)", alternative: alternative) }
@@ -184,6 +183,16 @@ struct AuthenticationOptions: ParsableArguments {
             }
         }
         return standard
+    }
+}
+
+extension AuthenticationOptions {
+    /// Asks a person, and says why the program that was chosen for that is not used.
+    private func asking(_ alternative: String) -> FirstAvailablePrompter {
+        if let defect = PinentryPrompter.defectOfChoice(), ToldFailures.isNew(defect) {
+            Warnings.show("warning: \(defect): questions come to the terminal")
+        }
+        return .standard(alternative: alternative)
     }
 }
 

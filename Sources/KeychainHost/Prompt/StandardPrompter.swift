@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Platform
 
 extension FirstAvailablePrompter {
@@ -13,12 +14,32 @@ extension FirstAvailablePrompter {
         alternative: String? = nil, at place: PromptPlace = .ofProcess
     ) -> FirstAvailablePrompter {
         guard !Environment.isUntrusted else { return FirstAvailablePrompter([], alternative: alternative) }
-        let program = place.variable("PINENTRY_PROGRAM")
+        let program = place.variable(PinentryPrompter.variable)
         let hasScreen =
             place.terminal != nil || ["DISPLAY", "WAYLAND_DISPLAY"].contains { place.variable($0) != nil }
         let pinentry = PinentryPrompter(program: program ?? "pinentry", at: place)
         let terminal = TerminalPrompter(at: place)
         return FirstAvailablePrompter(
             hasScreen || program != nil ? [pinentry, terminal] : [terminal], alternative: alternative)
+    }
+}
+
+extension PinentryPrompter {
+    fileprivate static let variable = "PINENTRY_PROGRAM"
+
+    /// Why the program that `PINENTRY_PROGRAM` names cannot be used, as a sentence; nil where it can, or none is named.
+    ///
+    /// - Parameter place: as for ``FirstAvailablePrompter/standard(alternative:at:)``.
+    public static func defectOfChoice(at place: PromptPlace = .ofProcess) -> String? {
+        guard !Environment.isUntrusted, let program = place.variable(variable), Environment.program(program) == nil
+        else { return nil }
+        let reason =
+            switch program {
+            case _ where !program.contains("/"): "is '\(program)', which no folder of PATH has"
+            case _ where !program.hasPrefix("/"): "is '\(program)', which is not a path from the root on"
+            case _ where unsafe access(program, F_OK) != 0: "is '\(program)', which is not there"
+            default: "is '\(program)', which is not a program that can be run"
+            }
+        return "\(variable) \(reason)"
     }
 }

@@ -38,6 +38,17 @@ extension Doctor {
 }
 
 extension DoctorSystem {
+    /// The program that is to ask for PINs, where the user has chosen one.
+    func pinentry() -> [Finding] {
+        PinentryPrompter.defectOfChoice().map { defect in
+            [
+                Finding(
+                    state: "missing", subject: "pinentry", finding: defect,
+                    remedy: "unset PINENTRY_PROGRAM, or set it to the path of a pinentry")
+            ]
+        } ?? []
+    }
+
     /// The process that has cards and keychains for programs.
     func host() -> [Finding] {
         guard exists(HostProgram.path) else {

@@ -40,7 +40,7 @@ struct Doctor: ParsableCommand {
             + system.networkSecurityServices(module)
             + Doctor.keychains() + Doctor.modules()
             + system.openSSL(keychainsWithEd25519: (try? Doctor.keychainsWithEd25519()) ?? []) + system.gnuPG()
-            + system.rejectedPINs()
+            + system.pinentry() + system.rejectedPINs()
         if output.json {
             try Listing.showJSON(findings)
         } else {

@@ -13,7 +13,7 @@ import VirtualCard
     init() throws {
         reader = try PINPadReader()
         card = try ConsumerCard(
-            ["9A": .ecP256, "9C": .ecP256], driver: reader.driver, variables: ["PINENTRY_PROGRAM": "/nonexistent"])
+            ["9A": .ecP256, "9C": .ecP256], driver: reader.driver, variables: ["PINENTRY_PROGRAM": "/bin/false"])
     }
 
     private func run(_ arguments: [String], _ variables: [String: String] = [:]) throws -> ProgramResult {

@@ -21,7 +21,7 @@ final class Stage {
         environment = [
             "HOME": home, "XDG_DATA_HOME": home + "/data", "XDG_CACHE_HOME": home + "/cache", "XDG_RUNTIME_DIR": root,
             "XDG_CONFIG_HOME": home + "/.config", "TOKENKIT_MODULES": "",
-            "PCSCLITE_CSOCK_NAME": daemon?.socketPath ?? root + "/nothing", "PINENTRY_PROGRAM": root + "/nothing",
+            "PCSCLITE_CSOCK_NAME": daemon?.socketPath ?? root + "/nothing", "PINENTRY_PROGRAM": "/bin/false",
             "PATH": Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
             "BASH_ENV": Stage.scripts + "/helpers.sh", "ROOT": Program.packageRoot.path(), "TZ": "UTC",
         ]
