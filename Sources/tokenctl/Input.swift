@@ -19,12 +19,32 @@ struct Input: ~Copyable {
     let name: String
     private let descriptor: Int32
 
-    init(_ path: String) throws {
+    /// - Parameter isStream: whether it may be a named pipe, whose writer is waited for.
+    init(_ path: String, isStream: Bool = false) throws {
         name = path == "-" ? "standard input" : path
-        descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
+        descriptor = path == "-" ? STDIN_FILENO : try Input.open(path, isStream: isStream)
+    }
+
+    private static func open(_ path: String, isStream: Bool) throws -> Int32 {
+        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | (isStream ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else {
             throw CommandError("cannot read '\(path)'", SystemError().reason)
         }
+        var status = stat()
+        let isPipe = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+        guard isStream || !isPipe || isInherited(path) else {
+            close(descriptor)
+            throw CommandError(
+                "cannot read '\(path)'", "it is a named pipe, and not a file",
+                advice: "write what comes out of it to a file, and name that")
+        }
+        _ = fcntl(descriptor, F_SETFL, 0)
+        return descriptor
+    }
+
+    /// Whether it is one of the command's own descriptors, as a shell's `<(…)`: a pipe that has its writer already.
+    private static func isInherited(_ path: String) -> Bool {
+        path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
     }
 
     deinit {

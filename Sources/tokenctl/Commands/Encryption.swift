@@ -60,7 +60,7 @@ struct Encrypt: ParsableCommand {
                 "encrypted data is binary and is not written to a terminal",
                 advice: "give a file for it with -o, or redirect the output")
         }
-        let input = try Input(file)
+        let input = try Input(file, isStream: true)
         try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
         let ciphertext: [UInt8]
@@ -101,7 +101,7 @@ struct Decrypt: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        let input = try Input(file)
+        let input = try Input(file, isStream: true)
         try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
         let key = try key.resolveAny(in: session)

@@ -56,7 +56,7 @@ struct Sign: ParsableCommand {
                 "a signature is binary and is not written to a terminal",
                 advice: "give a file for it with -o, or redirect the output")
         }
-        let input = try Input(file)
+        let input = try Input(file, isStream: true)
         try Output(path: destination.path).check(sparing: file)
         let session = try key.place.session(cards)
         let key = try key.resolveAny(in: session, for: .signing)
@@ -160,7 +160,7 @@ struct Verify: ParsableCommand {
             let algorithm = try options.code(for: key)
             let code = try Input(signature).whole()
             return try key.verify(
-                code, of: Input(file).whole(limit: Input.maximumMessage), using: algorithm, use: use,
+                code, of: Input(file, isStream: true).whole(limit: Input.maximumMessage), using: algorithm, use: use,
                 authentication: context)
         }
     }
@@ -168,7 +168,7 @@ struct Verify: ParsableCommand {
     private func isValid(by publicKey: PublicKey) throws -> Bool {
         let scheme = try options.scheme(for: publicKey.kind)
         let signature = try Input(signature).whole()
-        let input = try Input(file)
+        let input = try Input(file, isStream: true)
         return scheme.signsMessage
             ? try publicKey.verify(
                 signature, message: input.whole(limit: Input.maximumMessage), using: scheme.verification)

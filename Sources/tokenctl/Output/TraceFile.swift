@@ -9,10 +9,14 @@ final class TraceFile: CardTrace {
     private let descriptor: Mutex<Int32>
 
     init(path: String) throws {
-        let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        // A named pipe that is not read would hold the command for ever.
+        let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else {
-            throw CommandError("cannot write the trace to '\(path)'", SystemError().reason)
+            let error = SystemError()
+            let reason = error.number == ENXIO ? "no program reads this pipe" : error.reason
+            throw CommandError("cannot write the trace to '\(path)'", reason)
         }
+        _ = fcntl(descriptor, F_SETFL, O_APPEND)
         self.descriptor = Mutex(descriptor)
     }
 
