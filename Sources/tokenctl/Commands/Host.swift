@@ -43,12 +43,11 @@ struct Host: ParsableCommand {
             guard session.process == nil else {
                 return try Host.report("The host serves this session already.", session, output)
             }
-            try HostProgram.start()
-            for _ in 0..<100 where session.process == nil { usleep(50_000) }
+            var host = try HostProgram.start()
+            for _ in 0..<100 where session.process == nil && !host.hasEnded { usleep(50_000) }
             guard session.process != nil else {
-                throw CommandError(
-                    "the host does not serve this session", "it ended, or could not listen at \(session.path)",
-                    advice: "run \(HostProgram.path) to see why")
+                let reason = host.complaint ?? "it ended, or could not listen at \(session.path)"
+                throw CommandError("the host does not serve this session", reason)
             }
             try Host.report("The host serves this session at \(session.path).", session, output)
         }
@@ -145,15 +144,58 @@ enum HostProgram {
     }
 
     /// Starts it for the session, in which it goes on when this program and its terminal are gone.
-    static func start() throws(CommandError) {
+    static func start() throws(CommandError) -> StartedHost {
         let path = path
+        var errors: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, kind, 0, &errors) == 0 else {
+            throw CommandError("cannot start the host", SystemError().reason)
+        }
+        defer { close(errors[1]) }
+        let host = StartedHost(errors: errors[0])
         let program = ChildProgram(
             path: path, arguments: [path], environment: Environment.all,
-            streams: [.nothing, .nothing, .nothing], belonging: .ownSession)
+            streams: [.nothing, .nothing, .descriptor(errors[1])], belonging: .ownSession)
         do throws(SystemError) { _ = try program.start() } catch {
             throw CommandError(
                 "cannot start the host", "\(path): \(error.reason)",
                 advice: "sudo make install")
         }
+        return host
+    }
+}
+
+/// A host that was just started: what it says until it serves the session.
+struct StartedHost: ~Copyable {
+    /// The end of a connection whose other one is the host's standard error.
+    private let errors: Int32
+    private var text: [UInt8] = []
+
+    fileprivate init(errors: Int32) {
+        self.errors = errors
+        _ = fcntl(errors, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit { close(errors) }
+
+    /// Whether it has ended. Reads what it has said so far.
+    var hasEnded: Bool {
+        mutating get {
+            var buffer = [UInt8](repeating: 0, count: 512)
+            while true {
+                let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(errors, $0.baseAddress, $0.count) }
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { return count == 0 }
+                if text.count < StartedHost.mostText { text += buffer[..<count] }
+            }
+        }
+    }
+
+    private static let mostText = 4096
+
+    /// The last line that it has written, without its own name; nil where it has written none.
+    var complaint: String? {
+        let lines = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
+        return lines.last.map { String($0.trimmingPrefix("\(HostProgram.name): ")) }
     }
 }
