@@ -27,7 +27,11 @@ extension PresentKeychains {
         let paths = files.map(KeychainName.path)
         let visitsCards = cards && (isAll || files.count < names.count)
         self = try process.present(paths, cards: visitsCards, locals: locals && (isAll || !files.isEmpty))
-        if visitsCards { try options?.check(self) }
+        if visitsCards {
+            try options?.check(self)
+        } else if cards, options?.reader != nil {
+            try options?.check(process.present(locals: false))
+        }
         guard files.count < names.count else { return }
         var others = self
         others.locals = locals && !uris.isEmpty ? try process.present(cards: false).locals : []
@@ -102,7 +106,8 @@ extension CardOptions {
     ///
     /// - Throws: for a reader that is not there, and a module that cannot be used.
     fileprivate func check(_ session: Session) throws {
-        if let reader, session.tokens.isEmpty, session.failures.isEmpty, session.tokensOfModules().found.isEmpty {
+        if let reader, session.tokens.isEmpty, session.tokensOfModules().found.isEmpty {
+            if let failure = session.failures.first(where: \.isOfCards) { throw failure.error }
             if let uri = try PKCS11URI(argument: reader) {
                 throw KeychainError(
                     .noSuchKeychain, "no card or token that is in matches '\(uri.tokenPart)'",
