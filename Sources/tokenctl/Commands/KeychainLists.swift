@@ -80,11 +80,25 @@ struct ListKeychains: ParsableCommand {
         }
     }
 
+    private func tokens(_ session: Session) -> SearchList.Result<KeychainRow> {
+        var result = session.identified(session.tokens) { _, identity in KeychainRow(identity, module: nil) }
+        for module in session.modules {
+            do throws(KeychainError) {
+                let tokens = try session.identified(module.tokens()) { KeychainRow($1, module: module.name) }
+                result.found += tokens.found
+                result.failures += tokens.failures
+            } catch {
+                result.failures.append(SearchList.Failure(keychain: module.name, error: error))
+            }
+        }
+        return result
+    }
+
     private func rows() throws -> [KeychainRow] {
         switch domain.domain {
         case nil:
             let session = try Session(cards)
-            var result = session.eachToken { _, identity in KeychainRow(identity) }
+            var result = tokens(session)
             result.found += try files(session)
             result.failures += session.locals.compactMap { keychain in
                 keychain.damage.map { SearchList.Failure(keychain: keychain.name, error: $0) }
@@ -92,7 +106,7 @@ struct ListKeychains: ParsableCommand {
             return session.reporting(result)
         case .dynamic:
             let session = try Session(cards, locals: false)
-            return session.reporting(session.eachToken { _, identity in KeychainRow(identity) })
+            return session.reporting(tokens(session))
         case let domain?:
             return try KeychainPreferences.own.searchList(in: domain).map(KeychainRow.init(at:))
         }

@@ -73,16 +73,21 @@ struct KeychainRow: Row {
     var state: String
     let location: String
     var uri: String?
+    /// The module that shows the token; nil for cards and files.
+    var module: String?
     /// Why it cannot be searched.
     var reason: String?
-    var cells: [String] { [name, kind, state, Directories.own.abbreviated(location)] }
+    var cells: [String] {
+        [name, kind + (module.map { " (\($0))" } ?? ""), state, Directories.own.abbreviated(location)]
+    }
 }
 
 extension KeychainRow {
-    init(_ identity: TokenIdentity) {
+    init(_ identity: TokenIdentity, module: String?) {
         self.init(
-            name: identity.label, kind: "card", state: "read-only", location: identity.id.description,
-            uri: PKCS11URI(of: PKCS11URI.Token(identity)).description)
+            name: identity.label, kind: module == nil ? "card" : "token", state: "read-only",
+            location: identity.id.description, uri: PKCS11URI(of: PKCS11URI.Token(identity)).description,
+            module: module)
     }
 
     init(_ keychain: LocalKeychain) {
