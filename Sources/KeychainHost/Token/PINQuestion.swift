@@ -102,16 +102,16 @@ struct PINQuestion {
             return
         case .pinLastTry: throw KeychainError(TokenError.lastTry(kind))
         case .pinBlocked where error.status == nil:
-            throw KeychainError(TokenError.blocked(kind, slot.pinRules(at: insertion)))
+            throw KeychainError(blocked(slot.pinRules(at: insertion)))
         default: throw KeychainError(error)
         }
         if isFromContext {
             authentication.removeCredential(.pin)
-            throw KeychainError(error)
+            throw refusal(error)
         }
         let isRepetition = isKnownIncorrect && error.code == .pinKnownIncorrect
         guard authentication.prompter.canAskAgain, !isRepetition, timesAsked < PromptRequest.mostQuestions else {
-            throw KeychainError(error)
+            throw refusal(error)
         }
         isKnownIncorrect = error.code == .pinKnownIncorrect
         failure = error.reason
@@ -142,11 +142,40 @@ struct PINQuestion {
                 return try token.status(of: kind, &card)
             }
             subject = Self.subject(slot, insertion)
-            guard !status.isBlocked else { throw TokenError.blocked(kind, rules) }
+            guard !status.isBlocked else { throw blocked(rules) }
             return status.triesLeft
         } catch {
             throw KeychainError(error)
         }
+    }
+
+    /// The error of a wrong answer after which nobody is asked again, with the card that refused it.
+    private func refusal(_ error: TokenError) -> KeychainError {
+        let reason: String
+        switch error.code {
+        case .pinIncorrect: reason = "wrong \(kind.name) for '\(subject)'\(PINKind.remark(triesLeft: error.triesLeft))"
+        case .pinKnownIncorrect: reason = "'\(subject)' refused this \(kind.name) before, so it was not sent again"
+        default: return KeychainError(error)
+        }
+        return KeychainError(TokenError(error.code, reason, triesLeft: error.triesLeft, status: error.status))
+    }
+
+    private func blocked(_ rules: PINRules) -> TokenError {
+        let advice =
+            switch kind {
+            case .pin where !rules.isManagedHere: "unblock it with the token's own tool"
+            case .pin where isUnblockingKeyBlocked: "and so is the PUK; \(PINKind.adviceToReset)"
+            case .pin: "unblock it with 'tokenctl card pin unblock'"
+            case .unblockingKey: PINKind.adviceToReset
+            }
+        return TokenError(.pinBlocked, "the \(kind.name) is blocked on '\(subject)' (\(advice))", triesLeft: 0)
+    }
+
+    private var isUnblockingKeyBlocked: Bool {
+        let status = try? slot.perform(at: insertion) { (token, card) throws(TokenError) in
+            try token.status(of: .unblockingKey, &card)
+        }
+        return status?.isBlocked ?? false
     }
 
     private mutating func obtainConsent(triesLeft: Int?) throws(KeychainError) {
@@ -163,16 +192,6 @@ extension PINKind {
 }
 
 extension TokenError {
-    fileprivate static func blocked(_ kind: PINKind, _ rules: PINRules) -> TokenError {
-        let advice =
-            switch kind {
-            case .pin where rules.isManagedHere: "unblock it with 'tokenctl card pin unblock'"
-            case .pin: "unblock it with the token's own tool"
-            case .unblockingKey: "only a reset of the card helps, which deletes its keys"
-            }
-        return TokenError(.pinBlocked, "the \(kind.name) is blocked (\(advice))", triesLeft: 0)
-    }
-
     static func lastTry(_ kind: PINKind) -> TokenError {
         TokenError(
             .pinLastTry, "only one try of the \(kind.name) is left, so nothing was sent (pass --last-try to use it)",

@@ -42,8 +42,8 @@ extension PIVToken {
     private mutating func triesFacts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] {
         let pin = try readable { (token) throws(TokenError) in try token.status(of: .pin, &card) }
         let unblockingKey = try readable { (token) throws(TokenError) in try token.status(of: .unblockingKey, &card) }
-        let reset = "only a reset of the card helps, which deletes its keys"
-        let remedy = unblockingKey?.isBlocked == true ? "so is the PUK: \(reset)" : "unblock it with the PUK"
+        let reset = PINKind.adviceToReset
+        let remedy = unblockingKey?.isBlocked == true ? "and so is the PUK; \(reset)" : "unblock it with the PUK"
         return PIVToken.triesFact("PIN", pin, remedy) + PIVToken.triesFact("PUK", unblockingKey, reset)
     }
 

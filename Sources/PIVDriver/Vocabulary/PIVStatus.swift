@@ -92,13 +92,7 @@ extension TokenError {
 
     /// The card compared a value, and it is wrong.
     static func incorrect(_ status: StatusWord, _ reference: PINReference) -> TokenError {
-        let left =
-            switch status.triesLeft {
-            case 0?: ": no try is left"
-            case 1?: ": one try is left"
-            case let count?: ": \(count) tries are left"
-            case nil: ""
-            }
+        let left = PINKind.remark(triesLeft: status.triesLeft)
         return TokenError(.pinIncorrect, "wrong \(reference.noun)\(left)", triesLeft: status.triesLeft, status: status)
     }
 }

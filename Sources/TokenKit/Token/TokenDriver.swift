@@ -162,6 +162,20 @@ public enum PINKind: String, Hashable, Sendable {
     case pin
     /// The one that unblocks the first.
     case unblockingKey
+
+    /// What helps where the last of them is blocked.
+    public static let adviceToReset =
+        "reset the card, which deletes its keys and certificates: 'ykman piv reset' for a YubiKey, the maker's tool for others"
+
+    /// What follows "wrong PIN" where the card tells how many tries are left.
+    public static func remark(triesLeft: Int?) -> String {
+        switch triesLeft {
+        case 0?: ": no try is left"
+        case 1?: ": one try is left"
+        case let count?: ": \(count) tries are left"
+        case nil: ""
+        }
+    }
 }
 
 /// How a PIN stands.
