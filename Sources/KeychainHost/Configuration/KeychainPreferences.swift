@@ -68,7 +68,9 @@ public struct KeychainPreferences: Sendable {
     public func defaultKeychain(in domain: Domain) throws(KeychainError) -> String {
         guard let path = defaultKeychain(try text(of: domain), in: domain) else {
             throw KeychainError(
-                .noDefaultKeychain, "there is no default keychain", remedy: "create a keychain, or set the default")
+                .noDefaultKeychain, "there is no default keychain",
+                remedy:
+                    "make one with 'tokenctl create-keychain', or choose one with 'tokenctl default-keychain -s NAME'")
         }
         return path
     }

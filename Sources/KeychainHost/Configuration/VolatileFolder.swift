@@ -43,7 +43,8 @@ struct VolatileFolder {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return "\(path) cannot be made: \(reason)" }
         guard status.st_uid == geteuid() else { return "\(path) belongs to \(User(status.st_uid).text)" }
-        return "\(path) is no folder that only \(User.effective.text) can use"
+        guard status.st_mode & S_IFMT == S_IFDIR else { return "\(path) is not a folder" }
+        return "\(path) can be used by others than \(User.effective.text)"
     }
 
     private static func make(_ path: String, in cache: String) {

@@ -57,7 +57,7 @@ extension LocalKeychain {
             let password = try authentication.prompter.ask(request)
             timesAsked += 1
             do throws(KeychainError) {
-                return try wrappedKey().unwrap(password: password)
+                return try wrappedKey().unwrap(password: password, of: name)
             } catch {
                 // A password that a damaged file does not open may still be a PIN.
                 let mayBePIN = authentication.hasOneAnswer && error.code == .invalidKeychain
@@ -95,7 +95,7 @@ extension LocalKeychain {
         case .none: return nil
         case .some(let password):
             do throws(KeychainError) {
-                return try wrappedKey().unwrap(password: password)
+                return try wrappedKey().unwrap(password: password, of: name)
             } catch {
                 if error.code == .authFailed { authentication.removeCredential(.password) }
                 throw error

@@ -27,6 +27,9 @@ public final class SecretSource: Prompter {
         var first: SharedSecret?
     }
 
+    /// What messages call it.
+    private let name: String
+
     /// The lines that have been read. Held while one is, so that two questions never share a line.
     private let lines = Mutex(Lines())
 
@@ -39,6 +42,7 @@ public final class SecretSource: Prompter {
         _ text: String, alternative: String? = nil, isOpen: (Int32) -> Bool = SecretSource.isOpen
     ) throws(KeychainError) {
         self.alternative = alternative ?? "give all answers in it, a line each"
+        name = "'\(text)'"
         SecretSource.withhold(text)
         let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
         switch (parts.first, parts.count == 2 ? parts[1] : "") {
@@ -119,8 +123,9 @@ public final class SecretSource: Prompter {
             }
         guard let answer else {
             throw KeychainError(
-                .interactionNotAllowed, "\(request.sentence) is needed, but its source has no more lines",
-                remedy: number == 0 ? "put it into the first" : "put it into one of its own, line \(number + 1)")
+                .interactionNotAllowed,
+                "\(request.sentence) is needed, but \(name) has \(number == 0 ? "no line" : "no line \(number + 1)")",
+                remedy: "put it into line \(number + 1)")
         }
         return answer
     }
@@ -205,5 +210,6 @@ public final class SecretSource: Prompter {
     private static let carriageReturn = UInt8(ascii: "\r")
 
     private static let overlong = KeychainError(
-        .dataTooLarge, "a secret may have \(maximumLength) bytes, and a line of its source has more", key: "pin-source")
+        .dataTooLarge, "a secret may have \(maximumLength) bytes, and its line in the file or variable has more",
+        remedy: "give each secret a line of its own", key: "pin-source")
 }

@@ -149,7 +149,7 @@ extension OpenKeychain {
         try file.create { path throws(KeychainError) in
             try copyRows(of: source, to: path)
             let copy = try OpenKeychain(KeychainFile(existing: path), clock: now)
-            let unwrapped = try WrappedKey(readingFrom: copy.database).unwrap(password: password)
+            let unwrapped = try WrappedKey(readingFrom: copy.database).unwrap(password: password, of: source.path)
             try copy.check(key: unwrapped)
             try copy.database.writing { () throws(KeychainError) in try copy.renewSeals(under: unwrapped) }
             if others.contains(copy.identifier) { try copy.becomeAnother(key: unwrapped) }

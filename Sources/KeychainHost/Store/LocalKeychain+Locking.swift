@@ -22,7 +22,7 @@ extension LocalKeychain {
     ///
     /// - Throws: `errSecAuthFailed` for a wrong password.
     public func unlock(password: borrowing Secret) throws(KeychainError) {
-        try unlock(key: try wrappedKey().unwrap(password: password))
+        try unlock(key: try wrappedKey().unwrap(password: password, of: name))
     }
 
     /// Unlocks with the key itself.

@@ -27,7 +27,7 @@ extension LocalKeychain {
     ) throws(KeychainError) -> PasswordChange {
         try checkWritable()
         let current = try wrappedKey()
-        let key = try current.unwrap(password: old)
+        let key = try current.unwrap(password: old, of: name)
         let replacement = try WrappedKey(wrapping: key, of: current.keychain, password: new, cost: cost)
         return try finish(
             change { opened throws(KeychainError) -> PasswordChange? in
@@ -50,7 +50,7 @@ extension LocalKeychain {
     ) throws(KeychainError) -> PasswordChange {
         try checkWritable()
         let current = try wrappedKey()
-        let oldKey = try current.unwrap(password: old)
+        let oldKey = try current.unwrap(password: old, of: name)
         let key = try KeychainError.mapping { () throws(CryptoError) in
             try RandomBytes.makeSecret(count: WrappedKey.keyLength)
         }

@@ -234,8 +234,18 @@ struct OpenKeychain: ~Copyable {
             guard error.code == .duplicateItem else { throw error }
             let unique = row.itemClass.uniqueValues(of: row.attributes)
             let others = try found(Query(row.itemClass, unique, limit: .all))
-            throw others.items.isEmpty ? others.damaged.first ?? error : error
+            if others.items.isEmpty, let damage = others.damaged.first { throw damage }
+            throw duplicate(of: row)
         }
+    }
+
+    private func duplicate(of row: ItemRow) -> KeychainError {
+        let keys: [Attribute] = row.itemClass.isPassword ? [.service, .server, .account] : [.label]
+        let values = keys.compactMap { row.attributes[$0]?.string }.filter { !$0.isEmpty }
+        let name = values.isEmpty ? "" : " '\(values.joined(separator: " "))'"
+        return KeychainError(
+            .duplicateItem, "the \(row.itemClass.noun)\(name) is in '\(LocalKeychain.name(ofFile: file.path))' already",
+            remedy: "change or delete that one, or store the new one in another keychain")
     }
 
     private func initialAttributes(of new: borrowing NewItem) -> Attributes {

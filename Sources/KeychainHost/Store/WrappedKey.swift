@@ -72,8 +72,9 @@ extension WrappedKey {
 
     /// The keychain's key.
     ///
+    /// - Parameter name: what people know the keychain by.
     /// - Throws: `errSecAuthFailed` for another password, `errSecInvalidKeychain` for costs no keychain is made with.
-    func unwrap(password: borrowing Secret) throws(KeychainError) -> Secret {
+    func unwrap(password: borrowing Secret, of name: String) throws(KeychainError) -> Secret {
         guard cost.isAcceptable else {
             throw KeychainError(
                 .invalidKeychain, "the keychain file is damaged: its password would take too long to check",
@@ -89,7 +90,7 @@ extension WrappedKey {
                     .invalidKeychain, "the keychain file is damaged: its key was altered",
                     remedy: "restore it from a backup, unless the password was mistyped")
             }
-            throw KeychainError(.authFailed, "the password of the keychain is wrong")
+            throw KeychainError(.authFailed, "the password of '\(name)' is wrong")
         } catch {
             throw KeychainError(error)
         }

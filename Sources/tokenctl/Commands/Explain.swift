@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KeychainHost
+internal import TokenKit
 
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -39,11 +40,13 @@ struct Explain: ParsableCommand {
         let session = try Session(cards)
         let keychains = session.session(authentication: session.process.authentication())
         let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try keychains.explain($0) }
-        try explanations.forEach(show)
+        let labels = Dictionary(session.eachToken { ($0.name, $1.label) }.found) { first, _ in first }
+        for explanation in explanations { try show(explanation, labels) }
     }
 
-    private func show(_ explanation: Explanation) throws {
-        let visits = explanation.visits.map(Explain.row)
+    /// - Parameter labels: those of cards, by what a search calls them: their readers.
+    private func show(_ explanation: Explanation, _ labels: [String: String]) throws {
+        let visits = explanation.visits.map { Explain.row($0, labels[$0.keychain]) }
         if output.json {
             return try Listing.showJSON(
                 Report(
@@ -60,7 +63,7 @@ struct Explain: ParsableCommand {
 
     private static func list(_ names: [String]) -> String { names.isEmpty ? "none" : names.joined(separator: ", ") }
 
-    private static func row(_ visit: Explanation.Visit) -> VisitRow {
+    private static func row(_ visit: Explanation.Visit, _ label: String?) -> VisitRow {
         let (outcome, matches): (String, Int?) =
             switch visit.outcome {
             case .searched(let matches):
@@ -69,6 +72,7 @@ struct Explain: ParsableCommand {
             case .failed(let reason): ("failed: \(reason)", nil)
             }
         return VisitRow(
-            keychain: visit.keychain, outcome: outcome, matches: matches, question: visit.question, plan: visit.plan)
+            keychain: label ?? visit.keychain, outcome: outcome, matches: matches, question: visit.question,
+            plan: visit.plan)
     }
 }

@@ -111,7 +111,7 @@ struct ItemCommand: ParsableCommand {
         guard case .number(KeyClass.symmetric.rawValue) = item["kcls"], item["type"] == nil else { return }
         let types = [("AES", KeyType.aes), ("HMAC", .hmac)].map { "type=\($1.rawValue) for \($0)" }
         throw KeychainError(
-            .param, "a symmetric key is of a type", remedy: "add \(types.joined(separator: ", "))",
+            .param, "a symmetric key needs its type", remedy: "add \(types.joined(separator: ", "))",
             key: Attribute.keyType.rawValue)
     }
 

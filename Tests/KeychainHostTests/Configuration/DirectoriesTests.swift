@@ -76,6 +76,11 @@ import TokenKit
         #expect(shared(boot: "b2").path == "\(cache)/boot-b2")
         #expect(Folder(path: cache).names == ["boot-b2"])
         #expect(shared(boot: nil).path == nil && shared(boot: nil).remark?.contains("not remembered") == true)
+        #expect(
+            shared(boot: nil).remark?.hasPrefix("\(taken) can be used by others than \(User.effective.text): ") == true)
+        #expect(rmdir(taken) == 0)
+        close(open(taken, O_CREAT | O_WRONLY, 0o600))
+        #expect(shared(boot: nil).remark?.hasPrefix("\(taken) is not a folder: ") == true)
     }
 
     @Test func aStartOfTheMachineHasAName() {

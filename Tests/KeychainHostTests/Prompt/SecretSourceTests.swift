@@ -31,7 +31,7 @@ import Testing
         let source = try SecretSource("file:\(file(text))")
         #expect(try answers(source, lines.count) == lines)
         let error = #expect(throws: KeychainError(.interactionNotAllowed)) { _ = try source.ask(request).count }
-        #expect(error?.reason.contains("no more lines") == true)
+        #expect(error?.reason.contains("has no line") == true)
     }
 
     /// What is stored is the second line, whether the keychain took the first one or had no need of it.

@@ -13,7 +13,7 @@ import TokenKit
     init() throws {
         test = try TestKeychain()
         for number in 0..<20 { try test.addPassword("\(number)", secret: "a secret of some length, number \(number)") }
-        key = try WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct")).copiedBytes
+        key = try WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct"), of: "test").copiedBytes
         test.keychain.lock()
     }
 

@@ -18,7 +18,7 @@ import TokenKit
         await #expect(processExitsWith: .success) {
             let test = try TestKeychain()
             var opened = try OpenKeychain(KeychainFile(existing: test.path), clock: OpenKeychain.now)
-            try opened.unlock(WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct")))
+            try opened.unlock(WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct"), of: "test"))
             let state = KeychainState(opened, bell: Bell(of: test.path), isReadOnly: false)
             func isLocked() -> Bool {
                 state.withLock { opened in
@@ -147,7 +147,7 @@ import TokenKit
         let test = try TestKeychain()
         let database = try test.database()
         let current = try WrappedKey(readingFrom: database)
-        let key = try current.unwrap(password: .of("correct"))
+        let key = try current.unwrap(password: .of("correct"), of: "test")
         let first = try WrappedKey(wrapping: key, of: current.keychain, password: .of("a"), cost: .negligible)
         let second = try WrappedKey(wrapping: key, of: current.keychain, password: .of("b"), cost: .negligible)
         let outcomes = try [first.replace(current, in: database), second.replace(current, in: database)]

@@ -80,7 +80,7 @@ import TokenKit
     @Test func aNewPasswordThatTheFileDoesNotKeepIsTold() throws {
         try test.database().execute(Self.undoingTrigger)
         let current = try test.keychain.wrappedKey()
-        let key = try current.unwrap(password: .of("correct"))
+        let key = try current.unwrap(password: .of("correct"), of: "test")
         let new = try WrappedKey(
             wrapping: key, of: current.keychain, password: .of("other"), cost: .negligible)
         try test.keychain.state.withLock { opened in

@@ -134,7 +134,7 @@ import TokenKit
     private func makeOld() throws -> SQLValue {
         let database = try test.database()
         let wrapped = try WrappedKey(readingFrom: database)
-        let key = try wrapped.unwrap(password: .of("correct"))
+        let key = try wrapped.unwrap(password: .of("correct"), of: "test")
         for item in try items + test.passwords() {
             var row = try test.keychain.use { opened throws(KeychainError) in try opened.row(of: item.reference) }
             if row.holdsSecret {

@@ -76,7 +76,7 @@ import VirtualCard
                 [.account: "guarded", .accessControl: .data(control.encoded()), .accessible: "ak"], secret: .of("twice")
             ),
             authentication: application, cost: .negligible)
-        let old = try WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct"))
+        let old = try WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct"), of: "test")
         try rekey()
         let reopened = try test.reopened()
         #expect(throws: KeychainError(.authFailed)) { try reopened.unlock(password: .of("correct")) }
@@ -128,7 +128,7 @@ import VirtualCard
         try test.addPassword("last")
         let before = try content()
         let current = try test.keychain.wrappedKey()
-        let old = try current.unwrap(password: .of("correct"))
+        let old = try current.unwrap(password: .of("correct"), of: "test")
         let new = Secret.of(String(repeating: "n", count: 32))
         let replacement = try WrappedKey(
             wrapping: new, of: current.keychain, password: .of("new"), cost: .negligible)
@@ -205,7 +205,7 @@ import VirtualCard
     /// As it is between its look at the file and its transaction.
     @Test func nothingIsWrittenUnderAnOldKey() throws {
         var opened = try OpenKeychain(KeychainFile(existing: test.path), clock: OpenKeychain.now)
-        try opened.unlock(WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct")))
+        try opened.unlock(WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct"), of: "test"))
         let isOver = opened.lockIfOver()
         #expect(!isOver)
         try rekey()

@@ -33,7 +33,7 @@ import TokenKit
     @Test func theKeyItselfIsInNoFile() throws {
         let test = try TestKeychain()
         try test.addPassword()
-        let key = try WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct")).copiedBytes
+        let key = try WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct"), of: "test").copiedBytes
         #expect(key.count == 32)
         let bytes = allContent(test.path)
         #expect(bytes.range(of: Data(key)) == nil)
@@ -66,7 +66,7 @@ import TokenKit
         let second = try WrappedKey(readingFrom: two.database())
         #expect(first.salt != second.salt)
         #expect(first.salt.count == 32)
-        let foreign = try second.unwrap(password: .of("correct"))
+        let foreign = try second.unwrap(password: .of("correct"), of: "test")
         let fits = first.isFor(foreign)
         #expect(!fits)
     }
