@@ -150,9 +150,9 @@ import VirtualCard
         }
         #expect(
             try tries("PIN")
-                == "0 of 3, blocked (so is the PUK: only a reset of the card helps, which deletes its keys)")
+                == "0 of 3, blocked (and so is the PUK; \(PINKind.adviceToReset))")
         #expect(
-            try tries("PUK") == "0 of 3, blocked (only a reset of the card helps, which deletes its keys)")
+            try tries("PUK") == "0 of 3, blocked (\(PINKind.adviceToReset))")
     }
 
     @Test(
