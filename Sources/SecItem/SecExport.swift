@@ -1,7 +1,7 @@
 public import Foundation
 internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// Writes certificates, keys and identities as a file has them.
 ///

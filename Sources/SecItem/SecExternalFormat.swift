@@ -1,7 +1,7 @@
 public import Foundation
 internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 // The types of SecImportExport.h.
 

@@ -1,5 +1,6 @@
 import Foundation
 import SecItem
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing

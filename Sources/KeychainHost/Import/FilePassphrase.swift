@@ -1,5 +1,5 @@
+internal import SecureBytes
 internal import SystemCrypto
-internal import TokenKit
 
 /// Opens the encrypted parts of a file. A passphrase is asked for once, and again for a part that no earlier answer opens.
 public final class FilePassphrase {

@@ -1,5 +1,5 @@
+internal import SecureBytes
 public import SystemCrypto
-internal import TokenKit
 
 /// Certificates and keys that are read from a file, or from what a program has of one.
 public struct ImportedFile {

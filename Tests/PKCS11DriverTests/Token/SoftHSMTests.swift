@@ -305,8 +305,8 @@ import TokenKit
         let module = Asked(readsCardsAlone: true)
         let reader = HeldReader()
         let process = ProcessKeychains(
-            KeychainPreferences(Directories(shared: folder.path) { _ in folder.path }), drivers: { _ in [Driver()] }, modules: { [module] },
-            readers: { [reader] })
+            KeychainPreferences(directories: Directories(shared: folder.path) { _ in folder.path }),
+            drivers: { _ in [Driver()] }, modules: { [module] }, readers: { [reader] })
         let list = try process.present().searchList
         for searches in 1...2 {
             #expect(throws: KeychainError(.notAvailable)) { try list.items(matching: Query(.certificate, limit: .all)) }
