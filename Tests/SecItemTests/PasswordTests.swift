@@ -25,6 +25,34 @@ import Testing
         }
     }
 
+    /// Wrappers give it with each change, as they did when they added the item.
+    @Test func theAccessControlThatAnItemHasIsNoChangeAndAnotherIsRefused() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            func control(_ flags: SecAccessControlCreateFlags) throws -> SecAccessControl {
+                try #require(SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, flags, nil))
+            }
+            let item: [String: Any] = [
+                kSecClass: kSecClassGenericPassword, kSecAttrService: "s", kSecAttrAccount: "a",
+            ]
+            func change(_ flags: SecAccessControlCreateFlags) throws -> OSStatus {
+                let changes: [String: Any] = [
+                    kSecAttrAccessControl: try control(flags), kSecAttrLabel: "\(flags.rawValue)",
+                ]
+                return SecItemUpdate(item as CFDictionary, changes as CFDictionary)
+            }
+            let secret: [String: Any] = [kSecValueData: Data("secret".utf8)]
+            let guarded = try secret.merging([kSecAttrAccessControl: control(.userPresence)]) { $1 }
+            #expect(add(item.merging(guarded) { $1 }) == errSecSuccess)
+            #expect(try change(.userPresence) == errSecSuccess)
+            #expect(try change(.devicePasscode) == errSecParam)
+            #expect(SecItemDelete(item as CFDictionary) == errSecSuccess)
+            #expect(add(item.merging(secret) { $1 }) == errSecSuccess)
+            #expect(try change(.userPresence) == errSecParam)
+        }
+    }
+
     @Test func shapesOfResultsFollowWhatIsAskedForAndTheLimit() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()

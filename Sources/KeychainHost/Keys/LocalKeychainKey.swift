@@ -73,8 +73,14 @@ extension ItemRow {
     }
 
     /// - Throws: `errSecReadOnlyAttr` where a key would become less protected than it was, or seem to have been more so;
-    ///   `errSecParam` for another accessibility than that of the access control.
+    ///   `errSecParam` for another access control than the item has, and another accessibility than that of the access control.
     func checkMayBecome(_ changes: Attributes) throws(KeychainError) {
+        // Wrappers give it with each change, as they did when they added the item.
+        if let new = changes[.accessControl], attributes[.accessControl].map({ new.matches($0) }) != true {
+            throw KeychainError(
+                .param, "the access control of an item stays as it was added",
+                remedy: "delete the item and add it with the other", key: Attribute.accessControl.rawValue)
+        }
         if attributes[.accessControl] != nil, let accessible = changes[.accessible] {
             _ = try AccessControl.settling(attributes.merging([.accessible: accessible]) { $1 })
         }

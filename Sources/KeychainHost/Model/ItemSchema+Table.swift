@@ -36,7 +36,7 @@ extension AttributeDefinition {
                     "when its secret can be read, and whether it may leave this machine"
                 ),
                 (
-                    "AccessControl", .accessControl, .opaque, [.add, .find],
+                    "AccessControl", .accessControl, .opaque, .all,
                     "what has to be shown before its secret is used"
                 ),
                 ("TokenID", .tokenID, .string, [.add, .find], "the token it is on; empty for a local item"),

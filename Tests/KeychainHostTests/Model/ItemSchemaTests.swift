@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (Attribute.accessControl, AttributeDefinition.Uses.change), (.tokenID, .change), (.modificationDate, .change),
+        (Attribute.tokenID, AttributeDefinition.Uses.change), (.modificationDate, .change),
     ])
     func whatIsNotForAUseIsRefusedByName(attribute: Attribute, use: AttributeDefinition.Uses) throws {
         let value: AttributeValue = attribute == .modificationDate ? .date(1) : .data([1])
