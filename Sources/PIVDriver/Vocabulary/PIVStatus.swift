@@ -55,7 +55,7 @@ extension TokenError {
     static func blocked(_ reference: PINReference, status: StatusWord? = nil) -> TokenError {
         let why =
             reference == .unblocking
-            ? "the PUK is blocked: no try is left (only a reset of the card helps, which deletes its keys)"
+            ? "the PUK is blocked: no try is left (\(PINKind.adviceToReset))"
             : "the PIN is blocked: no try is left (set a new one with the PUK)"
         return TokenError(.pinBlocked, why, triesLeft: 0, status: status)
     }

@@ -72,7 +72,7 @@ import TokenKit
     @Test func aWrongPINOnATokensOwnKeysIsNotTypedForEver() throws {
         let failure = try Self.failure("has a pinpad that refuses", AuthenticationContext(prompter: Typist()))
         #expect(failure?.code == .authFailed)
-        #expect(failure?.reason.contains("refused the PIN") == true)
+        #expect(failure?.reason.contains("wrong PIN for ") == true)
     }
 
     @Test(arguments: [("has a blocked PIN", 0), ("blocks the PIN", 1)])
