@@ -113,6 +113,7 @@ struct ItemRow {
         case .genericPassword, .internetPassword, .identity: return true
         }
         guard let der, let hash else { return true }
+        if itemClass == .key, let bits = PublicKey.keyHash(ofBitsIn: der), hash.matches(.data(bits)) { return true }
         let actual =
             itemClass == .key
             ? (try? PublicKey(spki: der))?.keyHash : (try? Certificate(der: der))?.keyHash

@@ -24,6 +24,23 @@ public struct PublicKey: Sendable, Hashable {
         PublicKeyCache.insert(self)
     }
 
+    /// The SHA-1 of the key's bits in a `SubjectPublicKeyInfo`, which is ``keyHash`` unless the encoding is an unusual one. The key is not
+    /// read, which takes OpenSSL far longer; nil for bytes that are no such structure.
+    public static func keyHash(ofBitsIn spki: [UInt8]) -> [UInt8]? {
+        do throws(CryptoError) {
+            var outer = DERReader(spki[...])
+            var info = try outer.read(DER.Tag.sequence).reader
+            try outer.finish()
+            _ = try info.read(DER.Tag.sequence)
+            let bits = try info.read(DER.Tag.bitString).content
+            try info.finish()
+            // The first byte is the number of bits that do not count.
+            return bits.first == 0 ? try Digest.hash(Array(bits.dropFirst()), using: .sha1) : nil
+        } catch {
+            return nil
+        }
+    }
+
     /// An RSA key from its numbers, most significant byte first.
     public init(rsaModulus modulus: [UInt8], exponent: [UInt8]) throws(CryptoError) {
         let (modulus, exponent) = (Array(modulus.drop { $0 == 0 }), Array(exponent.drop { $0 == 0 }))

@@ -14,6 +14,14 @@ import Testing
     }
 
     @Test(arguments: TestKeys.kinds)
+    func theHashIsThatOfTheBitsInTheEncoding(kind: KeyKind) throws {
+        let key = try TestKeys.key(kind).publicKey
+        #expect(PublicKey.keyHash(ofBitsIn: key.spki) == key.keyHash)
+        for count in 0..<key.spki.count { #expect(PublicKey.keyHash(ofBitsIn: Array(key.spki.prefix(count))) == nil) }
+        #expect(PublicKey.keyHash(ofBitsIn: key.spki + [0]) == nil)
+    }
+
+    @Test(arguments: TestKeys.kinds)
     func opensslReadsThePEM(kind: KeyKind) throws {
         let openssl = try OpenSSLCommand()
         let key = try TestKeys.key(kind).publicKey
