@@ -52,9 +52,14 @@ struct ListKeychains: ParsableCommand {
             guard output.json || output.table || output.uris else { return }
         }
         let rows = try rows()
-        if output.uris { return rows.compactMap(\.uri).forEach { StandardOutput.line($0) } }
-        if output.isListing { return try Listing.show(rows, json: output.json) }
-        for row in rows { StandardOutput.line("    \"\(row.location)\"") }
+        if output.uris {
+            rows.compactMap(\.uri).forEach { StandardOutput.line($0) }
+        } else if output.isListing {
+            try Listing.show(rows, json: output.json)
+        } else {
+            for row in rows { StandardOutput.line("    \"\(row.location)\"") }
+        }
+        try IncompleteListError.check()
     }
 
     /// As on macOS what is not there may be listed; but a name that is misspelt takes a keychain out of all searches.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import VirtualCard
 
-/// The module while its card is in use.
+/// The module and the command while their card is in use.
 @Suite struct HeldCardTests {
     @Test func whatIsKnownIsToldAndALoginEndsWhileAnotherProgramHoldsTheCardOrSomebodyIsToTouchIt() throws {
         let folder = try TemporaryFolder()
@@ -25,5 +25,27 @@ import VirtualCard
         let reasons = lines.filter { $0.contains("the card was not locked, which is done as soon as the card is free") }
         #expect(reasons.count == 5)
         #expect(reasons.allSatisfy { $0.contains("another program holds the card") })
+    }
+
+    /// Each once: OpenSC's module, which p11-kit's configuration has, would wait for the same card.
+    @Test func aListingWithoutTheCardThatAnotherProgramHoldsSaysSoAndIsAnError() throws {
+        let folder = try TemporaryFolder()
+        let holder = try DaemonWithCard(VirtualCardBuilder(profile: .generic, fourKeys: .p256).build())
+        let program = try ModuleProgram.compile("hold", ["-I/usr/include/PCSC", "-lpcsclite"], in: folder)
+        let listings = ["find-identity", "find-key", "find-certificate -a", "list-keychains", "list-smartcards"]
+        var environment = ModuleProgram.environment(in: folder).merging(holder.daemon.environment) { $1 }
+        environment["TOKENCTL"] = Program.command
+        let script = """
+            cd '\(folder.path)'; mkfifo end; '\(program)' <end & exec 3>end
+            until [ -e held ]; do sleep 0.05; done
+            list() { "$TOKENCTL" $1 >/dev/null 2>"$2.errors"; echo "$1: $? $(grep -c 'holds the card' "$2.errors")"; }
+            number=0
+            for listing in \(listings.map { "'\($0)'" }.joined(separator: " ")); do
+                number=$((number + 1)); list "$listing" $number 3>&- & lists="$lists $!"
+            done
+            wait $lists
+            """
+        let result = try Program.run(["sh", "-c", script], environment: environment, timeout: 300)
+        #expect(Set(result.text.split(separator: "\n")) == Set(listings.map { "\($0): 53 1" }))
     }
 }
