@@ -57,7 +57,7 @@ import TokenKit
 
     @Test func blockedValuesSayWhatToDo() {
         #expect(TokenError.blocked(.application).reason.contains("with the PUK"))
-        #expect(TokenError.blocked(.unblocking).reason.contains("a reset of the card"))
+        #expect(TokenError.blocked(.unblocking).reason.contains("reset the card"))
         #expect(TokenError.blocked(.application).triesLeft == 0)
     }
 }
