@@ -80,6 +80,8 @@ import TokenKit
         expect(.interactionNotAllowed) {
             _ = try session.copyMatching(["class": .string("genp"), "r_Data": .bool(true)])
         }
-        expect(.param, key: "accc") { try session.update(["class": .string("genp")], to: ["accc": .data(control)]) }
+        try session.update(["class": .string("genp")], to: ["accc": .data(control)])
+        let other = try AccessControl("aku", .devicePasscode).encoded()
+        expect(.param, key: "accc") { try session.update(["class": .string("genp")], to: ["accc": .data(other)]) }
     }
 }
