@@ -4,9 +4,9 @@ package import Glibc
 package enum AtomicFile {
     /// The permissions of a file.
     package enum Mode {
-        /// These, less what the process's umask takes from a new file.
+        /// Permissions that the process's umask still reduces.
         case new(mode_t)
-        /// These, whatever the umask is.
+        /// Permissions regardless of the umask.
         case exact(mode_t)
 
         /// For its owner alone.
@@ -15,7 +15,7 @@ package enum AtomicFile {
 
     /// Puts a file in the place of one that may be there. A symbolic link in its place is replaced, not followed.
     ///
-    /// - Parameter isLasting: whether it has to survive that the machine loses its power at once, which takes a while.
+    /// - Parameter isLasting: whether file and name are on the disk on return, which takes milliseconds.
     package static func replace(
         _ path: String, with bytes: Span<UInt8>, mode: Mode = .own, isLasting: Bool = true
     ) throws(SystemError) {
@@ -59,7 +59,7 @@ package enum AtomicFile {
         if isLasting { try sync(folder: folder.isEmpty ? "." : folder) }
     }
 
-    /// Makes names that were given or taken away in a folder last.
+    /// Writes a folder's names to the disk. Wraps `fsync`.
     package static func sync(folder: String) throws(SystemError) {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError() }

@@ -2,22 +2,22 @@ internal import Glibc
 
 /// Whole reads and writes of descriptors, which read(2) and write(2) may do in part.
 package enum Descriptor {
-    /// Writes all of it.
+    /// Writes all bytes.
     package static func write(_ bytes: Span<UInt8>, to descriptor: Int32) throws(SystemError) {
         try unsafe whole(bytes) { unsafe Glibc.write(descriptor, $0, $1) }
     }
 
-    /// Writes all of it.
+    /// Writes the UTF-8 of a text.
     package static func write(_ text: String, to descriptor: Int32) throws(SystemError) {
         try write(Array(text.utf8).span, to: descriptor)
     }
 
-    /// Sends all of it. Where the other side has ended that is an error, and no signal.
+    /// Sends all bytes. A closed peer is the error `EPIPE`, without SIGPIPE.
     package static func send(_ bytes: Span<UInt8>, to socket: Int32) throws(SystemError) {
         try unsafe whole(bytes) { unsafe Glibc.send(socket, $0, $1, Int32(MSG_NOSIGNAL)) }
     }
 
-    /// What is left to read, as far as the limit; one byte more where there is more.
+    /// Reads up to the end, at most `limit + 1` bytes: more than `limit` tells that there was more.
     package static func read(_ descriptor: Int32, limit: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 64 << 10)

@@ -15,7 +15,7 @@ package enum DisplayText {
         }
     }
 
-    /// JSON that has the same value, with such characters of its strings as `\uXXXX`. RFC 8259 §7.
+    /// JSON that has the same value, with each such character of its strings escaped by `\u` and four hexadecimal digits. RFC 8259 §7.
     package static func json(_ text: String) -> String {
         replacing(text) { scalar in
             // The lines that the text is laid out in; within a string a line feed is escaped already.

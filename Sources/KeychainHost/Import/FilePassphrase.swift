@@ -1,13 +1,13 @@
 internal import SecureBytes
 internal import SystemCrypto
 
-/// Opens the encrypted parts of a file. A passphrase is asked for once, and again for a part that no earlier answer opens.
+/// Decrypts the parts of a file. Asks for a passphrase once, and again for each part that no earlier answer decrypts.
 public final class FilePassphrase {
     /// Where the passphrase of a file comes from.
     public enum Source {
         case given(SharedSecret)
         case asking(AuthenticationContext)
-        /// What is encrypted cannot be read.
+        /// No passphrase: an encrypted part is an error.
         case none
     }
 
@@ -15,15 +15,15 @@ public final class FilePassphrase {
     private let name: String
     private var known: [SharedSecret]
 
-    /// - Parameter name: what people call the file.
+    /// - Parameter name: the file name for prompts and errors.
     public init(_ source: Source, of name: String) {
         (self.source, self.name) = (source, name)
         known = if case .given(let passphrase) = source { [passphrase] } else { [] }
     }
 
     /// - Parameters:
-    ///   - part: which part of the file it is, where there are several.
-    ///   - refusal: why the part could not be read without a passphrase.
+    ///   - part: the number of the part; nil for the only one.
+    ///   - refusal: the error of reading the part without a passphrase.
     func open<Content>(
         _ part: Int?, _ refusal: CryptoError, _ decrypt: (borrowing Secret) throws(CryptoError) -> Content
     ) throws(ImportFailure) -> Content {
@@ -50,10 +50,10 @@ public final class FilePassphrase {
     }
 }
 
-/// Why a file or a part of it cannot be read.
+/// A failure to read a file or one of its parts.
 enum ImportFailure: Error {
     case explained(KeychainError)
-    /// Which part of the file it was is still to be said.
+    /// An error that does not name the part yet.
     case unexplained(CryptoError)
 
     var isMalformed: Bool {

@@ -1,14 +1,14 @@
 internal import SecureBytes
 public import SystemCrypto
 
-/// Certificates and keys that are read from a file, or from what a program has of one.
+/// Certificates and keys parsed from the bytes of a file.
 public struct ImportedFile {
-    /// What is imported of a file, by the names of macOS's `security`: keys of three kinds, certificates, or all.
+    /// The item types to import, named as the `-t` option of macOS's `security import`; `agg` is all of them.
     public enum Kind: String, CaseIterable, Sendable {
         case pub, priv, session, cert, agg
     }
 
-    /// What a file is said to be, by the same names.
+    /// The expected file format, named as the `-f` option of `security import`.
     public enum Format: String, CaseIterable, Sendable {
         case openssl, pkcs7, pkcs8, pkcs12, pemseq, x509, openssh2
 
@@ -23,7 +23,7 @@ public struct ImportedFile {
         }
     }
 
-    /// What the file turned out to be.
+    /// The detected file format.
     public enum FoundFormat: Sendable {
         case pem, x509, pkcs7, pkcs12, key
     }
@@ -32,7 +32,7 @@ public struct ImportedFile {
     public private(set) var certificates: [Certificate] = []
     public private(set) var keys: [PrivateKey] = []
     public private(set) var publicKeys: [PublicKey] = []
-    /// What PEM calls the parts that are nothing to import.
+    /// The PEM labels of the blocks that cannot be imported.
     public private(set) var others: [String] = []
     private var friendlyNames: [[UInt8]: String] = [:]
 
@@ -41,19 +41,19 @@ public struct ImportedFile {
     private let expected: Format?
     private let passphrase: FilePassphrase
 
-    /// Bytes that a file may have.
+    /// Maximum file size in bytes.
     public static let maximumLength = 1 << 20
 
-    /// Reads what is wanted of a file; nothing else is opened.
+    /// Parses a file. Decrypts only parts of the requested kind.
     ///
     /// - Parameters:
-    ///   - bytes: the file. They are overwritten where they may be a key that is not encrypted.
-    ///   - name: what people call the file.
-    ///   - kind: what is wanted. Of PKCS#12 all is, as by macOS's `security`.
-    ///   - format: what the file must be; anything if nil.
-    /// - Throws: for a part that is not what it says, and nothing of the file is imported then; `errSecUnknownFormat` where nothing
-    ///   in it can be imported; `errSecUnsupportedFormat` for a key that nothing could be done with; `errSecDataTooLarge`; where there
-    ///   is no passphrase, `errSecPassphraseRequired`.
+    ///   - bytes: the file's content, overwritten where it may hold an unencrypted key.
+    ///   - name: the file name for prompts and errors.
+    ///   - kind: the item types to import. PKCS#12 is always imported as a whole, as by macOS's `security`.
+    ///   - format: the required format; any if nil.
+    /// - Throws: `errSecDecode` for a malformed part; `errSecUnknownFormat` for a file without anything to import;
+    ///   `errSecUnsupportedFormat` for an unsupported kind of key; `errSecDataTooLarge`; `errSecPassphraseRequired` for an encrypted
+    ///   part without a passphrase.
     public init(
         _ bytes: inout [UInt8], named name: String, kind: Kind = .agg, format: Format? = nil,
         passphrase: FilePassphrase
@@ -80,13 +80,13 @@ public struct ImportedFile {
         throw unknownFormat
     }
 
-    /// Makes an item of each certificate, public key and private key, in this order.
+    /// Calls `add` with a new item for each certificate, public key and private key, in this order.
     ///
     /// - Parameters:
-    ///   - attributes: those that the items of a class are to have. A key without a label gets the one that the file has for it, or
-    ///     its certificate's common name.
-    ///   - privateKeys: those that private keys are to have beside.
-    /// - Throws: what `add` does, and what making an item does.
+    ///   - attributes: the attributes of new items, by class. Without a label among them, a private key gets its friendly name in the
+    ///     file, or its certificate's common name.
+    ///   - privateKeys: additional attributes of private keys.
+    /// - Throws: the errors of `add`, and `errSecParam` for attributes that the class does not have.
     public func forEachItem(
         _ attributes: (ItemClass) -> Attributes = { _ in [:] }, privateKeys: Attributes,
         _ add: (borrowing NewItem) throws(KeychainError) -> Void
@@ -100,7 +100,7 @@ public struct ImportedFile {
         }
     }
 
-    /// What to call a key: as its file does, or as its certificate.
+    /// The label of a private key: its friendly name in the file, or its certificate's common name.
     private func label(of key: PrivateKey) -> String? {
         let hash = key.publicKey.keyHash
         return friendlyNames[hash] ?? certificates.first { $0.keyHash == hash }?.commonName
@@ -117,13 +117,13 @@ public struct ImportedFile {
         friendlyNames.merge(bag.friendlyNames) { first, _ in first }
     }
 
-    // MARK: What is wanted
+    // MARK: Requested types
 
     private func wants(_ other: Kind) -> Bool { kind == .agg || kind == other }
 
-    /// Whether what is in a file of that format is wanted.
+    /// Tells whether items of a type are to be imported.
     ///
-    /// - Throws: where the file is said to be of another.
+    /// - Throws: `errSecUnknownFormat` for a detected format that is not the expected one.
     private func wants(_ other: Kind, of format: FoundFormat) throws(ImportFailure) -> Bool {
         do throws(KeychainError) { try check(format) } catch { throw .explained(error) }
         return wants(other)
@@ -134,11 +134,11 @@ public struct ImportedFile {
         throw KeychainError(.unknownFormat, "'\(name)' is not of the format \(expected.rawValue)")
     }
 
-    // MARK: What is encrypted
+    // MARK: Decryption
 
-    /// What is read of a file or a part of it; a passphrase is asked for only of what is encrypted.
+    /// Reads a file or a part of it, decrypting it where that takes a passphrase.
     ///
-    /// - Returns: nil for what is not wanted.
+    /// - Returns: nil for a part of another type than the requested.
     private func open<Content>(
         _ part: Int? = nil, where isWanted: () throws(ImportFailure) -> Bool = { true },
         _ read: () throws(CryptoError) -> Content,
@@ -155,7 +155,7 @@ public struct ImportedFile {
         return content
     }
 
-    // MARK: What cannot be read
+    // MARK: Errors
 
     private var unknownFormat: KeychainError {
         KeychainError(
@@ -188,7 +188,7 @@ public struct ImportedFile {
 // MARK: - PEM
 
 extension ImportedFile {
-    /// What a part of PEM is, by its label.
+    /// The content type of a PEM block, by its label.
     private enum Part {
         case certificate, certificates, publicKey, rsaPublicKey, privateKey, pkcs12
 
@@ -204,7 +204,7 @@ extension ImportedFile {
             }
         }
 
-        /// What it holds; nil for what is imported as a whole.
+        /// The item type of the content; nil for PKCS#12, which is imported as a whole.
         var kind: Kind? {
             switch self {
             case .certificate, .certificates: .cert
@@ -216,7 +216,7 @@ extension ImportedFile {
     }
 
     private mutating func addParts(of text: borrowing Secret) throws(KeychainError) {
-        // Before anything is asked it is known what there is.
+        // The format is checked before a passphrase is asked for.
         let parts = try parts(of: text)
         let isOnly = { (part: Part) in !parts.isEmpty && parts.allSatisfy { $0 == part } }
         format = isOnly(.certificates) ? .pkcs7 : isOnly(.pkcs12) ? .pkcs12 : .pem
@@ -231,7 +231,7 @@ extension ImportedFile {
         }
     }
 
-    /// What the parts are; nil for those that are nothing to import.
+    /// The content types of all PEM blocks; nil for a block that cannot be imported.
     private func parts(of text: borrowing Secret) throws(KeychainError) -> [Part?] {
         var parts: [Part?] = []
         do throws(CryptoError) {
@@ -245,7 +245,7 @@ extension ImportedFile {
         return parts
     }
 
-    /// - Parameter number: which part it is, where there are several.
+    /// - Parameter number: the number of the block; nil for the only one.
     private mutating func add(_ block: borrowing PEMBlock, _ number: Int?) throws(ImportFailure) {
         func der() -> [UInt8] {
             let bytes = block.der.bytes
@@ -301,14 +301,14 @@ extension ImportedFile {
             let text = bytes
             publicKeys = try ImportFailure.mapping { () throws(CryptoError) in try OpenSSHPublicKeys.parse(text) }
         } else if let key = ImportedFile.publicKey(bytes) {
-            // The DER of a public key could also be that of an encrypted private one, which it is not.
+            // Public keys first: PrivateKey would take their DER for an encrypted private key.
             if try wants(.pub, of: .key) { publicKeys = [key] }
         } else if let key = try privateKey(Secret(consuming: &bytes)) {
             try add(key)
         }
     }
 
-    /// - Returns: nil where the bytes are no PKCS#12 at all.
+    /// - Returns: nil for bytes that are not PKCS#12.
     private func pkcs12(_ der: [UInt8]) throws(ImportFailure) -> PKCS12? {
         func isWanted() throws(ImportFailure) -> Bool {
             _ = try wants(.agg, of: .pkcs12)
@@ -322,7 +322,7 @@ extension ImportedFile {
         }
     }
 
-    /// - Throws: `errSecPkcs12VerifyFailure` for a wrong passphrase, by which programs of macOS know it.
+    /// - Throws: `errSecPkcs12VerifyFailure` for a wrong passphrase, as macOS does.
     private func openPKCS12(
         _ der: [UInt8], _ part: Int? = nil, where isWanted: () throws(ImportFailure) -> Bool = { true }
     ) throws(ImportFailure) -> PKCS12? {
@@ -340,8 +340,8 @@ extension ImportedFile {
         (try? PublicKey(spki: der)) ?? (try? PublicKey(externalRepresentation: der, family: .rsa))
     }
 
-    /// - Returns: nil for one that is not wanted.
-    /// - Throws: for bytes that are no private key either.
+    /// - Returns: nil where private keys were not requested.
+    /// - Throws: `errSecUnknownFormat` for bytes that are not a private key.
     private func privateKey(_ bytes: borrowing Secret) throws(ImportFailure) -> PrivateKey? {
         do throws(ImportFailure) {
             return try open(
@@ -355,7 +355,7 @@ extension ImportedFile {
 }
 
 extension Attributes {
-    /// With a label, where there is none yet.
+    /// Adds a label unless there is one.
     fileprivate func labelled(_ standard: String) -> Attributes {
         merging([.label: .string(standard)]) { own, _ in own }
     }

@@ -1,10 +1,10 @@
 extension LocalKeychain {
-    /// Adds what was read of a file, or nothing of it. An item that is there already stays as it is.
+    /// Adds all items of a file, or none of them. Items that the keychain already has are left unchanged.
     ///
-    /// - Parameter privateKeys: attributes that private keys are to have.
+    /// - Parameter privateKeys: additional attributes of private keys.
     /// - Returns: certificates, public keys and private keys, in this order.
-    /// - Throws: `errSecDuplicateItem` where all of them are there already, or a private key is and is protected otherwise; what
-    ///   unlocking and adding throw.
+    /// - Throws: `errSecDuplicateItem` if the keychain has all items already, or has a private key under another protection; the
+    ///   errors of unlocking and adding.
     public func add(
         _ file: ImportedFile, privateKeys: Attributes = [:],
         authentication: AuthenticationContext = AuthenticationContext()

@@ -98,10 +98,10 @@ extension Scheme {
     }
 }
 
-// MARK: - Their names for people
+// MARK: - Names in errors
 
 extension Scheme {
-    /// What errors call it, in the words of the standards.
+    /// The algorithm's name in errors, as in "RSA-PSS with SHA-256".
     var title: String {
         switch self {
         case .rsaSignatureRaw, .rsaEncryption(.raw): "RSA without padding"

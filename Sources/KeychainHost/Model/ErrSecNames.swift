@@ -13,7 +13,7 @@ extension ErrSec: CustomStringConvertible {
 
     private static let named: [ErrSec: (name: String, message: String)] = [
         .success: ("Success", "no error"),
-        .unimplemented: ("Unimplemented", "this is not implemented"),
+        .unimplemented: ("Unimplemented", "this system has no such function"),
         .diskFull: ("DiskFull", "the disk is full"),
         .io: ("IO", "reading or writing failed"),
         .alreadyOpenForWriting: ("OpWr", "the file is already open for writing"),

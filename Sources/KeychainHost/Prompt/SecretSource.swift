@@ -27,7 +27,7 @@ public final class SecretSource: Prompter {
         var first: SharedSecret?
     }
 
-    /// What messages call it.
+    /// The source's name in errors.
     private let name: String
 
     /// The lines that have been read. Held while one is, so that two questions never share a line.

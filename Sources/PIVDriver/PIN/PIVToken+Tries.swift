@@ -45,8 +45,8 @@ extension PIVToken {
         return reference
     }
 
-    /// The PIN whose tries are shown. It is what it was when the card was last read, if that is remembered: before a PIN is sent,
-    /// the Discovery Object is read, which also shows that PIV is selected still.
+    /// The reference of the PIN whose tries are shown: the remembered one, if there is one. Before a PIN is sent ``pinReference(_:)``
+    /// reads the Discovery Object, which also proves that PIV is still selected.
     private mutating func likelyPINReference(_ card: inout CardTransaction) throws(TokenError) -> PINReference {
         if let likely = pins.reference ?? remembered?.pinReference { return likely }
         return try pinReference(&card)

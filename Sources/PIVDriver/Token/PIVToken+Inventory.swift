@@ -33,11 +33,11 @@ extension PIVToken {
         _ = try readable { (token) throws(TokenError) in try token.firmware(&card) }
     }
 
-    /// Has it remembered which PIN the card has: whoever signs with it later pays no command for it, or one less.
+    /// Reads the reference of the cardholder's PIN, so that a later signature costs a command less.
     private mutating func learnPINReference(_ card: inout CardTransaction) throws(TokenError) {
         guard certificates != nil, !quirks.has(.onlyApplicationPIN) else { return }
         guard knowledge.tellsMetadata || remembered?.pinReference == nil else {
-            // What is remembered was read of it.
+            // The remembered reference was read from the Discovery Object.
             knowledge.present.insert(.discovery)
             return
         }

@@ -25,7 +25,7 @@ public struct PublicKey: Sendable, Hashable {
     }
 
     /// The SHA-1 of the key's bits in a `SubjectPublicKeyInfo`, which is ``keyHash`` unless the encoding is an unusual one. The key is not
-    /// read, which takes OpenSSL far longer; nil for bytes that are no such structure.
+    /// decoded, which takes OpenSSL far longer. Nil for another structure.
     public static func keyHash(ofBitsIn spki: [UInt8]) -> [UInt8]? {
         do throws(CryptoError) {
             var outer = DERReader(spki[...])

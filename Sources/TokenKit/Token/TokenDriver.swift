@@ -163,11 +163,11 @@ public enum PINKind: String, Hashable, Sendable {
     /// The one that unblocks the first.
     case unblockingKey
 
-    /// What helps where the last of them is blocked.
+    /// The advice for a blocked unblocking key.
     public static let adviceToReset =
         "reset the card, which deletes its keys and certificates: 'ykman piv reset' for a YubiKey, the maker's tool for others"
 
-    /// What follows "wrong PIN" where the card tells how many tries are left.
+    /// The tries that are left, as an error's text adds them to "wrong PIN".
     public static func remark(triesLeft: Int?) -> String {
         switch triesLeft {
         case 0?: ": no try is left"
