@@ -1,3 +1,5 @@
+internal import TokenKit
+
 /// What a search would do and why: the answer to "why was it not found?".
 public struct Explanation: Sendable {
     /// What became of one keychain of the search list.
@@ -94,6 +96,10 @@ extension KeychainSession {
         let reasons = queries.compactMap { member.reasonToSkip($0) }
         if reasons.count == queries.count, let reason = reasons.first {
             return Explanation.Visit(keychain: member.name, outcome: .skipped(reason: reason), question: nil, plan: [])
+        }
+        if let reader = member as? TokenKeychain, !reader.slot.hasCard {
+            return Explanation.Visit(
+                keychain: member.name, outcome: .skipped(reason: "no card is inserted"), question: nil, plan: [])
         }
         do throws(KeychainError) {
             var (items, damage): ([Item], [String]) = ([], [])
