@@ -69,7 +69,7 @@ extension KeychainSession {
         let parsed = try ParsedDictionary(query, for: .update)
         let changed = try ParsedDictionary(changes, for: .change)
         if let other = changed.itemClass, other != parsed.itemClass {
-            throw KeychainError(.param, "an item stays of the class that it is of", key: "class")
+            throw KeychainError(.param, "the class of an item cannot be changed", key: "class")
         }
         let request = try SearchRequest(parsed, in: self)
         return try update(matching: request, to: ItemChanges(changed.attributes, secret: changed.secret()))
@@ -79,7 +79,9 @@ extension KeychainSession {
     ///
     /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDecode` if all of them are damaged, `errSecReadOnly` if one
     ///   of them is on a token.
-    public func delete(_ query: ItemDictionary) throws(KeychainError) {
+    /// - Returns: how many there were; an identity is two.
+    @discardableResult
+    public func delete(_ query: ItemDictionary) throws(KeychainError) -> Int {
         try delete(matching: SearchRequest(ParsedDictionary(query, for: .delete), in: self))
     }
 }

@@ -96,8 +96,11 @@ struct ItemCommand: ParsableCommand {
         } else if delete {
             let query = try ItemQueries(pairs).dictionary(in: session)
             let items = isJSON ? (try? found(query, keychains)) ?? [] : []
-            try keychains.delete(query)
+            let count = try keychains.delete(query)
             try report(items)
+            if !isJSON {
+                StandardError.line(count == 1 ? "1 item has been deleted." : "\(count) items have been deleted.")
+            }
         } else {
             try show(ItemQueries(pairs).dictionaries(in: session).flatMap { try found($0, keychains) })
         }
