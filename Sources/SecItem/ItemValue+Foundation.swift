@@ -16,7 +16,7 @@ extension ItemValue {
         case let number as NSNumber: self = try ItemValue(number, for: key)
         case let date as Date:
             guard let seconds = Int64(exactly: date.timeIntervalSince1970.rounded(.down)) else {
-                throw KeychainError(.param, "the date of \(key) is none", key: key)
+                throw KeychainError(.param, "the value of \(key) is not a date", key: key)
             }
             self = .date(seconds)
         case is NSNull: self = .null

@@ -69,8 +69,8 @@ struct KeyParameters {
                     + "\(LocalKeychain.rsaSizes.upperBound)", key: kSecAttrKeySizeInBits)
         case (.rsa, _), (.ecPrime, _):
             throw KeychainError(
-                .keySizeNotAllowed, "no key of this type is made with \(bits ?? 0) bits", key: kSecAttrKeySizeInBits)
-        default: throw KeychainError(.param, "no keys of type \(type.rawValue) are made", key: kSecAttrKeyType)
+                .keySizeNotAllowed, "keys of this type cannot have \(bits ?? 0) bits", key: kSecAttrKeySizeInBits)
+        default: throw KeychainError(.param, "keys of type \(type.rawValue) cannot be generated", key: kSecAttrKeyType)
         }
     }
 

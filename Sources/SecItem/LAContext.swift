@@ -119,7 +119,7 @@ open class LAContext: NSObject, @unchecked Sendable {
                 reply(false, error)
             }
         }
-        if !isStarted { reply(false, LAError(.systemCancel, "there is no thread to ask on")) }
+        if !isStarted { reply(false, LAError(.systemCancel, "no thread could be started to ask on")) }
     }
 
     /// Has a person show that they are the owner, as ``evaluatePolicy(_:localizedReason:reply:)`` does.

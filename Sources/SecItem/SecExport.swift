@@ -60,11 +60,11 @@ private struct ItemExport {
         switch format {
         case .formatUnknown: return try data(usualFormat)
         case .formatX509Cert:
-            try require(hasCertificatesAlone, "X.509 has certificates alone")
-            try require(isArmored || certificates.count == 1, "several certificates are X.509 only in PEM")
+            try require(hasCertificatesAlone, "X.509 holds certificates only")
+            try require(isArmored || certificates.count == 1, "several certificates in X.509 need PEM")
             return isArmored ? certificatesInPEM : Data(certificates[0].certificate.der)
         case .formatPKCS7:
-            try require(hasCertificatesAlone, "PKCS #7 has certificates alone")
+            try require(hasCertificatesAlone, "PKCS #7 holds certificates only")
             return armored(CertificateSet.encode(certificates.map(\.certificate)), "PKCS7")
         case .formatPKCS12: return armored(try pkcs12(), "PKCS12")
         case .formatPEMSequence:
@@ -107,8 +107,8 @@ private struct ItemExport {
     }
 
     private func requireKeys(_ most: Int) throws(KeychainError) {
-        try require(certificates.isEmpty, "the format has keys alone")
-        try require(publicKeys.count + privateKeys.count <= most, "several keys are in this format only in PEM")
+        try require(certificates.isEmpty, "the format holds keys only")
+        try require(publicKeys.count + privateKeys.count <= most, "several keys in this format need PEM")
     }
 
     // MARK: The formats

@@ -145,7 +145,7 @@ struct KeyFileParameters {
         var found: Set<Attribute> = []
         for name in names {
             guard let attribute = known.first(where: { $0.rawValue == name as? String }) else {
-                throw KeychainError(.param, "\(name) is nothing that an imported key can have", key: "\(name)")
+                throw KeychainError(.param, "an imported key cannot have \(name)", key: "\(name)")
             }
             found.insert(attribute)
         }
@@ -167,7 +167,7 @@ extension KeyFileParameters {
         if let passphrase { return passphrase }
         guard flags.contains(.securePassphrase) else {
             throw KeychainError(
-                .passphraseRequired, "private keys leave in this format only under a passphrase",
+                .passphraseRequired, "private keys are exported in this format only under a passphrase",
                 remedy: "put one into the parameters")
         }
         let request = PromptRequest(.newPassword, subject: prompt ?? "the exported keys")

@@ -118,7 +118,7 @@ private func giving(
         guard var data = try unsafe body(&error) else { return }
         defer { data.resetBytes(in: data.startIndex..<data.endIndex) }
         guard unsafe length.pointee >= data.count else {
-            throw KeychainError(.param, "the result has \(data.count) bytes, and there is less room")
+            throw KeychainError(.param, "the result has \(data.count) bytes, more than the buffer")
         }
         unsafe data.copyBytes(to: output, count: data.count)
         unsafe length.pointee = data.count

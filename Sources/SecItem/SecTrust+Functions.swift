@@ -39,7 +39,7 @@ private func known(_ certificates: Any) throws(KeychainError) -> [Certificate] {
     let given = certificates as? [Any] ?? [certificates]
     let known = given.compactMap { ($0 as? SecCertificate)?.certificate }
     guard known.count == given.count else {
-        throw KeychainError(.param, "a certificate is something else", key: "certificates")
+        throw KeychainError(.param, "an element of the array is not a certificate", key: "certificates")
     }
     return known
 }

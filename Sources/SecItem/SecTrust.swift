@@ -113,7 +113,7 @@ extension SecPolicy {
         let given = policies as? [Any] ?? [policies]
         let known = given.compactMap { $0 as? SecPolicy }
         guard known.count == given.count else {
-            throw KeychainError(.param, "a policy is something else", key: "policies")
+            throw KeychainError(.param, "an element of the array is not a policy", key: "policies")
         }
         return known.isEmpty ? [SecPolicyCreateBasicX509()] : known
     }

@@ -108,7 +108,7 @@ struct ParsedDictionary {
         let allowed: [Attribute] = persistentReference.tokenID == nil ? [] : [.tokenID]
         for attribute in attributes.keys.sorted() where !allowed.contains(attribute) {
             throw KeychainError(
-                .param, "a persistent reference leaves nothing to say by \(attribute)", remedy: "leave it out",
+                .param, "\(attribute) cannot be combined with a persistent reference", remedy: "leave it out",
                 key: attribute.rawValue)
         }
     }

@@ -40,7 +40,7 @@ public final class KeychainCallbacks: Sendable {
     ) throws(KeychainError) {
         try state.withLock { state throws(KeychainError) in
             guard !state.callbacks.contains(where: { $0.id == id }) else {
-                throw KeychainError(.duplicateCallback, "the function is called already")
+                throw KeychainError(.duplicateCallback, "the callback is registered already")
             }
             if state.watch == nil { state.watch = try startWatch() }
             state.callbacks.append(Callback(id: id, mask: mask, call: call))
@@ -53,7 +53,7 @@ public final class KeychainCallbacks: Sendable {
     public func remove(_ id: UInt) throws(KeychainError) {
         try state.withLock { state throws(KeychainError) in
             guard let index = state.callbacks.firstIndex(where: { $0.id == id }) else {
-                throw KeychainError(.invalidCallback, "the function is not called")
+                throw KeychainError(.invalidCallback, "the callback is not registered")
             }
             state.callbacks.remove(at: index)
             guard state.callbacks.isEmpty else { return }
@@ -70,7 +70,7 @@ public final class KeychainCallbacks: Sendable {
                 for callback in calls { callback.call(event) }
             }
         }
-        guard isStarted else { throw KeychainError(.allocate, "there is no thread for the callbacks") }
+        guard isStarted else { throw KeychainError(.allocate, "no thread could be started for the callbacks") }
         return watch
     }
 }

@@ -123,7 +123,7 @@ extension KeychainKey {
 extension KeychainError {
     package static func differentCurves(_ kind: KeyKind, _ other: KeyKind) -> KeychainError {
         KeychainError(
-            .param, "keys on different curves agree on nothing: one is \(kind), the other \(other)", key: "publicKey")
+            .param, "the keys are on different curves: \(kind) and \(other)", key: "publicKey")
     }
 }
 
@@ -132,12 +132,12 @@ extension KeyAlgorithm {
     func checkTakes(_ sharedInfo: [UInt8]) throws(KeychainError) {
         if case .ecies = scheme { return }
         guard sharedInfo.isEmpty else {
-            throw KeychainError(.param, "\(self) has no use for shared information", key: "sharedInfo")
+            throw KeychainError(.param, "\(self) takes no shared information", key: "sharedInfo")
         }
     }
 
     func isNot(for operation: KeyOperation, _ kind: some CustomStringConvertible) -> KeychainError {
-        KeychainError(.param, "a key of kind \(kind) does not \(operation.verb) by \(self)", key: "algorithm")
+        KeychainError(.param, "a key of kind \(kind) cannot \(operation.verb) with \(self)", key: "algorithm")
     }
 }
 

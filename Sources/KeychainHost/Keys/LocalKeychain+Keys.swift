@@ -91,7 +91,7 @@ extension LocalKeychain {
         case .ecP256, .ecP384, .ecP521, .ed25519, .x25519: return
         default:
             throw KeychainError(
-                .keySizeNotAllowed, "no keys of kind \(kind) are generated",
+                .keySizeNotAllowed, "keys of kind \(kind) cannot be generated",
                 remedy: "use RSA of \(rsaSizes.lowerBound) to \(rsaSizes.upperBound) bits, P-256, P-384, P-521, "
                     + "Ed25519 or X25519")
         }

@@ -108,10 +108,10 @@ extension SymmetricKey {
             throw algorithm.isNot(for: operation, typeName)
         }
         guard algorithm.scheme.takes(count, for: operation) else {
-            throw KeychainError(.param, "\(algorithm) does not \(operation) \(count) bytes")
+            throw KeychainError(.param, "\(algorithm) cannot \(operation) \(count) bytes")
         }
         guard associatedData.isEmpty || algorithm.scheme == .aesGCM else {
-            throw KeychainError(.param, "\(algorithm) has no use for associated data", key: "associatedData")
+            throw KeychainError(.param, "\(algorithm) takes no associated data", key: "associatedData")
         }
     }
 }

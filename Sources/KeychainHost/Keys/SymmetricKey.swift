@@ -127,7 +127,7 @@ extension KeyType {
                 remedy: "use whole bytes, at least \(Self.minimumHMACBits) bits", key: size)
         default:
             throw KeychainError(
-                .param, "there are no symmetric keys of type \(rawValue)", remedy: "AES and HMAC can be used",
+                .param, "symmetric keys of type \(rawValue) are not supported", remedy: "AES and HMAC can be used",
                 key: Attribute.keyType.rawValue)
         }
     }

@@ -91,7 +91,7 @@ public struct NewItem: ~Copyable, Sendable {
     public static func checkUsable(_ kind: KeyKind) throws(KeychainError) {
         guard !kind.hasAlgorithm else { return }
         throw KeychainError(
-            .unsupportedFormat, "nothing can be done with a key of kind \(kind)",
+            .unsupportedFormat, "keys of kind \(kind) are not supported",
             remedy: "RSA, P-256, P-384, P-521, Ed25519 and X25519 can be used")
     }
 

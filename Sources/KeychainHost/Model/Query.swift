@@ -133,7 +133,7 @@ public struct Query: Sendable, Hashable {
 
     private static func checked(_ limit: Limit) throws(KeychainError) -> Limit {
         if case .atMost(let count) = limit, count < 1 {
-            throw KeychainError(.param, "a limit of \(count) items makes no sense", key: "m_Limit")
+            throw KeychainError(.param, "the limit has to be at least 1, not \(count)", key: "m_Limit")
         }
         return limit
     }

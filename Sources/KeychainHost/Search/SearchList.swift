@@ -65,7 +65,7 @@ public struct SearchList: Sendable {
     ///   which ``identities(matching:)`` finds.
     public func items(matching query: Query) throws(KeychainError) -> Result<Item> {
         guard query.itemClass != .identity else {
-            throw KeychainError(.param, "an identity is not one item but two", key: "class")
+            throw KeychainError(.param, "an identity is two items, a certificate and a key", key: "class")
         }
         let query = try followingChains(query)
         let part = query.isDistinct ? query.withoutLimit : query

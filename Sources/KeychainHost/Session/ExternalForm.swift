@@ -73,7 +73,7 @@ extension NewItem {
         let type = KeyType(rawValue: stated[.keyType]?.integer ?? 0)
         let family = KeyFamily(type)
         guard let bytes = consume bytes else {
-            throw KeychainError(.param, "a key is its bytes or a reference", key: "v_Data")
+            throw KeychainError(.param, "a key is given as data or as a reference", key: "v_Data")
         }
         switch (stated[.keyClass]?.integer, family) {
         case (KeyClass.private.rawValue, let family?): return try .privateKey(privateKey(bytes, family), attributes)

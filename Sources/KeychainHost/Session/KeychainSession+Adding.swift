@@ -172,7 +172,7 @@ extension Item {
         for attribute in [Attribute.accessControl, .accessible, .isExtractable] {
             guard !isOnToken, let asked = asked[attribute], self[attribute]?.matches(asked) != true else { continue }
             throw KeychainError(
-                .duplicateItem, "the key is there already, and otherwise protected", remedy: "change it by an update",
+                .duplicateItem, "the key is in the keychain already, with another protection", remedy: "change it by an update",
                 key: attribute.rawValue)
         }
     }
@@ -229,7 +229,7 @@ extension NewItem {
         case .genericPassword, .internetPassword: try self.init(itemClass, attributes, secret: parsed.secret())
         case .certificate:
             guard let der = parsed.secret() else {
-                throw KeychainError(.param, "a certificate is its DER or a reference", key: "v_Data")
+                throw KeychainError(.param, "a certificate is given as DER or as a reference", key: "v_Data")
             }
             let certificate = try KeychainError.mapping { () throws(CryptoError) in
                 try Certificate(der: der.copied())

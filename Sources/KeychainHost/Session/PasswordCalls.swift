@@ -80,14 +80,14 @@ extension ItemClass {
         let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: unsafe data == nil ? 0 : Int(length)))
         switch definition.type {
         case .number, .boolean:
-            guard bytes.count == 4 else { throw KeychainError(.param, "a number has four bytes", key: name.rawValue) }
+            guard bytes.count == 4 else { throw KeychainError(.param, "a number needs four bytes", key: name.rawValue) }
             return .number(Int64(unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: UInt32.self) }))
         case .data: return .data(bytes)
         case .string, .opaque: return AttributeValue(bytes)
         case .code:
-            guard bytes.count == 4 else { throw KeychainError(.param, "a code has four bytes", key: name.rawValue) }
+            guard bytes.count == 4 else { throw KeychainError(.param, "a code needs four bytes", key: name.rawValue) }
             return .fourCharacters(unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: UInt32.self) })
-        case .date: throw KeychainError(.param, "dates are the keychain's own", key: name.rawValue)
+        case .date: throw KeychainError(.param, "dates are set by the keychain", key: name.rawValue)
         }
     }
 }

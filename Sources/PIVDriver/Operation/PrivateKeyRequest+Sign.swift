@@ -27,7 +27,7 @@ extension PrivateKeyRequest {
                 quirks.has(.ed25519As22) ? .soloEd25519 : .ed25519, 0x81, input, answerLength: 64,
                 .ed25519Signature(of: input, publicKey))
         default:
-            throw TokenError(.invalidArgument, "the key cannot make this kind of signature")
+            throw TokenError(.invalidArgument, "this key cannot make this kind of signature")
         }
     }
 
@@ -48,7 +48,7 @@ extension PrivateKeyRequest {
         else {
             throw TokenError(
                 .invalidArgument,
-                "the input of a raw RSA operation needs exactly the length of the modulus, and a smaller value")
+                "the input of a raw RSA operation must be as long as the modulus, and smaller as a number")
         }
         return PrivateKeyRequest(
             algorithm, 0x81, block, answerLength: block.count, isConfidential: isConfidential, completion)

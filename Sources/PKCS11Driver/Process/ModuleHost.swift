@@ -203,10 +203,10 @@ extension TokenError {
         case CKR_KEY_HANDLE_INVALID: self.init(.notFound, "the token has no such private key")
         case CKR_MECHANISM_INVALID, CKR_MECHANISM_PARAM_INVALID, CKR_KEY_TYPE_INCONSISTENT,
             CKR_KEY_FUNCTION_NOT_PERMITTED, CKR_FUNCTION_NOT_SUPPORTED, CKR_ARGUMENTS_BAD:
-            self.init(.unsupported, "the token does not do that with this key (\(text): \(failure.codeText))")
+            self.init(.unsupported, "the token cannot do this with the key (\(text): \(failure.codeText))")
         case CKR_DATA_LEN_RANGE, CKR_DATA_INVALID, CKR_ENCRYPTED_DATA_INVALID, CKR_ENCRYPTED_DATA_LEN_RANGE:
             self.init(.invalidArgument, "the token does not take the input (\(text): \(failure.codeText))")
-        case CKR_FUNCTION_CANCELED: self.init(.conditionsNotSatisfied, "it was called off at the token")
+        case CKR_FUNCTION_CANCELED: self.init(.conditionsNotSatisfied, "the operation was cancelled at the token")
         default: self.init(.malformed, "the PKCS#11 module \(text) failed with \(failure.codeText)")
         }
     }

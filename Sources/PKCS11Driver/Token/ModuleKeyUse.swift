@@ -15,7 +15,7 @@ struct ModuleKeyUse {
         do throws(CryptoError) {
             request = try ModuleKeyUse.request(action, key)
         } catch {
-            throw TokenError(.invalidArgument, "the key does not do that: \(error)")
+            throw TokenError(.invalidArgument, "the key cannot do this: \(error)")
         }
     }
 

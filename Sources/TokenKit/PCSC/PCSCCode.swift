@@ -109,7 +109,7 @@ extension CardError {
         case .reset:
             "another program reset the card in \"\(reader)\" (try again)"
         case .cancelled:
-            "the wait for a card was called off"
+            "the wait for a card was cancelled"
         case .malformed:
             "the card in \"\(reader)\" answered more than an answer can have"
         case .communication, .responseTooLarge, .invalidCommand:
