@@ -147,10 +147,14 @@ public struct NoPrompter: Prompter {
     public var canAsk: Bool { false }
     public var canAskAgain: Bool { false }
     public let alternative: String
+    public let allowsPINPad: Bool
 
-    /// - Parameter alternative: how the answer can be given all the same; a program's ways unless the caller has others.
-    public init(alternative: String? = nil) {
+    /// - Parameters:
+    ///   - alternative: how the answer can be given all the same; a program's ways unless the caller has others.
+    ///   - allowsPINPad: whether a PIN may be typed on a reader's own keys.
+    public init(alternative: String? = nil, allowsPINPad: Bool = false) {
         self.alternative = alternative ?? KeychainError.waysOfPrograms
+        self.allowsPINPad = allowsPINPad
     }
 
     public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {

@@ -1,18 +1,15 @@
-internal import SecureBytes
+package import SecureBytes
 public import TokenKit
 
 /// Asks for a card's PIN until it is right, the person gives up, only one try is left, or asking seems to be no use.
 ///
 ///     var question = PINQuestion(.pin, use: "sign", slot: slot, insertion: insertion, authentication: context)
-///     while true {
-///         let pin = try question.ask()
-///         do { return try slot.perform(at: insertion) { … } } catch { try question.answer(failedWith: error) }
-///     }
+///     try question.present { (pin, lastTry) in try slot.perform(at: insertion) { … } }
 ///
 /// A PIN that the context carries is the program's answer: where the card refuses it, nobody is asked for another. Without
 /// one the reader's own keys come first, where it has any. The card is held while a PIN is presented, never while a person
 /// is asked here.
-struct PINQuestion {
+package struct PINQuestion {
     private let kind: PINKind
     private let use: String?
     private let slot: TokenSlot
@@ -38,11 +35,14 @@ struct PINQuestion {
     /// Whether the answer may spend the last try.
     private(set) var lastTry: LastTry
 
+    /// Why the card or its driver refused the last answer; nil where the question was not answered.
+    package private(set) var refusal: TokenError?
+
     /// - Parameters:
     ///   - kind: which of the card's secrets.
     ///   - use: completes "PIN to …".
     ///   - allowsPINPad: whether all that the card is to do with it is to verify it.
-    init(
+    package init(
         _ kind: PINKind, use: String?, slot: TokenSlot, insertion: TokenSlot.Insertion,
         authentication: AuthenticationContext, allowsPINPad: Bool = true
     ) {
@@ -60,8 +60,25 @@ struct PINQuestion {
         slot.knownLabel(at: insertion).map { "\($0) in \(slot.name)" } ?? slot.name
     }
 
+    /// Asks until `body` has presented the answer, or asking again cannot help.
+    ///
+    /// - Throws: why nobody is asked, or asked again; ``refusal`` has what the card said.
+    package mutating func present<Result: ~Copyable>(
+        _ body: (borrowing PIN, LastTry) throws(TokenError) -> Result
+    ) throws(KeychainError) -> Result {
+        while true {
+            let pin = try ask()
+            do throws(TokenError) {
+                return try body(pin, lastTry)
+            } catch {
+                try answer(failedWith: error)
+            }
+        }
+    }
+
     /// Asks once. Where nobody can be asked, nothing is sent to the card either.
     mutating func ask() throws(KeychainError) -> PIN {
+        refusal = nil
         let purpose: PromptRequest.Purpose = kind == .pin ? .pin : .unblockingKey
         isFromContext = kind == .pin && authentication.hasCredential(.pin)
         let rules = slot.pinRules(at: insertion)
@@ -92,6 +109,7 @@ struct PINQuestion {
     ///
     /// - Throws: the refusal, where asking again cannot help.
     mutating func answer(failedWith error: TokenError) throws(KeychainError) {
+        refusal = error
         if error.triesLeft == 0, error.status != nil, !slot.tellsOfBlockedPINs {
             EventInbox.post(KeychainEvent(.pinBlocked, location: slot.name))
         }
@@ -107,11 +125,11 @@ struct PINQuestion {
         }
         if isFromContext {
             authentication.removeCredential(.pin)
-            throw refusal(error)
+            throw wrong(error)
         }
         let isRepetition = isKnownIncorrect && error.code == .pinKnownIncorrect
         guard authentication.prompter.canAskAgain, !isRepetition, timesAsked < PromptRequest.mostQuestions else {
-            throw refusal(error)
+            throw wrong(error)
         }
         isKnownIncorrect = error.code == .pinKnownIncorrect
         failure = error.reason
@@ -150,7 +168,7 @@ struct PINQuestion {
     }
 
     /// The error of a wrong answer after which nobody is asked again, with the card that refused it.
-    private func refusal(_ error: TokenError) -> KeychainError {
+    private func wrong(_ error: TokenError) -> KeychainError {
         let reason: String
         switch error.code {
         case .pinIncorrect: reason = "wrong \(kind.name) for '\(subject)'\(PINKind.remark(triesLeft: error.triesLeft))"

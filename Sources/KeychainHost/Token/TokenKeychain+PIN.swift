@@ -28,14 +28,9 @@ extension TokenKeychain {
     ) throws(KeychainError) {
         var question = PINQuestion(
             .pin, use: use, slot: slot, insertion: insertion, authentication: authentication)
-        while true {
-            let pin = try question.ask()
-            do throws(TokenError) {
-                return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                    try token.verify(pin, lastTry: question.lastTry, &card)
-                }
-            } catch {
-                try question.answer(failedWith: error)
+        try question.present { (pin, lastTry) throws(TokenError) in
+            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                try token.verify(pin, lastTry: lastTry, &card)
             }
         }
     }

@@ -47,17 +47,12 @@ struct TokenKeychainKey: TokenObjectKey {
             throw KeychainError(error)
         }
         var question = self.question(use, authentication)
-        while true {
-            let pin = try question.ask()
-            do throws(TokenError) {
-                return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                    // Where the PIN is typed on the reader, that is what the card waits for.
-                    let notice = pin.origin == .typed ? nil : touch()
-                    defer { notice?.end() }
-                    return try token.perform(operation, presenting: pin, lastTry: question.lastTry, &card)
-                }
-            } catch {
-                try question.answer(failedWith: error)
+        return try question.present { (pin, lastTry) throws(TokenError) in
+            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
+                // Where the PIN is typed on the reader, that is what the card waits for.
+                let notice = pin.origin == .typed ? nil : touch()
+                defer { notice?.end() }
+                return try token.perform(operation, presenting: pin, lastTry: lastTry, &card)
             }
         }
     }

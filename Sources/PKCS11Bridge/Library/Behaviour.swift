@@ -19,7 +19,7 @@ package struct Behaviour: Sendable {
 
     package init(
         asksItself: Bool = false, logsInOnce: Bool = false, program: String? = nil,
-        prompter: any Prompter = NoPrompter()
+        prompter: any Prompter = NoPrompter(allowsPINPad: true)
     ) {
         self.program = program
         self.asksItself = asksItself
@@ -42,7 +42,7 @@ package struct Behaviour: Sendable {
         self.init(
             asksItself: asks, logsInOnce: Behaviour.programsThatLogInOnce.contains(program),
             program: program.isEmpty ? nil : program,
-            prompter: isConfigured ? prompter : NoPrompter())
+            prompter: isConfigured ? prompter : NoPrompter(allowsPINPad: true))
     }
 
     /// What a PIN or password is for, in words that complete "PIN to …".

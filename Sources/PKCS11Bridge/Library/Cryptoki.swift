@@ -76,7 +76,7 @@ package final class Cryptoki: Sendable {
         guard flags & CKF_SERIAL_SESSION != 0 else { throw CryptokiError(CKR_SESSION_PARALLEL_NOT_SUPPORTED) }
         let generation = try slot.generation()
         forgetTokens(before: generation, in: slotID)
-        return slot.door.pass {
+        return slot.sessionGate.withLock {
             sessions.withLock { sessions in
                 sessions.last += 1
                 // Sessions that may write are had from every token: programs ask for them and write nothing.
@@ -114,7 +114,7 @@ package final class Cryptoki: Sendable {
     }
 
     private func logOutIfUnused(_ slot: any Slot) {
-        slot.door.pass {
+        slot.sessionGate.withLock {
             let isUsed = sessions.withLock { $0.open.values.contains { $0.slot.id == slot.id } }
             if !isUsed, slot.isLoggedIn { slot.logOut() }
         }
@@ -157,19 +157,24 @@ package final class Cryptoki: Sendable {
     }
 
     private func logInForOneUse(_ session: Session, _ pin: consuming Secret?) throws(CryptokiError) {
-        var given = pin
+        // The session is not held while a person is asked.
+        guard session.state.withLock({ $0.signature != nil || $0.decryption != nil }) else {
+            throw Cryptoki.nothingToLogInFor
+        }
+        var accepted = try session.slot.logInForOneUse(pin)
         try session.state.withLock { state throws(CryptokiError) in
-            guard state.signature != nil || state.decryption != nil else {
-                throw CryptokiError(CKR_OPERATION_NOT_INITIALIZED, "there is nothing begun to log in for")
-            }
-            var accepted = try session.slot.logInForOneUse(given.take())
             if state.signature != nil {
                 state.signature?.pin = accepted.take()
-            } else {
+            } else if state.decryption != nil {
                 state.decryption?.pin = accepted.take()
+            } else {
+                throw Cryptoki.nothingToLogInFor
             }
         }
     }
+
+    private static let nothingToLogInFor = CryptokiError(
+        CKR_OPERATION_NOT_INITIALIZED, "there is nothing begun to log in for")
 
     /// PKCS #11 §5.6.10.
     package func logOut(_ handle: CK_SESSION_HANDLE) throws(CryptokiError) {

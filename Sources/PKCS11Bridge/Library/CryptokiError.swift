@@ -52,6 +52,19 @@ extension CryptokiError {
         self.init(code, error.description)
     }
 
+    /// Why nobody was asked for a PIN, or asked again.
+    ///
+    /// - Parameter refusal: what the card said of the last answer; nil where none was presented.
+    init(question error: KeychainError, _ refusal: TokenError?) {
+        let code =
+            switch error.code {
+            case .authFailed: refusal.map { CryptokiError.code(for: $0.code) } ?? CKR_PIN_LOCKED
+            case .userCanceled: CKR_FUNCTION_CANCELED
+            default: refusal.map { CryptokiError.code(for: $0.code) } ?? CryptokiError(error).code
+            }
+        self.init(code, error.description)
+    }
+
     /// - Parameter invalid: the code for input that does not fit, which depends on the function.
     init(_ error: CryptoError, invalid: CK_RV = CKR_DATA_INVALID, length: CK_RV = CKR_DATA_LEN_RANGE) {
         let code =

@@ -36,33 +36,138 @@ extension CardSlot {
     }
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
-        let isGiven = pin != nil
+        guard pin != nil else { return try logInAsking() }
         var given = pin
         try inSession { state throws(CryptokiError) in
             _ = try present(&state)
-            guard !isLoggedIn else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
-            state.login.pin = try authenticate(given.take(), "log in", &state)
-            state.login.isFresh = true
-            state.login.isPINFromProgram = isGiven
-            state.login.timedOutPINCount = slot.timedOutPINCount
-            let number = logins.add(1, ordering: .relaxed).newValue
-            currentLogin.store(number, ordering: .releasing)
+            try requireLogin(false)
+            let pin = try verified(given.take(), &state)
+            beginLogin(pin, isFromProgram: true, &state)
         }
+    }
+
+    /// Threads that log in at the same time have the person asked once.
+    private func logInAsking() throws(CryptokiError) {
+        try questionGate.withLock { () throws(CryptokiError) in
+            let answer = try askForPIN(to: "log in", loggedIn: false)
+            let generation = answer.generation
+            var pin = answer.takePIN()
+            try inSession { state throws(CryptokiError) in
+                _ = try connection(of: generation, &state)
+                // Another thread may have brought the PIN meanwhile.
+                try requireLogin(false)
+                beginLogin(pin.take(), isFromProgram: false, &state)
+            }
+        }
+    }
+
+    private func requireLogin(_ isWanted: Bool) throws(CryptokiError) {
+        guard isLoggedIn != isWanted else { return }
+        throw CryptokiError(isWanted ? CKR_USER_NOT_LOGGED_IN : CKR_USER_ALREADY_LOGGED_IN)
+    }
+
+    private func beginLogin(_ pin: consuming Secret?, isFromProgram: Bool, _ state: inout State) {
+        state.login.pin = pin
+        state.login.isFresh = true
+        state.login.isPINFromProgram = isFromProgram
+        state.login.timedOutPINCount = slot.timedOutPINCount
+        let number = logins.add(1, ordering: .relaxed).newValue
+        currentLogin.store(number, ordering: .releasing)
     }
 
     /// A program that gave the PIN to log in need not keep it: an empty one stands for it. NSS asks its program for the PIN a second
     /// time, and poppler has none to give.
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
+        guard pin != nil else { return try logInForOneUseAsking() }
         var given = pin
         return try inSession { state throws(CryptokiError) -> Secret? in
             _ = try present(&state)
-            guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
+            try requireLogin(true)
             // The card has said that it is right, and gets it with the use of the key, where it has to.
             if state.login.isPINFromProgram, state.login.isKnown(given) { return state.login.clonedPIN() }
-            let pin = try authenticate(given.take(), "use the key once", &state)
+            return try verified(given.take(), &state)
+        }
+    }
+
+    private func logInForOneUseAsking() throws(CryptokiError) -> Secret? {
+        let answer = try questionGate.withLock { () throws(CryptokiError) in
+            try askForPIN(to: "use the key once", loggedIn: true)
+        }
+        let generation = answer.generation
+        let isTyped = answer.isTypedOnReader
+        try inSession { state throws(CryptokiError) in
+            _ = try connection(of: generation, &state)
+            try requireLogin(true)
             // Nobody is to type it twice: that it was presented has to do.
-            if pin == nil { state.login.isFresh = true }
-            return pin
+            if isTyped { state.login.isFresh = true }
+        }
+        return answer.takePIN()
+    }
+
+    /// A PIN that the card took.
+    private struct Answer: ~Copyable {
+        private var pin: Secret?
+        let isTypedOnReader: Bool
+        /// Which card took it.
+        let generation: Int
+
+        init(_ pin: borrowing PIN, generation: Int) {
+            isTypedOnReader = pin.origin == .typed
+            self.pin = isTypedOnReader ? nil : pin.secret.clone()
+            self.generation = generation
+        }
+
+        /// Nil for one that was typed on the reader.
+        consuming func takePIN() -> Secret? { pin.take() }
+    }
+
+    /// Has a person asked for the PIN, on the reader where it has keys, and presents it. Neither the slot's state nor the card is
+    /// held meanwhile.
+    ///
+    /// - Parameters:
+    ///   - use: completes "PIN to …".
+    ///   - loggedIn: whether the user has to be logged in for it, or must not be.
+    private func askForPIN(to use: String, loggedIn: Bool) throws(CryptokiError) -> Answer {
+        let card = try inSession { state throws(CryptokiError) in try cardToAskAbout(loggedIn: loggedIn, &state) }
+        var question = PINQuestion(
+            .pin, use: behaviour.use(use), slot: slot, insertion: card.insertion,
+            authentication: AuthenticationContext(prompter: behaviour.prompter))
+        do throws(KeychainError) {
+            let pin = try question.present { (pin, lastTry) throws(TokenError) in
+                try slot.perform(at: card.insertion) { (token, card) throws(TokenError) in
+                    try token.verify(pin, lastTry: lastTry, &card)
+                }
+                return pin.clone()
+            }
+            noteAnswer(isPINPadBroken: card.hasPINPad && pin.origin != .typed)
+            return Answer(pin, generation: card.generation)
+        } catch {
+            let refusal = question.refusal
+            noteAnswer(isPINPadBroken: refusal?.code == .pinPadFailed)
+            // Where the card is out, that is the reason.
+            try inSession { state throws(CryptokiError) in _ = try connection(of: card.generation, &state) }
+            throw CryptokiError(question: error, refusal)
+        }
+    }
+
+    private func cardToAskAbout(
+        loggedIn: Bool, _ state: inout State
+    ) throws(CryptokiError) -> (insertion: TokenSlot.Insertion, generation: Int, hasPINPad: Bool) {
+        let insertion = try connection(&state)
+        try requireLogin(loggedIn)
+        let hasPINPad = hasPINPad(state)
+        guard hasPINPad || behaviour.hasProtectedPath else {
+            throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask")
+        }
+        // The question names the card.
+        _ = try? identity(&state)
+        return (insertion, knownGeneration, hasPINPad)
+    }
+
+    private func noteAnswer(isPINPadBroken: Bool) {
+        state.withLock { state in
+            forgetPINStatus(&state)
+            state.card?.hasPINPadFailed = isPINPadBroken
         }
     }
 
@@ -87,58 +192,23 @@ extension CardSlot {
         slot.disconnect(resetting: false)
     }
 
-    /// Presents the PIN that a program gave, or else that of the person who is asked: on the reader where it has keys.
-    ///
-    /// - Returns: the PIN; nil for one that was typed on the reader.
-    private func authenticate(
-        _ given: consuming Secret?, _ use: String, _ state: inout State
-    ) throws(CryptokiError) -> Secret? {
-        if let given = given.take() {
-            try verify(given, &state)
-            return given
-        }
-        let hasPINPad = hasPINPad(state)
-        guard hasPINPad || behaviour.hasProtectedPath else {
-            throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask")
-        }
-        let label = (try? identity(&state))?.label ?? name
-        let request = PromptRequest(.pin, subject: "\(label) in \(name)", use: behaviour.use(use))
-        if hasPINPad, try enter(request, &state) { return nil }
-        let pin = try CryptokiError.mapping { () throws(KeychainError) in try behaviour.prompter.ask(request) }
-        try verify(pin, &state)
-        return pin
-    }
-
     /// Whether the PIN can be typed on the reader.
     func hasPINPad(_ state: borrowing State) -> Bool {
         guard let card = state.card else { return false }
         return card.insertion.map { slot.takesTypedPIN(at: $0, since: state.arrival) } ?? card.hasPINPad
     }
 
-    /// Has the PIN typed on the reader.
-    ///
-    /// - Returns: false where the reader failed at it, and somebody else can be asked.
-    private func enter(_ request: PromptRequest, _ state: inout State) throws(CryptokiError) -> Bool {
-        request.tellOfPINPad(behaviour.prompter)
-        forgetPINStatus(&state)
-        let insertion = try connection(&state)
-        do throws(TokenError) {
-            try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
-                try token.verify(.typed, lastTry: .keep, &card)
-            }
-            state.card?.hasPINPadFailed = false
-            return true
-        } catch {
-            if error.code == .pinPadFailed { state.card?.hasPINPadFailed = true }
-            guard error.code == .pinPadFailed, behaviour.hasProtectedPath else { throw CryptokiError(error) }
-            return false
-        }
-    }
-
     /// Has the tries that are left asked for anew, by whatever program wants to know them.
     func forgetPINStatus(_ state: inout State) {
         state.card?.pinStatus = nil
         knownCards?.forgetPINStatus(name)
+    }
+
+    /// Presents a PIN that a program gave.
+    private func verified(_ pin: consuming Secret?, _ state: inout State) throws(CryptokiError) -> Secret? {
+        guard let pin = pin.take() else { return nil }
+        try verify(pin, &state)
+        return pin
     }
 
     func verify(_ secret: borrowing Secret, _ state: inout State) throws(CryptokiError) {

@@ -14,7 +14,9 @@ final class CardSlot: Slot {
     let behaviour: Behaviour
 
     let slot: TokenSlot
-    let door = SlotDoor()
+    let sessionGate = Gate()
+    /// One question for the PIN at a time; only who would ask as well waits here for the person.
+    let questionGate = Gate()
     let filter: TokenFilter
     /// What other programs of the host have read of cards.
     let knownCards: KnownCards?

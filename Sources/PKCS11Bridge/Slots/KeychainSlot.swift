@@ -10,7 +10,9 @@ final class KeychainSlot: Slot {
     let id: CK_SLOT_ID
 
     let keychain: LocalKeychain
-    let door = SlotDoor()
+    let sessionGate = Gate()
+    /// One question for the password at a time; only who would ask as well waits here for the person.
+    private let questionGate = Gate()
 
     private let behaviour: Behaviour
     let knownGeneration: Int
@@ -136,18 +138,42 @@ final class KeychainSlot: Slot {
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
         try requireFile()
-        guard madeLogin == nil else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
-        let password = try obtain(pin, "log in")
+        try requireNoLogin()
+        guard let password = pin.take() else { return try logInAsking() }
         try loggingIn.withLock { _ throws(CryptokiError) in
-            guard madeLogin == nil else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+            try requireNoLogin()
             try CryptokiError.mapping { () throws(KeychainError) in try keychain.unlock(password: password) }
-            // Where the login session has the key as well, it is locked for all its programs at once.
-            _ = try? keychain.unlockFromSession()
-            let isOpen = isOpen
-            logins.withLock { logins in
-                logins.count += 1
-                logins.current = isOpen ? 0 : logins.count
+            beginLogin()
+        }
+    }
+
+    /// Programs whose threads log in at the same time have the person asked once. Nothing else waits for him.
+    private func logInAsking() throws(CryptokiError) {
+        guard behaviour.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }
+        try questionGate.withLock { () throws(CryptokiError) in
+            try requireNoLogin()
+            try CryptokiError.mapping { () throws(KeychainError) in
+                try keychain.confirmPresence(
+                    use: behaviour.use("log in"), authentication: AuthenticationContext(prompter: behaviour.prompter))
             }
+            try loggingIn.withLock { _ throws(CryptokiError) in
+                try requireNoLogin()
+                beginLogin()
+            }
+        }
+    }
+
+    private func requireNoLogin() throws(CryptokiError) {
+        guard madeLogin == nil else { throw CryptokiError(CKR_USER_ALREADY_LOGGED_IN) }
+    }
+
+    private func beginLogin() {
+        // Where the login session has the key as well, it is locked for all its programs at once.
+        _ = try? keychain.unlockFromSession()
+        let isOpen = isOpen
+        logins.withLock { logins in
+            logins.count += 1
+            logins.current = isOpen ? 0 : logins.count
         }
     }
 
@@ -165,13 +191,6 @@ final class KeychainSlot: Slot {
 
     func letGo() {
         if logins.withLock({ $0.current }) != nil { logOut() }
-    }
-
-    private func obtain(_ given: consuming Secret?, _ use: String) throws(CryptokiError) -> Secret {
-        if let given = given.take() { return given }
-        guard behaviour.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }
-        let request = PromptRequest(.password, subject: keychain.name, use: behaviour.use(use))
-        return try CryptokiError.mapping { () throws(KeychainError) in try behaviour.prompter.ask(request) }
     }
 
     func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError) {

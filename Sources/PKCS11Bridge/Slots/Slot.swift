@@ -69,7 +69,7 @@ protocol Slot: AnyObject, Sendable {
     // MARK: Login
 
     /// Who opens a session waits there for a logout that the end of the last one brings.
-    var door: SlotDoor { get }
+    var sessionGate: Gate { get }
 
     /// The number of the login that lasts, which no other one has; nil for none. It waits for no card.
     var login: Int? { get }
@@ -126,10 +126,12 @@ protocol Slot: AnyObject, Sendable {
 }
 
 /// Lets one thread through at a time.
-final class SlotDoor: Sendable {
+final class Gate: Sendable {
     private let mutex = Mutex(())
 
-    func pass<Result, Failure: Error>(_ body: () throws(Failure) -> sending Result) throws(Failure) -> sending Result {
+    func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: () throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
         try mutex.withLock { _ throws(Failure) in try body() }
     }
 }
