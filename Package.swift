@@ -90,9 +90,12 @@ let package = Package(
             dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
             swiftSettings: strict),
         .target(
+            name: "StandardDrivers", dependencies: ["KeychainHost", "PIVDriver", "TokenKit"], swiftSettings: strict),
+        .target(
             name: "SecItem",
             dependencies: [
-                "SecureBytes", "KeychainHost", "PIVDriver", "PKCS11Driver", "Platform", "SystemCrypto", "TokenKit",
+                "SecureBytes", "KeychainHost", "PKCS11Driver", "Platform", "StandardDrivers", "SystemCrypto",
+                "TokenKit",
             ],
             swiftSettings: strict),
         // SecItem under the names of Apple's frameworks.
@@ -102,7 +105,7 @@ let package = Package(
         .target(name: "CSecKeychain", exclude: ["tokenkit-keychain.pc.in"]),
         .target(
             name: "SecKeychain",
-            dependencies: ["SecureBytes", "CSecKeychain", "KeychainHost", "PIVDriver", "TokenKit"],
+            dependencies: ["SecureBytes", "CSecKeychain", "KeychainHost", "StandardDrivers", "TokenKit"],
             exclude: ["exports.map"], swiftSettings: strict,
             linkerSettings: [
                 // Swift's runtime is inside, which does not survive to be unloaded.
@@ -129,14 +132,16 @@ let package = Package(
         .executableTarget(
             name: "tokenkitd",
             dependencies: [
-                "CCryptoki", "HostServer", "KeychainHost", "PIVDriver", "PKCS11Bridge", "Platform", "TokenKit", "Wire",
+                "CCryptoki", "HostServer", "KeychainHost", "PKCS11Bridge", "Platform", "StandardDrivers", "TokenKit",
+                "Wire",
             ],
             exclude: ["systemd"],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
         .executableTarget(
             name: "tokenctl",
             dependencies: [
-                "SecureBytes", "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "VirtualCard", "KeychainHost",
+                "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "StandardDrivers", "VirtualCard",
+                "KeychainHost",
                 "Platform", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import KeychainHost
-internal import PIVDriver
+internal import StandardDrivers
 internal import PKCS11Driver
 internal import Platform
 internal import Synchronization
@@ -9,13 +9,7 @@ internal import TokenKit
 /// What this process works with. The one place of the target that names the drivers.
 enum Keychains {
     static let process = ProcessKeychains(
-        drivers: {
-            [
-                PIVDriver(
-                    memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs,
-                    provesBeforePIN: $0.provesBeforePIN)
-            ]
-        },
+        drivers: StandardDrivers.all,
         modules: {
             // A program that has more rights than its user starts nothing that the user's environment names.
             guard Environment.variable("PATH") != nil else { return [] }

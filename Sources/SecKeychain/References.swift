@@ -1,6 +1,6 @@
 internal import CSecKeychain
 internal import KeychainHost
-internal import PIVDriver
+internal import StandardDrivers
 internal import Synchronization
 internal import TokenKit
 
@@ -46,13 +46,7 @@ final class ItemReference: Sendable {
 /// The process's keychains. Passwords are in files alone; a card may open one. The one place of the target that names the
 /// drivers.
 enum Library {
-    static let process = ProcessKeychains {
-        [
-            PIVDriver(
-                memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs,
-                provesBeforePIN: $0.provesBeforePIN)
-        ]
-    }
+    static let process = ProcessKeychains(drivers: StandardDrivers.all)
     static let interaction = Interaction()
 
     static var authentication: AuthenticationContext {

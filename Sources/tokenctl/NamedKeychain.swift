@@ -76,7 +76,7 @@ enum NamedKeychain {
         let isFile = isURI ? (try? Session(keychains: [name], cards: false)) != nil : !mayBeCard(name)
         guard !isFile, let session = try? Session(keychains: isURI ? [name] : [], locals: false) else { return nil }
         let meant = session.eachToken { $1 }.found.first { isURI || $0.isNamed(name) }
-        return meant.map { $0.id.driver == CryptokiID.foreignDriver ? "a module's token" : "a card" }
+        return meant.map { $0.id.driver == PKCS11Module.driver ? "a module's token" : "a card" }
     }
 
     /// The card whose id an argument is.

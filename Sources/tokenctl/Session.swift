@@ -1,5 +1,5 @@
 internal import KeychainHost
-internal import PIVDriver
+internal import StandardDrivers
 internal import PKCS11Driver
 internal import TokenKit
 
@@ -144,7 +144,7 @@ extension ProcessKeychains {
         self.init(
             .own, recalls: options?.rescan != true, trace: try options?.trace.map { try TraceFile(path: $0) },
             waitsOnce: true,
-            drivers: CardDrivers.all,
+            drivers: StandardDrivers.all,
             modules: {
                 let isFound = choice.map { (try? !$0.readers().isEmpty) ?? false } ?? false
                 return isFound && options?.module.isEmpty ?? true ? [] : modules()
@@ -197,19 +197,20 @@ private struct ReaderChoice {
 
 /// The drivers of cards that this program has.
 enum CardDrivers {
-    static func all(_ caches: TokenCaches) -> [any TokenDriver] {
-        [
-            PIVDriver(
-                memory: caches.tokens, certificates: caches.certificates, rejectedPINs: caches.rejectedPINs,
-                provesBeforePIN: caches.provesBeforePIN)
-        ]
+    static let all = StandardDrivers.all(TokenCaches(in: .own))
+
+    static let names = all.map(\.name)
+
+    /// Whether a name is one that every card of a kind has for a key, as PIV's slots are.
+    static func isKeyName(_ name: String) -> Bool {
+        all.contains { $0.keyNames.contains(TokenObjectID(name.uppercased())) }
     }
 
     /// Whether the card in a reader is one that a URI names. It is let go again.
     ///
     /// - Throws: where another program holds it.
     static func card(in reader: PCSCReader, is uri: PKCS11URI) throws(CardError) -> Bool {
-        let slot = TokenSlot(reader: reader, drivers: all(TokenCaches(in: .own)))
+        let slot = TokenSlot(reader: reader, drivers: all)
         defer { slot.disconnect(resetting: false) }
         do throws(TokenError) {
             let identity = try slot.read { (token, card, _) throws(TokenError) in try token.identity(&card) }
@@ -219,8 +220,6 @@ enum CardDrivers {
             return false
         }
     }
-
-    static let names = all(TokenCaches(in: .own)).map(\.name)
 }
 
 extension Directories {

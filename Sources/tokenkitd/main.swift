@@ -2,7 +2,7 @@ internal import CCryptoki
 internal import Glibc
 internal import HostServer
 internal import KeychainHost
-internal import PIVDriver
+internal import StandardDrivers
 internal import PKCS11Bridge
 internal import Platform
 internal import TokenKit
@@ -25,13 +25,7 @@ func fail(_ message: String) -> Never {
 /// - Parameter knownCards: what the host's programs have read of cards; nil for a host of one program.
 @Sendable func makeCryptoki(_ hello: Hello, _ peer: Peer, _ knownCards: KnownCards?) -> Cryptoki {
     let variables = ClientVariables(hello.environment).values
-    let process = ProcessKeychains {
-        [
-            PIVDriver(
-                memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs,
-                provesBeforePIN: $0.provesBeforePIN)
-        ]
-    }
+    let process = ProcessKeychains(drivers: StandardDrivers.all)
     let filter = TokenFilter(
         path: String(decoding: hello.libraryPath, as: UTF8.self), variable: variables["TOKENKIT_PKCS11_TOKENS"])
     let place = PromptPlace(process: peer.process, variables: variables)

@@ -31,7 +31,7 @@ public struct CardBinding: Sendable, Hashable {
     /// The card, `piv:7b13d0e6-…`.
     public var tokenID: String { reference.tokenID ?? "" }
 
-    /// What the card's driver calls the key, `9D`.
+    /// What the card's driver calls the key.
     public var keyName: String {
         if case .token(_, let object) = reference.target { TokenItems.objectID(of: object).rawValue } else { "" }
     }
@@ -40,15 +40,16 @@ public struct CardBinding: Sendable, Hashable {
 extension CardBinding {
     /// Seals the key of a keychain for a card's key, whose public half is all that is needed for it.
     ///
-    /// - Throws: `errSecParam` for a key that neither decrypts nor agrees.
+    /// - Parameter another: the advice where the key neither decrypts nor agrees.
+    /// - Throws: `errSecParam` for such a key.
     init(
         sealing secret: borrowing Secret, of keychain: UniqueID, for key: any KeychainKey,
-        reference: PersistentReference, label: String, proof: ProofKey?
+        reference: PersistentReference, label: String, proof: ProofKey?, insteadOfUseless another: String
     ) throws(KeychainError) {
         guard let algorithm = CardBinding.algorithms.first(where: { CardBinding.canOpen(key, $0) }) else {
             throw KeychainError(
                 .param, "the key \(key.name) of '\(label)' neither decrypts nor agrees",
-                remedy: "use the key management key, 9D", key: "key")
+                remedy: another, key: "key")
         }
         self.init(reference: reference, label: label, publicKey: key.publicKey, algorithm: algorithm, proof: proof)
         try seal(secret, of: keychain)

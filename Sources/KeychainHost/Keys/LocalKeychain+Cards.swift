@@ -21,33 +21,39 @@ extension LocalKeychain {
     ///
     /// The card shows at once that it can, so its PIN may be asked for.
     ///
-    /// - Parameter name: the card's key: one that decrypts or agrees on secrets.
+    /// - Parameter name: the card's key: one that decrypts or agrees on secrets; nil for the one that its driver recommends.
     /// - Throws: `errSecInteractionNotAllowed` while the keychain is locked, `errSecReadOnly`, `errSecNoSuchKeychain`
     ///   where there is no card, `errSecItemNotFound` where it has no such key, `errSecParam` for a key that only signs.
     @discardableResult
     public func bind(
-        to token: TokenKeychain, key name: String = "9D", authentication: AuthenticationContext
+        to token: TokenKeychain, key name: String? = nil, authentication: AuthenticationContext
     ) throws(KeychainError) -> CardBinding {
         try checkWritable()
         let secret = try clonedKey()
         guard let identity = try token.identity() else {
             throw KeychainError(.noSuchKeychain, "there is no card in '\(token.name)'", remedy: "insert one")
         }
+        let recommended = try token.bindingKey()?.rawValue
+        guard let name = name ?? recommended else {
+            throw KeychainError(
+                .param, "no key of '\(identity.label)' is meant for binding keychains", remedy: "name one", key: "key")
+        }
         guard let key = try token.keys(.name(name)).first else {
             throw KeychainError(
                 .itemNotFound, "'\(identity.label)' has no key \(name)",
                 remedy: "have its issuer put a key management key on it")
         }
+        let another = recommended.map { "use the key \($0)" } ?? "use another key"
         guard (key as? any TokenObjectKey)?.key.pinPolicy != .never else {
             throw KeychainError(
                 .param,
                 "the key \(name) of '\(identity.label)' is used without a PIN, so that anybody who has the card could open the keychain",
-                remedy: "use the key management key, 9D", key: "key")
+                remedy: another, key: "key")
         }
         let current = try wrappedKey()
         let binding = try CardBinding(
             sealing: secret, of: current.keychain, for: key, reference: key.reference(on: identity),
-            label: identity.label, proof: try token.proofKey(of: key))
+            label: identity.label, proof: try token.proofKey(of: key), insteadOfUseless: another)
         let opened = try binding.open(
             with: key, of: current.keychain, use: "bind the keychain '\(self.name)' to it",
             authentication: authentication)

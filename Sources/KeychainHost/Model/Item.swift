@@ -13,6 +13,10 @@ public struct Item: Sendable, Hashable {
     /// The public part in DER: a certificate, or the SubjectPublicKeyInfo of a public or private key.
     public let der: [UInt8]?
 
+    /// What programs know an item on a token by in PKCS #11, `CKA_ID`; nil for what they are not shown, and for local items, whose ids
+    /// depend on each other.
+    package var cryptokiID: [UInt8]?
+
     public init(
         _ itemClass: ItemClass, attributes: Attributes, keychain: KeychainIdentifier, reference: PersistentReference,
         der: [UInt8]? = nil

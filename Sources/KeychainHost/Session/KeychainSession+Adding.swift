@@ -172,7 +172,8 @@ extension Item {
         for attribute in [Attribute.accessControl, .accessible, .isExtractable] {
             guard !isOnToken, let asked = asked[attribute], self[attribute]?.matches(asked) != true else { continue }
             throw KeychainError(
-                .duplicateItem, "the key is in the keychain already, with another protection", remedy: "change it by an update",
+                .duplicateItem, "the key is in the keychain already, with another protection",
+                remedy: "change it by an update",
                 key: attribute.rawValue)
         }
     }

@@ -6,7 +6,7 @@ public import TokenKit
 ///
 /// It is the one way from readers and files to what a search visits; who makes it names the drivers.
 ///
-///     let process = ProcessKeychains { caches in [PIVDriver(memory: caches.tokens)] }
+///     let process = ProcessKeychains(drivers: StandardDrivers.all)
 ///     let list = try process.present().searchList
 public final class ProcessKeychains: Sendable {
     public let preferences: KeychainPreferences

@@ -44,9 +44,11 @@ struct TokenItems {
     private func certificate(_ der: [UInt8], of object: TokenObject) throws(CryptoError) -> Item {
         let certificate = try Certificate(der: der)
         let attributes = InferredAttributes.certificate(certificate).merging(common(object.label)) { _, new in new }
-        return Item(
+        var item = Item(
             .certificate, attributes: attributes, keychain: keychain,
             reference: reference(.certificate, object, certificate.keyHash), der: der)
+        item.cryptokiID = object.cryptokiID
+        return item
     }
 
     /// A key on a card never leaves it, and what it can do its driver says (keychain semantics 1.10, "token key").
@@ -66,9 +68,11 @@ struct TokenItems {
             .canDerive: .bool(key.usage.contains(.agree)),
         ]
         attributes.merge(changes) { _, new in new }
-        return Item(
+        var item = Item(
             .key, attributes: attributes, keychain: keychain, reference: reference(.key, object, hash),
             der: key.publicKey.isEmpty ? nil : key.publicKey)
+        item.cryptokiID = object.cryptokiID
+        return item
     }
 
     private func common(_ label: String) -> Attributes {

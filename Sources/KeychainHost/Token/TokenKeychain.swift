@@ -36,6 +36,23 @@ public struct TokenKeychain: CardKeychain {
         return TokenItems(identity: identity).result(of: query, in: inventory)
     }
 
+    /// What to read on the card for the objects of an id in PKCS #11; nil where none can have it. No command is sent for it.
+    package func selection(ofCryptokiID id: [UInt8]) throws(KeychainError) -> TokenSelection? {
+        try reading { (token, _, _) throws(TokenError) in token.selection(ofCryptokiID: id) } ?? nil
+    }
+
+    /// The key to which a keychain is bound where nobody names another. No command is sent for it.
+    package func bindingKey() throws(KeychainError) -> TokenObjectID? {
+        try reading { (token, _, _) throws(TokenError) in token.bindingKey } ?? nil
+    }
+
+    /// Reads a data object of the card; nil where there is none.
+    ///
+    /// - Throws: `errSecNotLoggedIn` for one that wants the PIN first.
+    public func content(of data: TokenObjectID) throws(KeychainError) -> [UInt8]? {
+        try reading { (token, card, _) throws(TokenError) in try token.content(of: data, &card) } ?? nil
+    }
+
     public func triesLeft() -> Int? { (try? status(of: .pin))?.triesLeft }
 
     public func isIdentified(by identifier: KeychainIdentifier) -> Bool {

@@ -5,6 +5,7 @@ internal import TokenKit
 enum PINBlock {
     static let length = 8
     private static let minimumLength = 6
+    static let lengths = minimumLength...length
     private static let padding: UInt8 = 0xFF
 
     /// The same typed on a reader's keys, which has digits alone.
@@ -17,7 +18,7 @@ enum PINBlock {
     ) throws(TokenError) -> Secret {
         let bytes = pin.bytes
         let name = kind == .pin ? "PIN" : "PUK"
-        guard (minimumLength...length).contains(bytes.count) else {
+        guard lengths.contains(bytes.count) else {
             throw TokenError(.pinFormat, "a \(name) has six to eight characters; nothing was sent to the card")
         }
         var isAllowed = true

@@ -29,6 +29,14 @@ public struct PIVDriver: TokenDriver {
         return cards.map { KnownToken(identity: $0.identity, inventory: $0.inventory) }
     }
 
+    public var keyNames: [TokenObjectID] { PIVSlot.allCases.map(\.objectID) }
+
+    public var dataObjects: [TokenDataObject] { PIVContainer.all.map(TokenDataObject.init) }
+
+    public func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact] {
+        try PIVContainer.named(data.rawValue)?.facts(of: content) ?? []
+    }
+
     /// Selects the PIV application; no other application is ever tried.
     public func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)? {
         let response = try card.exchange(PIVCommand.select)

@@ -6,13 +6,7 @@ public import TokenKit
 extension PIVToken {
     public var possibleData: [TokenDataObject] { PIVToken.possibleData }
 
-    private static let possibleData = PIVContainer.standard.filter { !$0.belongsToSlot }.map { container in
-        TokenDataObject(
-            id: TokenObjectID(container.name), label: container.title,
-            objectIdentifier: container.objectIdentifier.flatMap { OID($0) }.map { TLV(0x06, $0.content).encoded() }
-                ?? [],
-            needsPIN: container.readRule == .pin)
-    }
+    private static let possibleData = PIVContainer.standard.filter { !$0.belongsToSlot }.map(TokenDataObject.init)
 
     public var knownData: Set<TokenObjectID> {
         Set(knowledge.present.filter { $0.readRule == .always }.map { TokenObjectID($0.name) })
@@ -31,6 +25,16 @@ extension PIVToken {
     ) throws(TokenError) -> [UInt8]? {
         guard let container = PIVContainer.named(data.rawValue) else { return nil }
         return try read(container, &card)
+    }
+}
+
+extension TokenDataObject {
+    init(_ container: PIVContainer) {
+        let identifier = container.objectIdentifier.flatMap { OID($0) }
+        self.init(
+            id: TokenObjectID(container.name), label: container.title, tag: container.tag.description,
+            objectIdentifier: identifier.map { TLV(0x06, $0.content).encoded() } ?? [],
+            needsPIN: container.readRule == .pin)
     }
 }
 

@@ -50,7 +50,8 @@ extension PIVToken {
     private func identity(id: TokenID, serialNumber: UInt32?) -> TokenIdentity {
         TokenIdentity(
             id: id, label: label(of: id, serialNumber: serialNumber), manufacturer: quirks.manufacturer,
-            model: quirks.model ?? application.label, serialNumber: serialNumber.map { String($0) },
+            model: quirks.model ?? application.label ?? PIVToken.plainModel,
+            serialNumber: serialNumber.map { String($0) },
             version: knownFirmware?.description)
     }
 
@@ -87,8 +88,11 @@ extension PIVToken {
 
     static let blankPrefix = "blank-"
 
+    /// What a card is called that tells nothing of its make.
+    static let plainModel = "PIV card"
+
     private func label(of id: TokenID, serialNumber: UInt32?) -> String {
-        let name = quirks.model ?? "PIV card"
+        let name = quirks.model ?? PIVToken.plainModel
         let distinction = serialNumber.map { String($0) } ?? String(id.instance.prefix { $0 != "-" })
         return "\(name) \(distinction)"
     }

@@ -48,7 +48,7 @@ extension PIVToken {
         _ key: TokenKey?, in slot: PIVSlot, to inventory: inout TokenInventory, _ card: inout CardTransaction
     ) throws(TokenError) {
         guard let key else { return try add(slot, to: &inventory, &card) }
-        inventory.objects.append(TokenObject(id: slot.objectID, label: slot.label, key: key))
+        inventory.objects.append(TokenObject(slot, key: key))
     }
 
     private mutating func add(

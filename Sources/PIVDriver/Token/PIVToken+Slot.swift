@@ -124,7 +124,7 @@ extension PIVToken {
 enum SlotKey {
     static func object(_ slot: PIVSlot, certificate: [UInt8]?, key: TokenKey?) -> TokenObject? {
         guard certificate != nil || key != nil else { return nil }
-        return TokenObject(id: slot.objectID, label: slot.label, certificate: certificate, key: key)
+        return TokenObject(slot, certificate: certificate, key: key)
     }
 
     /// The key that a certificate speaks of.

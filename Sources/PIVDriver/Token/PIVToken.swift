@@ -12,7 +12,13 @@ public struct PIVToken: Token {
     let rejectedPINs: (any TokenMemory)?
     let provesBeforePIN: @Sendable () -> Bool
 
-    public let pinRules = PINRules(entry: PINBlock.entry)
+    public let pinRules = PINRules(lengths: PINBlock.lengths, entry: PINBlock.entry)
+
+    public var bindingKey: TokenObjectID? { PIVSlot.keyManagement.objectID }
+
+    public func selection(ofCryptokiID id: [UInt8]) -> TokenSelection? {
+        PIVSlot.allCases.first { $0.cryptokiID == id }.map { .object($0.objectID) }
+    }
 
     var selection: Selection
     var pins = PINState()

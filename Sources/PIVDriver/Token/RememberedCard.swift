@@ -43,7 +43,7 @@ struct RememberedCard: Hashable, Sendable {
         guard let instance = text(0x81), !instance.isEmpty, let label = text(0x82) else { return nil }
         identity = TokenIdentity(
             id: TokenID(driver: PIVToken.driverName, instance: instance), label: label, manufacturer: text(0x83),
-            model: text(0x84), serialNumber: text(0x85), version: text(0x86))
+            model: text(0x84) ?? PIVToken.plainModel, serialNumber: text(0x85), version: text(0x86))
         func octet(_ tag: TLVTag) -> UInt8? {
             fields.first { $0.tag == tag && $0.value.count == 1 }?.value[0]
         }

@@ -28,6 +28,19 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
     /// The key reference in two hexadecimal digits.
     public var objectID: TokenObjectID { TokenObjectID(Hex.encode([rawValue])) }
 
+    /// What programs know the slot's objects by in PKCS #11, `CKA_ID`: its place in the order of OpenSC and ykcs11, as people have it in
+    /// their files. The key that only attests has none, since no program is shown it.
+    public var cryptokiID: [UInt8]? {
+        switch self {
+        case .authentication: [1]
+        case .signature: [2]
+        case .keyManagement: [3]
+        case .cardAuthentication: [4]
+        case .attestation: nil
+        default: retiredNumber.map { [UInt8($0 + 4)] }
+        }
+    }
+
     /// 1 to 20 for a retired key management key.
     public var retiredNumber: Int? {
         (0x82...0x95).contains(rawValue) ? Int(rawValue) - 0x81 : nil
@@ -73,5 +86,12 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
         case .cardAuthentication: .never
         default: .once
         }
+    }
+}
+
+extension TokenObject {
+    init(_ slot: PIVSlot, certificate: [UInt8]? = nil, key: TokenKey?) {
+        self.init(
+            id: slot.objectID, label: slot.label, cryptokiID: slot.cryptokiID, certificate: certificate, key: key)
     }
 }

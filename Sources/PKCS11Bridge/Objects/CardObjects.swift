@@ -68,7 +68,7 @@ struct CardObjects: Sendable {
             sensitive: sensitive, publicKey: publicKey, mechanisms: mechanisms)
     }
 
-    private func id(of object: TokenObject) -> [UInt8] { CryptokiID.bytes(of: object.id, on: token) ?? [] }
+    private func id(of object: TokenObject) -> [UInt8] { object.cryptokiID ?? [] }
 
     /// What conforming to profiles promises: certificates are read without a login. PKCS #11 Profiles 3.0 §3.4.
     static let profile = CryptokiObject(

@@ -231,8 +231,6 @@ extension CardSlot {
         }
         let oldPIN = PIN(old)
         let newPIN = PIN(new.clone())
-        // What is as long as it must be, and is not sent, has characters that it must not have.
-        let isLongEnough = (6...8).contains(oldPIN.bytes.count) && (6...8).contains(newPIN.bytes.count)
         var replacement: Secret? = new
         try inSession { state throws(CryptokiError) in
             forgetPINStatus(&state)
@@ -241,7 +239,10 @@ extension CardSlot {
                     try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
                 }
             } catch {
-                guard error.code == CKR_PIN_LEN_RANGE, isLongEnough else { throw error }
+                // What is as long as it must be, and is not sent, has characters that it must not have.
+                let lengths = state.card?.pinLengths ?? 0...255
+                guard error.code == CKR_PIN_LEN_RANGE, lengths.contains(oldPIN.count), lengths.contains(newPIN.count)
+                else { throw error }
                 throw CryptokiError(CKR_PIN_INVALID, error.reason)
             }
             if isLoggedIn { state.login.pin = replacement.take() }

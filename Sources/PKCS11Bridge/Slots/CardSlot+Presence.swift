@@ -39,7 +39,7 @@ extension CardSlot {
                 let identity = wantsIdentity ? try token.identity(&transaction) : nil
                 return Card(
                     insertion: insertion, occupancy: occupancy, place: place, identity: identity,
-                    version: token.knownVersion, keyLimits: token.knownKeyLimits)
+                    version: token.knownVersion, keyLimits: token.knownKeyLimits, pinLengths: token.pinRules.lengths)
             }
         }
     }
@@ -69,7 +69,7 @@ extension CardSlot {
     /// Which card is in.
     ///
     /// - Parameter withPINStatus: whether the tries that are left are wanted next, which are read in the same transaction: in another
-    ///   one it would have to be shown again that PIV is selected.
+    ///   one the card's application would have to be confirmed again.
     /// - Throws: `CKR_TOKEN_NOT_PRESENT` for a card that this copy of the module does not show.
     func identity(_ state: inout State, withPINStatus: Bool = false) throws(CryptokiError) -> TokenIdentity {
         var known = try present(&state).identity

@@ -56,6 +56,8 @@ final class CardSlot: Slot {
         /// The firmware's, as far as it is known.
         var version: String?
         var keyLimits: TokenKeyLimits?
+        /// Bytes that its PIN may have.
+        var pinLengths = 0...255
         /// Everything on it, once it has been asked for.
         var objects: [CryptokiObject]?
         /// The data objects that want no PIN.
@@ -187,7 +189,8 @@ final class CardSlot: Slot {
     private func note(_ identity: TokenIdentity, _ state: borrowing State) -> TokenInfo {
         let info = TokenInfo(
             name: CryptokiTokenName(identity),
-            flags: flags(state.card?.pinStatus?.status, hasPINPad: state.card?.hasPINPad == true), pinLengths: 6...8,
+            flags: flags(state.card?.pinStatus?.status, hasPINPad: state.card?.hasPINPad == true),
+            pinLengths: state.card?.pinLengths ?? 0...255,
             firmware: CardSlot.version(identity.version ?? state.card?.version))
         let sight = state.card.map { Sight(card: $0, info: info) }
         seen.withLock { $0 = sight }
@@ -288,17 +291,7 @@ final class CardSlot: Slot {
 
     private func objects(_ selection: Selection, _ state: inout State) throws(CryptokiError) -> [CryptokiObject] {
         if let known = try present(&state).objects { return known }
-        let part: TokenSelection
-        switch selection {
-        case .all: part = .all
-        case .object(let object): part = .object(object)
-        case .id(let id, let classes):
-            guard let object = CryptokiID.cardObject(withID: id) else { return [] }
-            part =
-                if classes.contains(CKO_CERTIFICATE) { .object(object) } else if classes.contains(CKO_PUBLIC_KEY) {
-                    .key(object)
-                } else { .privateKey(object) }
-        }
+        guard let part = self.part(selection, of: try connection(&state)) else { return [] }
         let isComplete = part == .all
         let (inventory, possible, known) = try reading(&state) { (token, card) throws(TokenError) in
             var inventory = try token.inventory(part, &card)
@@ -319,6 +312,18 @@ final class CardSlot: Slot {
             noteReading(state)
         }
         return objects
+    }
+
+    /// What to read; nil for nothing.
+    private func part(_ selection: Selection, of insertion: TokenSlot.Insertion) -> TokenSelection? {
+        switch selection {
+        case .all: return .all
+        case .object(let object): return .object(object)
+        case .id(let id, let classes):
+            let selection = slot.selection(ofCryptokiID: id, at: insertion)
+            guard case .object(let object) = selection, !classes.contains(CKO_CERTIFICATE) else { return selection }
+            return classes.contains(CKO_PUBLIC_KEY) ? .key(object) : .privateKey(object)
+        }
     }
 
     func keyBytes(of key: CryptokiObject) throws(CryptokiError) -> Secret {

@@ -72,7 +72,8 @@ struct ModuleObjects: Sendable {
             let own = label.isEmpty ? name.rawValue : String(decoding: label, as: UTF8.self)
             objects.append(
                 TokenObject(
-                    id: name, label: own, certificate: certificate, key: key.map { TokenKey($0, besides: own) }))
+                    id: name, label: own, cryptokiID: id, certificate: certificate,
+                    key: key.map { TokenKey($0, besides: own) }))
         }
 
         /// The id in hexadecimal; a number after a stroke tells further ones of the same id.

@@ -14,7 +14,7 @@ public final class PKCS11Module: TokenModule {
     public var readsCardsAlone: Bool { configured.readsCardsAlone }
 
     /// The first part of the ids of all modules' tokens; what follows is the token's URI (RFC 7512).
-    public static let driver = CryptokiID.foreignDriver
+    public static let driver = "pkcs11"
 
     private let configured: ConfiguredModule
     private let host: ModuleHost

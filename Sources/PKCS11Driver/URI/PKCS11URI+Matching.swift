@@ -78,7 +78,7 @@ extension PKCS11URI.Token {
 
     /// A card as the module of this package shows it, and another module's token as that does: its id is its URI.
     package init(_ identity: TokenIdentity) {
-        let uri = identity.id.driver == CryptokiID.foreignDriver ? try? PKCS11URI(identity.id.description) : nil
+        let uri = identity.id.driver == PKCS11Module.driver ? try? PKCS11URI(identity.id.description) : nil
         self = uri?.wholeToken ?? PKCS11URI.Token(CryptokiTokenName(identity))
     }
 }

@@ -20,7 +20,7 @@ package struct CryptokiTokenName: Hashable, Sendable {
     /// The name of a card.
     package init(_ identity: TokenIdentity) {
         self.init(
-            label: identity.label, manufacturer: identity.manufacturer ?? "", model: identity.model ?? "PIV card",
+            label: identity.label, manufacturer: identity.manufacturer ?? "", model: identity.model ?? "card",
             serialNumber: CryptokiTokenName.serialNumber(of: identity))
     }
 
@@ -75,32 +75,6 @@ package enum CryptokiLibrary {
 
     /// What p11-kit knows it as.
     package static let configuration = "tokenkit"
-}
-
-/// The ids of objects in PKCS #11, `CKA_ID` (§4.4), which a certificate and the halves of its key share.
-package enum CryptokiID {
-    /// The driver of tokens that other modules show; an object's name there is its id in hexadecimal digits, behind which a
-    /// further one of the same id has a slash and a number.
-    package static let foreignDriver = "pkcs11"
-
-    /// The id of a token's object; nil for one that programs are not shown.
-    ///
-    /// - Parameter token: nil for a card, whichever it is.
-    package static func bytes(of object: TokenObjectID, on token: TokenID?) -> [UInt8]? {
-        if token?.driver == foreignDriver { return Hex.decode(object.rawValue.prefix { $0 != "/" }) }
-        return cardObjects.firstIndex(of: object.rawValue).map { [UInt8($0 + 1)] }
-    }
-
-    /// The object of a card that has an id; nil for none.
-    package static func cardObject(withID id: [UInt8]) -> TokenObjectID? {
-        guard id.count == 1, let index = id.first, 1...cardObjects.count ~= Int(index) else { return nil }
-        return TokenObjectID(cardObjects[Int(index) - 1])
-    }
-
-    /// The objects of a card in the order of their ids. OpenSC and ykcs11 number the slots of PIV so as well, and people have
-    /// the numbers in their files. The key that only attests has none: no program is shown it.
-    private static let cardObjects: [String] =
-        ["9A", "9C", "9D", "9E"] + (0x82...0x95).map { String($0, radix: 16, uppercase: true) }
 }
 
 /// Text in structures of PKCS #11.

@@ -5,15 +5,21 @@ public struct TokenDataObject: Hashable, Sendable {
     /// What the token's specification calls it, `Card Holder Unique Identifier`.
     public let label: String
 
+    /// What the token finds it by, in hexadecimal digits: the tag of GET DATA. Nil where the name is all there is.
+    public let tag: String?
+
     /// Its object identifier in DER, tag and length included; nothing where it has none.
     public let objectIdentifier: [UInt8]
 
     /// Whether it is read only after the PIN.
     public let needsPIN: Bool
 
-    public init(id: TokenObjectID, label: String, objectIdentifier: [UInt8], needsPIN: Bool) {
+    public init(
+        id: TokenObjectID, label: String, tag: String? = nil, objectIdentifier: [UInt8] = [], needsPIN: Bool
+    ) {
         self.id = id
         self.label = label
+        self.tag = tag
         self.objectIdentifier = objectIdentifier
         self.needsPIN = needsPIN
     }

@@ -12,10 +12,25 @@ public protocol TokenDriver: Sendable {
 
     /// The tokens of which something is remembered; no reader is touched.
     func knownTokens() -> [KnownToken]
+
+    /// The keys that its tokens may have, by their names. Where every token has the same names, as a PIV card its slots, people mean by
+    /// one the key of the token that is there.
+    var keyNames: [TokenObjectID] { get }
+
+    /// The data objects that its tokens may have, in the order of their specification.
+    var dataObjects: [TokenDataObject] { get }
+
+    /// What the content of a data object says, in reading order; nothing where it is not taken apart.
+    ///
+    /// - Throws: ``TokenError`` `.malformed`.
+    func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact]
 }
 
 extension TokenDriver {
     public func knownTokens() -> [KnownToken] { [] }
+    public var keyNames: [TokenObjectID] { [] }
+    public var dataObjects: [TokenDataObject] { [] }
+    public func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact] { [] }
 }
 
 /// One card while it stays inserted: what has been learned of it, and what it can do.
@@ -31,6 +46,13 @@ public protocol Token: Sendable {
 
     /// What holds for its PIN. Nothing is sent for it.
     var pinRules: PINRules { get }
+
+    /// What to read for the objects of an id (``TokenObject/cryptokiID``); nil where none can have it. Nothing is sent for it.
+    func selection(ofCryptokiID id: [UInt8]) -> TokenSelection?
+
+    /// The key to which a keychain is bound where nobody names another: it decrypts or agrees on secrets, and wants the PIN. Nil
+    /// where its kind has none of that use.
+    var bindingKey: TokenObjectID? { get }
 
     /// The keys that it may have, where no command tells more. Nothing is sent for it.
     var knownKeyLimits: TokenKeyLimits? { get }
@@ -130,6 +152,8 @@ extension Token {
     public var knownLabel: String? { nil }
     public var knownVersion: String? { nil }
     public var pinRules: PINRules { PINRules() }
+    public func selection(ofCryptokiID id: [UInt8]) -> TokenSelection? { .all }
+    public var bindingKey: TokenObjectID? { nil }
     public func checkFormat(of pin: borrowing PIN, as kind: PINKind) throws(TokenError) {}
     public mutating func proofKey(_ card: inout CardTransaction) throws(TokenError) -> ProofKey? { nil }
     public mutating func prove(_ key: ProofKey, _ card: inout CardTransaction) throws(TokenError) {
@@ -149,7 +173,14 @@ public struct PINRules: Hashable, Sendable {
     /// How it is typed on the keys of a reader; nil where it cannot be.
     public var entry: PINEntry?
 
-    public init(isManagedHere: Bool = true, isTypedOnToken: Bool = false, entry: PINEntry? = nil) {
+    /// How many bytes it may have.
+    public var lengths: ClosedRange<Int>
+
+    public init(
+        lengths: ClosedRange<Int> = 0...255, isManagedHere: Bool = true, isTypedOnToken: Bool = false,
+        entry: PINEntry? = nil
+    ) {
+        self.lengths = lengths
         self.isManagedHere = isManagedHere
         self.isTypedOnToken = isTypedOnToken
         self.entry = entry

@@ -44,13 +44,26 @@ public struct TokenObject: Hashable, Sendable {
     /// What the token's specification calls it, `PIV Authentication`, or its certificate where its parts have labels of their own.
     public let label: String
 
+    /// What programs know its parts by: `CKA_ID` (PKCS #11 §4.4), which a certificate and the halves of its key share. Nil for what
+    /// programs are not shown.
+    public let cryptokiID: [UInt8]?
+
     /// The certificate in DER.
     public let certificate: [UInt8]?
     public let key: TokenKey?
 
+    /// One whose ``cryptokiID`` is its name.
     public init(id: TokenObjectID, label: String, certificate: [UInt8]? = nil, key: TokenKey? = nil) {
+        self.init(
+            id: id, label: label, cryptokiID: Array(id.rawValue.utf8), certificate: certificate, key: key)
+    }
+
+    public init(
+        id: TokenObjectID, label: String, cryptokiID: [UInt8]?, certificate: [UInt8]? = nil, key: TokenKey? = nil
+    ) {
         self.id = id
         self.label = label
+        self.cryptokiID = cryptokiID
         self.certificate = certificate
         self.key = key
     }

@@ -201,6 +201,15 @@ public final class TokenSlot: Sendable {
         state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
     }
 
+    /// What to read for the objects of an id in PKCS #11, of the token that was there at `insertion`; nil where none can have it. Nothing
+    /// is sent to it.
+    package func selection(ofCryptokiID id: [UInt8], at insertion: Insertion) -> TokenSelection? {
+        state.withLock { state in
+            guard state.insertion == insertion, let token = state.token else { return .all }
+            return token.selection(ofCryptokiID: id)
+        }
+    }
+
     /// Looks whether a value may be a PIN or unblocking key of the token that was there at `insertion`. Nothing is sent to it.
     ///
     /// - Throws: ``TokenError`` `.pinFormat` for one that the token would refuse.

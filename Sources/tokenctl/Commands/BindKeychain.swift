@@ -23,7 +23,7 @@ struct BindKeychain: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The card's key, by its slot or pkcs11: URI; it must decrypt or agree on secrets. (default: 9D)",
+            "The card's key, by its slot or pkcs11: URI; it must decrypt or agree on secrets. (default: the key management key)",
             valueName: "key"), completion: Completions.keys)
     var key: String?
 
@@ -47,9 +47,8 @@ struct BindKeychain: ParsableCommand {
             if let damage = opened.damage { throw damage }
             return try opened.checkCardBindings()
         }
-        let key = key ?? "9D"
-        let uri = try PKCS11URI(argument: key)
-        let session = try Session(cards, keychains: uri == nil ? [] : [key], locals: false)
+        let uri = try key.flatMap { try PKCS11URI(argument: $0) }
+        let session = try Session(cards, keychains: uri == nil ? [] : [key].compactMap { $0 }, locals: false)
         let context = try authentication.context(session.process, for: key, keychain, cards.reader)
         let name = try uri.map { try session.key(namedBy: $0).name } ?? key
         let token = try session.onlyCard()

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import KeychainHost
-internal import PIVDriver
 internal import PKCS11Driver
 internal import SecureBytes
 internal import TokenKit
@@ -42,11 +41,11 @@ extension Card {
             let title: String
             var cells: [String] { [name, tag, needsPIN ? "yes" : "no", title] }
 
-            init(_ container: PIVContainer) {
-                name = container.name
-                tag = container.tag.description
-                needsPIN = container.readRule == .pin
-                title = container.title
+            init(_ object: TokenDataObject) {
+                name = object.id.rawValue
+                tag = object.tag ?? ""
+                needsPIN = object.needsPIN
+                title = object.label
             }
         }
 
@@ -71,68 +70,70 @@ extension Card {
         }
 
         func run() throws {
-            guard let name else { return try Listing.show(PIVContainer.all.map(ContainerRow.init), json: output.json) }
+            guard let name else {
+                let objects = CardDrivers.all.flatMap(\.dataObjects)
+                return try Listing.show(objects.map(ContainerRow.init), json: output.json)
+            }
             let uri = try PKCS11URI(argument: name)
-            guard let container = Read.container(named: name, uri) else {
+            guard let (driver, object) = Read.object(named: name, uri) else {
                 throw CommandError(
                     "there is no data object '\(uri?.description ?? name)'",
                     advice: "'tokenctl card read --list' names them")
             }
             let token = try Session(cards, keychains: uri == nil ? [] : [name], locals: false).onlyCard()
-            guard let content = try content(of: container, on: token) else {
-                throw KeychainError(.itemNotFound, "the card has no \(container.title)")
+            guard let content = try content(of: object, on: token) else {
+                throw KeychainError(.itemNotFound, "the card has no \(object.label)")
             }
-            try show(content, container)
+            let facts: [TokenFact]
+            do throws(TokenError) { facts = try driver.facts(of: object.id, content: content) } catch {
+                guard hex || file != nil else { throw KeychainError(error) }
+                facts = []
+            }
+            try show(content, object, facts)
         }
 
-        /// The object by its name, or by the title that the PKCS#11 module gives it for a label.
-        private static func container(named name: String, _ uri: PKCS11URI?) -> PIVContainer? {
-            guard let uri else { return PIVContainer.named(name.lowercased()) }
-            guard let label = uri.object.label, [nil, .data].contains(uri.object.kind) else { return nil }
-            return PIVContainer.all.first { label == PKCS11URI.Text($0.title) }
+        /// The object by its name, or by the title that the PKCS#11 module gives it for a label, with the driver that knows it.
+        private static func object(
+            named name: String, _ uri: PKCS11URI?
+        ) -> (driver: any TokenDriver, object: TokenDataObject)? {
+            let isMeant: (TokenDataObject) -> Bool
+            if let uri {
+                guard let label = uri.object.label, [nil, .data].contains(uri.object.kind) else { return nil }
+                isMeant = { label == PKCS11URI.Text($0.label) }
+            } else {
+                isMeant = { $0.id.rawValue == name.lowercased() }
+            }
+            return CardDrivers.all.lazy.compactMap { driver in
+                driver.dataObjects.first(where: isMeant).map { (driver, $0) }
+            }.first
         }
 
-        private func content(of container: PIVContainer, on token: TokenKeychain) throws -> [UInt8]? {
-            do throws(TokenError) {
+        private func content(of object: TokenDataObject, on token: TokenKeychain) throws -> [UInt8]? {
+            do throws(KeychainError) {
                 // Some cards deny before the PIN that they have an object which wants it.
-                if let content = try token.read(container) { return content }
-                guard container.readRule == .pin else { return nil }
-            } catch  where error.code == .pinRequired {
+                if let content = try token.content(of: object.id) { return content }
+                guard object.needsPIN else { return nil }
             } catch {
-                throw KeychainError(error)
+                guard error.code == .notLoggedIn else { throw error }
             }
             try token.verifyPIN(
-                use: "read the \(container.title)", authentication: authentication.context(for: cards.reader))
-            do throws(TokenError) { return try token.read(container) } catch { throw KeychainError(error) }
+                use: "read the \(object.label)", authentication: authentication.context(for: cards.reader))
+            return try token.content(of: object.id)
         }
 
-        private func show(_ content: [UInt8], _ container: PIVContainer) throws {
+        private func show(_ content: [UInt8], _ object: TokenDataObject, _ facts: [TokenFact]) throws {
             if let file, !(output.json && file == "-") {
                 try Output(path: file).write(content, mode: 0o600)
                 guard output.json else { return }
             }
             if hex, !output.json { return StandardOutput.line(Hex.encode(content)) }
-            let facts = try container.facts(of: content)
             if output.json {
                 return try Listing.showJSON(
                     Content(
-                        name: container.name, title: container.title, tag: container.tag.description,
+                        name: object.id.rawValue, title: object.label, tag: object.tag ?? "",
                         content: Hex.encode(content), facts: Listing.dictionary(facts)))
             }
             facts.isEmpty ? StandardOutput.line(Hex.encode(content)) : Listing.show(facts)
-        }
-    }
-}
-
-extension TokenKeychain {
-    /// Reads a data object of the PIV card in the reader.
-    fileprivate func read(_ container: PIVContainer) throws(TokenError) -> [UInt8]? {
-        try slot.read { (token, card, _) throws(TokenError) in
-            guard var piv = token as? PIVToken else {
-                throw TokenError(.unsupported, "the card in '\(name)' is not a PIV card")
-            }
-            defer { token = piv }
-            return try piv.read(container, &card)
         }
     }
 }

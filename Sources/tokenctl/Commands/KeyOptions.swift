@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import KeychainHost
-internal import PIVDriver
 internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
@@ -105,7 +104,7 @@ struct KeyOptions: ParsableArguments {
     }
 
     private func notFound(_ wanted: Wanted, in session: Session) -> KeychainError {
-        guard PIVSlot(TokenObjectID(key)) != nil, place.keychain == nil else {
+        guard CardDrivers.isKeyName(key), place.keychain == nil else {
             return KeychainError(
                 .itemNotFound, "there is no \(wanted.noun) '\(key)'",
                 remedy: "'tokenctl \(wanted.command)' lists the keys there are")
@@ -224,7 +223,7 @@ struct KeyOptions: ParsableArguments {
         _ selector: KeySelector, isPublic: Bool, in session: Session
     ) throws -> (any KeychainKey)? {
         guard place.keychain == nil else { return nil }
-        let isSlot = PIVSlot(TokenObjectID(key)) != nil
+        let isSlot = CardDrivers.isKeyName(key)
         if isSlot, !session.identified(session.tokens, { $1.label }).found.isEmpty { return nil }
         var keys = try session.session().absentKeys(.name(key))
         if keys.isEmpty { keys = try session.session().absentKeys(selector) }

@@ -22,12 +22,11 @@ struct ObjectURIs {
     init(_ session: Session) throws {
         for (token, identity) in session.eachToken({ ($0, $1) }).found {
             places[identity.id.description] = PKCS11URI.Place(identity, in: token.slot)
-            guard identity.id.driver == CryptokiID.foreignDriver else { continue }
+            guard identity.id.driver == PKCS11Module.driver else { continue }
             let name = identity.id.description
             for object in (try? token.objects(.all)) ?? [] {
                 if let label = object.key?.publicLabel { publicLabels[name, default: [:]][object.id] = label }
-                guard object.id.rawValue.contains("/"), let id = CryptokiID.bytes(of: object.id, on: identity.id)
-                else { continue }
+                guard object.id.rawValue.contains("/"), let id = object.cryptokiID else { continue }
                 sharedIDs.insert(SharedID(keychain: name, kind: nil, id: id))
             }
         }
@@ -140,8 +139,8 @@ struct ObjectURIs {
     }
 
     private func ids(of item: Item, _ names: CryptokiItemNames?) -> [[UInt8]] {
-        guard let object = item.reference.object else { return names?.ids(of: item) ?? [] }
-        return CryptokiID.bytes(of: object, on: item.reference.tokenID.flatMap { TokenID($0) }).map { [$0] } ?? []
+        guard item.isOnToken else { return names?.ids(of: item) ?? [] }
+        return item.cryptokiID.map { [$0] } ?? []
     }
 
     private static func kinds(of item: Item) -> [PKCS11URI.Kind] {

@@ -111,10 +111,10 @@ extension PresentKeychains {
         var found: [NamedKey] = []
         for token in tokens {
             guard let identity = try token.identity() else { continue }
-            // There several keys may have one id.
-            guard identity.id.driver != CryptokiID.foreignDriver else { return nil }
-            guard let name = CryptokiID.cardObject(withID: id), let object = try token.objects(.object(name)).first
-            else { continue }
+            guard let selection = try token.selection(ofCryptokiID: id) else { continue }
+            // Elsewhere several keys may have one id.
+            guard case .object(let name) = selection else { return nil }
+            guard let object = try token.objects(selection).first else { continue }
             let kinds = object.kinds.filter { kind in
                 uri.matches(PKCS11URI.Object(id: id, label: .init(object.label), kind: kind))
             }

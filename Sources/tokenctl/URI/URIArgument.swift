@@ -62,7 +62,7 @@ extension PKCS11URI.Place {
     ///
     /// - Parameter slot: nil for a card that is in none.
     init(_ identity: TokenIdentity, in slot: TokenSlot?) {
-        let isForeign = identity.id.driver == CryptokiID.foreignDriver
+        let isForeign = identity.id.driver == PKCS11Module.driver
         self.init(
             PKCS11URI.Token(identity), slot: slot.map { PKCS11URI.Slot($0.cryptokiName) },
             library: isForeign ? nil : .own)

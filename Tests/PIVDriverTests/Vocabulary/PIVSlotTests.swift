@@ -35,6 +35,22 @@ import TokenKit
         #expect(slot.container.tag.rawValue == tag)
     }
 
+    /// As OpenSC and ykcs11 number them.
+    @Test(arguments: [
+        (PIVSlot.authentication, UInt8(1)), (.signature, 2), (.keyManagement, 3), (.cardAuthentication, 4),
+        (.retired1, 5), (.retired20, 24),
+    ])
+    func programsKnowThemByTheirPlace(slot: PIVSlot, id: UInt8) {
+        #expect(slot.cryptokiID == [id])
+    }
+
+    @Test func eachHasAnIDOfItsOwnButTheOneThatNoProgramIsShown() {
+        #expect(PIVSlot.attestation.cryptokiID == nil)
+        let ids = PIVSlot.allCases.compactMap(\.cryptokiID)
+        #expect(Set(ids) == Set((1...24).map { [$0] }))
+        #expect(ids.count == 24)
+    }
+
     @Test func onlySignatureAndCardAuthenticationDifferInTheirPINPolicy() {
         for slot in PIVSlot.allCases {
             let expected: PINPolicy =

@@ -151,7 +151,17 @@ import TokenKit
         let der = try Self.certificate(Self.key)
         let objects = ModuleObjects([Self.certificate(id: [], der), Self.certificate(id: [], der)], hidesKeys: true)
         #expect(objects.inventory.objects.map(\.id.rawValue) == ["/1", "/2"])
+        #expect(objects.inventory.objects.map(\.cryptokiID) == [[], []])
         #expect(objects.keys.isEmpty)
+    }
+
+    @Test func programsKnowObjectsByTheIDsThatTheirModuleGives() throws {
+        let der = try Self.certificate(Self.key)
+        let objects = ModuleObjects(
+            [Self.certificate(id: [1, 0xFF], der), Self.certificate(id: [1, 0xFF], der)], hidesKeys: true
+        ).inventory.objects
+        #expect(objects.map(\.id.rawValue) == ["01ff", "01ff/1"])
+        #expect(objects.map(\.cryptokiID) == [[1, 0xFF], [1, 0xFF]])
     }
 
     static let points: [(KeyKind, CK_KEY_TYPE, [UInt8])] = [
