@@ -13,10 +13,7 @@ public struct TLVTag: RawRepresentable, Hashable, Sendable, ExpressibleByInteger
     }
 
     /// The identifier octets, one to four of them.
-    public var octets: [UInt8] {
-        let all = (0..<4).map { UInt8(truncatingIfNeeded: rawValue >> (24 - 8 * $0)) }
-        return Array(all.drop { $0 == 0 }.isEmpty ? all.suffix(1) : all.drop { $0 == 0 })
-    }
+    public var octets: [UInt8] { TLV.octets(Int(rawValue), max(1, TLV.significantOctets(Int(rawValue)))) }
 
     public var description: String { Hex.encode(octets) }
 }
@@ -26,8 +23,9 @@ public struct TLVError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: String, Hashable, Sendable {
         case truncated = "data object ends early"
         case indefiniteLength = "indefinite length"
-        case lengthTooLong = "length of more than three bytes"
-        case tagTooLong = "tag of more than four bytes"
+        case lengthTooLong = "length of too many bytes"
+        case lengthNotShortest = "length with needless bytes"
+        case tagTooLong = "tag of too many bytes"
         case tooDeep = "data objects nested too deeply"
         case trailingBytes = "bytes after the last data object"
         case missing = "data object missing"
@@ -52,12 +50,14 @@ public struct TLVError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String { tag.map { "\(code.rawValue) (tag \($0))" } ?? code.rawValue }
 }
 
-/// One BER-TLV data object.
+/// One data object: tag, length and value.
 ///
 /// Two are equal when tag and value are: neither how the length was written nor where the object was found counts.
 public struct TLV: Hashable, Sendable {
     public let tag: TLVTag
-    public let value: [UInt8]
+
+    /// The octets of the value, within those that the object was read from.
+    package let content: ArraySlice<UInt8>
 
     /// How many octets the length field had, so that what was parsed encodes to the same bytes. Cards write `82 00 10`
     /// where `10` would do.
@@ -66,8 +66,14 @@ public struct TLV: Hashable, Sendable {
     /// How many data objects enclose this one.
     let depth: Int
 
+    /// The rules that the objects inside follow too.
+    let rules: TLVRules
+
+    /// The value.
+    public var value: [UInt8] { Array(content) }
+
     public init(_ tag: TLVTag, _ value: [UInt8]) {
-        self.init(tag, value, lengthOctets: TLV.minimumLengthOctets(for: value.count), depth: 0)
+        self.init(tag, value[...], lengthOctets: TLV.shortestLengthOctets(for: value.count), depth: 0, .card)
     }
 
     /// A constructed data object.
@@ -75,44 +81,49 @@ public struct TLV: Hashable, Sendable {
         self.init(tag, children.flatMap { $0.encoded() })
     }
 
-    init(_ tag: TLVTag, _ value: [UInt8], lengthOctets: Int, depth: Int) {
+    init(_ tag: TLVTag, _ content: ArraySlice<UInt8>, lengthOctets: Int, depth: Int, _ rules: TLVRules) {
         self.tag = tag
-        self.value = value
+        self.content = content
         self.lengthOctets = lengthOctets
         self.depth = depth
+        self.rules = rules
     }
 
-    public static func == (left: TLV, right: TLV) -> Bool { left.tag == right.tag && left.value == right.value }
+    public static func == (left: TLV, right: TLV) -> Bool { left.tag == right.tag && left.content == right.content }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(tag)
-        hasher.combine(value)
+        hasher.combine(content)
     }
 
     /// A reader of the data objects inside this one.
     public func children() throws(TLVError) -> TLVReader {
         guard depth < TLVReader.maximumDepth else { throw TLVError(.tooDeep, tag: tag) }
-        return TLVReader(value, depth: depth + 1)
+        return TLVReader(content, depth: depth + 1, rules)
     }
 
     /// Tag, length and value.
-    public func encoded() -> [UInt8] {
-        tag.octets + TLV.encodedLength(value.count, octets: lengthOctets) + value
+    public func encoded() -> [UInt8] { TLV.header(tag, count: content.count, lengthOctets: lengthOctets) + content }
+
+    /// Tag and length of a value of `count` octets, in the shortest form. For a secret value, which no array may hold.
+    package static func header(_ tag: TLVTag, count: Int) -> [UInt8] {
+        header(tag, count: count, lengthOctets: shortestLengthOctets(for: count))
     }
 
-    private static func minimumLengthOctets(for count: Int) -> Int {
-        switch count {
-        case ..<0x80: 1
-        case ..<0x100: 2
-        case ..<0x1_0000: 3
-        case ..<0x100_0000: 4
-        default: 5
-        }
+    private static func header(_ tag: TLVTag, count: Int, lengthOctets: Int) -> [UInt8] {
+        guard lengthOctets > 1 else { return tag.octets + octets(count, 1) }
+        return tag.octets + octets(0x80 | lengthOctets - 1, 1) + octets(count, lengthOctets - 1)
     }
 
-    private static func encodedLength(_ count: Int, octets: Int) -> [UInt8] {
-        guard octets > 1 else { return [UInt8(truncatingIfNeeded: count)] }
-        let number = (1..<octets).map { UInt8(truncatingIfNeeded: count >> (8 * (octets - 1 - $0))) }
-        return [0x80 | UInt8(truncatingIfNeeded: octets - 1)] + number
+    private static func shortestLengthOctets(for count: Int) -> Int {
+        count < 0x80 ? 1 : 1 + significantOctets(count)
+    }
+
+    fileprivate static func significantOctets(_ number: Int) -> Int {
+        (Int.bitWidth - number.leadingZeroBitCount + 7) / 8
+    }
+
+    fileprivate static func octets(_ number: Int, _ count: Int) -> [UInt8] {
+        (0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 }

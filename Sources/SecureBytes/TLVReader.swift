@@ -1,48 +1,42 @@
-/// Reads BER-TLV data objects one after another.
-///
-/// Tags have one to four octets, lengths the short form or up to three octets of the long form; the indefinite form is an
-/// error. No read goes beyond the bytes given. ISO/IEC 7816-4 §6.3.
+/// Reads data objects one after another. No read goes beyond the bytes given; one that fails reads nothing.
 public struct TLVReader: Sendable {
-    /// How deep data objects may be nested; PIV's own nest three deep.
+    /// How deep data objects may be nested; PIV's own nest three deep, a certificate's fields six.
     public static let maximumDepth = 8
 
-    private let bytes: [UInt8]
-    private var position = 0
-    private let depth: Int
+    /// The bytes that have not been read.
+    public private(set) var remainder: ArraySlice<UInt8>
 
-    public init(_ bytes: [UInt8]) {
-        self.init(bytes, depth: 0)
+    private let depth: Int
+    private let rules: TLVRules
+
+    public init(_ bytes: [UInt8], _ rules: TLVRules = .card) {
+        self.init(bytes[...], depth: 0, rules)
     }
 
-    init(_ bytes: [UInt8], depth: Int) {
-        self.bytes = bytes
+    init(_ bytes: ArraySlice<UInt8>, depth: Int, _ rules: TLVRules) {
+        remainder = bytes
         self.depth = depth
+        self.rules = rules
     }
 
     /// Whether every byte has been read.
-    public var isAtEnd: Bool { position >= bytes.count }
-
-    /// The bytes that have not been read.
-    public var remainder: ArraySlice<UInt8> { bytes[position...] }
+    public var isAtEnd: Bool { remainder.isEmpty }
 
     /// The next data object, or nil at the end.
     public mutating func next() throws(TLVError) -> TLV? {
         guard !isAtEnd else { return nil }
-        var cursor = position
-        let tag = try TLVReader.tag(in: bytes, at: &cursor)
-        let lengthStart = cursor
-        let length = try TLVReader.length(in: bytes, at: &cursor, of: tag)
-        let lengthOctets = cursor - lengthStart
-        guard length <= bytes.count - cursor else { throw TLVError(.truncated, tag: tag) }
-        position = cursor + length
-        return TLV(tag, Array(bytes[cursor..<position]), lengthOctets: lengthOctets, depth: depth)
+        let header = try TLVHeader(remainder.span, rules)
+        let end = try header.value(in: remainder.span).upperBound
+        let content = remainder.prefix(end).dropFirst(header.count)
+        remainder = remainder.dropFirst(end)
+        return TLV(header.tag, content, lengthOctets: header.lengthOctets, depth: depth, rules)
     }
 
     /// The next data object if it has this tag; otherwise nothing is read.
     public mutating func next(_ tag: TLVTag) throws(TLVError) -> TLV? {
-        let start = position
+        let start = remainder
         guard let found = try next(), found.tag == tag else {
-            position = start
+            remainder = start
             return nil
         }
         return found
@@ -67,38 +61,10 @@ public struct TLVReader: Sendable {
     }
 
     /// The one data object that makes up all of `bytes`.
-    public static func only(_ tag: TLVTag, in bytes: [UInt8]) throws(TLVError) -> TLV {
-        var reader = TLVReader(bytes)
+    public static func only(_ tag: TLVTag, in bytes: [UInt8], _ rules: TLVRules = .card) throws(TLVError) -> TLV {
+        var reader = TLVReader(bytes, rules)
         let found = try reader.require(tag)
         try reader.end()
         return found
-    }
-
-    private static func tag(in bytes: [UInt8], at cursor: inout Int) throws(TLVError) -> TLVTag {
-        var number = UInt32(bytes[cursor])
-        cursor += 1
-        guard number & 0x1F == 0x1F else { return TLVTag(rawValue: number) }
-        for _ in 0..<3 {
-            guard cursor < bytes.count else { throw TLVError(.truncated) }
-            let octet = bytes[cursor]
-            cursor += 1
-            number = number << 8 | UInt32(octet)
-            if octet & 0x80 == 0 { return TLVTag(rawValue: number) }
-        }
-        throw TLVError(.tagTooLong)
-    }
-
-    private static func length(in bytes: [UInt8], at cursor: inout Int, of tag: TLVTag) throws(TLVError) -> Int {
-        guard cursor < bytes.count else { throw TLVError(.truncated, tag: tag) }
-        let first = bytes[cursor]
-        cursor += 1
-        guard first >= 0x80 else { return Int(first) }
-        guard first != 0x80 else { throw TLVError(.indefiniteLength, tag: tag) }
-        let octets = Int(first & 0x7F)
-        guard octets <= 3 else { throw TLVError(.lengthTooLong, tag: tag) }
-        guard octets <= bytes.count - cursor else { throw TLVError(.truncated, tag: tag) }
-        let number = bytes[cursor..<cursor + octets].reduce(0) { $0 << 8 | Int($1) }
-        cursor += octets
-        return number
     }
 }

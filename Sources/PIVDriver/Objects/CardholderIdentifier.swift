@@ -36,9 +36,8 @@ package struct CardholderIdentifier: Hashable, Sendable {
     /// The content of the beginning of a GET DATA answer, or nil for an object that is empty.
     package static func contentPrefix(of data: [UInt8]) -> [UInt8]? {
         guard data.first == 0x53 else { return data.isEmpty ? nil : data }
-        guard data.count > 1 else { return nil }
-        let lengthOctets = data[1] < 0x80 ? 1 : 1 + Int(data[1] & 0x7F)
-        let content = Array(data.dropFirst(1 + lengthOctets))
+        guard let header = try? TLVHeader(data.span, .card) else { return nil }
+        let content = Array(data.dropFirst(header.count))
         return content.isEmpty ? nil : content
     }
 

@@ -16,13 +16,9 @@ package enum AuthenticationResponse {
 
     /// The value of the one data object that makes up all of `bytes`; nil where that is not so.
     @_lifetime(copy bytes)
-    private static func content(of tag: UInt8, in bytes: Span<UInt8>) -> Span<UInt8>? {
-        guard bytes.count >= 2, bytes[0] == tag else { return nil }
-        let octets = bytes[1] < 0x80 ? 0 : Int(bytes[1] & 0x7F)
-        guard octets <= 2, bytes[1] != 0x80, bytes.count >= 2 + octets else { return nil }
-        var length = octets == 0 ? Int(bytes[1]) : 0
-        for index in 2..<2 + octets { length = length << 8 | Int(bytes[index]) }
-        guard bytes.count == 2 + octets + length else { return nil }
-        return bytes.extracting((2 + octets)...)
+    private static func content(of tag: TLVTag, in bytes: Span<UInt8>) -> Span<UInt8>? {
+        var rest = bytes
+        guard let value = try? rest.readTLV(tag, .card), rest.isEmpty else { return nil }
+        return value
     }
 }

@@ -33,7 +33,7 @@ extension Certificate {
     public var userPrincipalNames: [String] {
         subjectAlternativeNames.compactMap { name in
             guard case .otherName(.userPrincipalName, let value) = name else { return nil }
-            var reader = DERReader(value[...])
+            var reader = TLVReader(value, .der)
             guard let text = try? reader.read(DER.Tag.utf8String), reader.isAtEnd else { return nil }
             return DisplayText.escaped(String(decoding: text.content, as: UTF8.self))
         }
@@ -47,11 +47,11 @@ extension Certificate {
     /// The purposes the certificate is for; nil where it does not say.
     public var extendedKeyUsage: [OID]? {
         guard let value = extensionValue(.extendedKeyUsage) else { return nil }
-        var outer = DERReader(value[...])
+        var outer = TLVReader(value, .der)
         guard var list = try? outer.read(DER.Tag.sequence).reader else { return [] }
         var purposes: [OID] = []
         while let element = try? list.read(DER.Tag.objectIdentifier) {
-            purposes.append(OID(content: Array(element.content)))
+            purposes.append(OID(content: element.value))
         }
         return purposes
     }
@@ -59,14 +59,14 @@ extension Certificate {
     /// The issuer's identifier for the key.
     public var subjectKeyIdentifier: [UInt8]? {
         guard let value = extensionValue(.subjectKeyIdentifier) else { return nil }
-        var reader = DERReader(value[...])
+        var reader = TLVReader(value, .der)
         return (try? reader.read(DER.Tag.octetString)).map { Array($0.content) }
     }
 
     /// Whether it may issue certificates, by its basic constraints.
     public var isCA: Bool {
         guard let value = extensionValue(.basicConstraints) else { return false }
-        var outer = DERReader(value[...])
+        var outer = TLVReader(value, .der)
         guard var fields = try? outer.read(DER.Tag.sequence).reader else { return false }
         return (try? fields.read(DER.Tag.boolean)).map { $0.content.first != 0 } ?? false
     }

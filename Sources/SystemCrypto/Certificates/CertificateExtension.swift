@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// An extension of a certificate, RFC 5280 §4.1.2.9.
 public struct CertificateExtension: Sendable, Hashable {
     public let identifier: OID
@@ -12,13 +14,13 @@ public struct CertificateExtension: Sendable, Hashable {
         self.value = value
     }
 
-    init(parsing element: DERElement) throws(CryptoError) {
-        var fields = element.reader
-        let identifier = OID(content: Array(try fields.read(DER.Tag.objectIdentifier).content))
+    init(parsing element: TLV) throws(CryptoError) {
+        var fields = try element.reader
+        let identifier = OID(content: try fields.read(DER.Tag.objectIdentifier).value)
         let critical = try fields.readOptional(DER.Tag.boolean)
         let value = try fields.read(DER.Tag.octetString)
         try fields.finish()
-        self.init(identifier, isCritical: critical.map { $0.content.first != 0 } ?? false, value: Array(value.content))
+        self.init(identifier, isCritical: critical.map { $0.content.first != 0 } ?? false, value: value.value)
     }
 
     var encoded: [UInt8] {
@@ -66,7 +68,7 @@ public struct KeyUsage: OptionSet, Sendable, Hashable {
     public static let decipherOnly = KeyUsage(rawValue: 1 << 8)
 
     init(parsing value: [UInt8]) throws(CryptoError) {
-        var reader = DERReader(value[...])
+        var reader = TLVReader(value, .der)
         let content = try reader.read(DER.Tag.bitString).content
         try reader.finish()
         var bits: UInt16 = 0

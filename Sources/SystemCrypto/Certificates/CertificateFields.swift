@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// The fields of a certificate's DER.
 ///
 ///     TBSCertificate ::= SEQUENCE {
@@ -18,22 +20,22 @@ struct CertificateFields {
     let extensions: [CertificateExtension]
 
     init(_ der: [UInt8]) throws(CryptoError) {
-        var outer = DERReader(der[...])
+        var outer = TLVReader(der, .der)
         var certificate = try outer.read(DER.Tag.sequence).reader
         var fields = try certificate.read(DER.Tag.sequence).reader
 
         version = try CertificateFields.version(fields.readOptional(DER.Tag.context(0)))
-        serialNumber = Array(try fields.read(DER.Tag.integer).content)
+        serialNumber = try fields.read(DER.Tag.integer).value
         _ = try fields.read(DER.Tag.sequence)
-        issuer = Array(try fields.read(DER.Tag.sequence).encoded)
+        issuer = try fields.read(DER.Tag.sequence).encoded()
         var validity = try fields.read(DER.Tag.sequence).reader
         notBefore = try CertificateTime.decode(validity.read())
         notAfter = try CertificateTime.decode(validity.read())
-        subject = Array(try fields.read(DER.Tag.sequence).encoded)
+        subject = try fields.read(DER.Tag.sequence).encoded()
 
         let info = try fields.read(DER.Tag.sequence)
-        spki = Array(info.encoded)
-        var infoFields = info.reader
+        spki = info.encoded()
+        var infoFields = try info.reader
         _ = try infoFields.read(DER.Tag.sequence)
         keyBits = Array(try infoFields.read(DER.Tag.bitString).content.dropFirst())
 
@@ -45,25 +47,25 @@ struct CertificateFields {
 
     /// The subject alone.
     static func subject(of der: [UInt8]) throws(CryptoError) -> [UInt8] {
-        var outer = DERReader(der[...])
+        var outer = TLVReader(der, .der)
         var certificate = try outer.read(DER.Tag.sequence).reader
         var fields = try certificate.read(DER.Tag.sequence).reader
         _ = try fields.readOptional(DER.Tag.context(0))
         _ = try fields.read(DER.Tag.integer)
         // Signature algorithm, issuer, validity.
         for _ in 0..<3 { _ = try fields.read(DER.Tag.sequence) }
-        return Array(try fields.read(DER.Tag.sequence).encoded)
+        return try fields.read(DER.Tag.sequence).encoded()
     }
 
-    private static func version(_ element: DERElement?) throws(CryptoError) -> Int {
-        guard var reader = element?.reader else { return 1 }
+    private static func version(_ element: TLV?) throws(CryptoError) -> Int {
+        guard var reader = try element?.reader else { return 1 }
         let number = try reader.read(DER.Tag.integer).content
         guard let only = number.first, number.count == 1, only < 0x7F else { throw CryptoError(.malformed, "version") }
         return Int(only) + 1
     }
 
-    private static func extensions(_ element: DERElement?) throws(CryptoError) -> [CertificateExtension] {
-        guard var outer = element?.reader else { return [] }
+    private static func extensions(_ element: TLV?) throws(CryptoError) -> [CertificateExtension] {
+        guard var outer = try element?.reader else { return [] }
         var list = try outer.read(DER.Tag.sequence).reader
         var extensions: [CertificateExtension] = []
         while !list.isAtEnd { extensions.append(try CertificateExtension(parsing: list.read(DER.Tag.sequence))) }

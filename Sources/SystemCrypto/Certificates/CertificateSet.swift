@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// Certificates without anything signed, as `.p7b` files have them. RFC 5652 §5.1, "degenerate".
 ///
 ///     ContentInfo ::= SEQUENCE { contentType OID, [0] EXPLICIT SignedData }
@@ -11,10 +13,10 @@ public enum CertificateSet {
     ///
     /// - Throws: `malformed` for anything else; other kinds of certificates in it are passed over.
     public static func parse(_ der: [UInt8]) throws(CryptoError) -> [Certificate] {
-        var outer = DERReader(der[...])
+        var outer = TLVReader(der, .der)
         var info = try outer.read(DER.Tag.sequence).reader
         try outer.finish()
-        guard Array(try info.read(DER.Tag.objectIdentifier).content) == signedData.content else {
+        guard try info.read(DER.Tag.objectIdentifier).value == signedData.content else {
             throw CryptoError(.malformed, "PKCS#7 content type")
         }
         var content = try info.read(DER.Tag.context(0)).reader
@@ -28,7 +30,7 @@ public enum CertificateSet {
             let element = try list.read()
             guard element.tag == DER.Tag.sequence else { continue }
             guard certificates.count < maximumCount else { throw CryptoError(.malformed, "PKCS#7 with too many") }
-            certificates.append(try Certificate(der: Array(element.encoded)))
+            certificates.append(try Certificate(der: element.encoded()))
         }
         return certificates
     }

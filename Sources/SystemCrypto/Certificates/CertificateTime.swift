@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import SecureBytes
 
 /// Points in time as certificates have them, in seconds since 1970-01-01T00:00:00Z.
 public enum CertificateTime {
@@ -23,8 +24,8 @@ public enum CertificateTime {
     }
 
     /// The time that the DER of a `Time` names. Wraps `ASN1_TIME_diff`.
-    static func decode(_ element: DERElement) throws(CryptoError) -> Int64 {
-        let der = Array(element.encoded)
+    static func decode(_ element: TLV) throws(CryptoError) -> Int64 {
+        let der = element.encoded()
         let time = try unsafe Handle("time", parsing: der.span, release: release) {
             unsafe OpaquePointer(d2i_ASN1_TIME(nil, $0, $1))
         }

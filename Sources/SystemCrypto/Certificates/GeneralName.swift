@@ -24,7 +24,7 @@ public enum GeneralName: Sendable, Hashable {
 
     /// All names of an extension's value.
     static func parse(_ value: [UInt8]) throws(CryptoError) -> [GeneralName] {
-        var outer = DERReader(value[...])
+        var outer = TLVReader(value, .der)
         var names = try outer.read(DER.Tag.sequence).reader
         try outer.finish()
         var parsed: [GeneralName] = []
@@ -32,19 +32,19 @@ public enum GeneralName: Sendable, Hashable {
         return parsed
     }
 
-    private init(parsing element: DERElement) throws(CryptoError) {
+    private init(parsing element: TLV) throws(CryptoError) {
         let text = DisplayText.escaped(String(decoding: element.content, as: UTF8.self))
         switch element.tag {
         case Tag.email: self = .email(text)
         case Tag.dns: self = .dns(text)
         case Tag.uri: self = .uri(text)
         case Tag.otherName:
-            var fields = element.reader
-            let identifier = OID(content: Array(try fields.read(DER.Tag.objectIdentifier).content))
+            var fields = try element.reader
+            let identifier = OID(content: try fields.read(DER.Tag.objectIdentifier).value)
             let value = try fields.read(DER.Tag.context(0)).content
             try fields.finish()
             self = .otherName(identifier, value: Array(value))
-        default: self = .other(tag: element.tag, content: Array(element.content))
+        default: self = .other(tag: UInt8(truncatingIfNeeded: element.tag.rawValue), content: element.value)
         }
     }
 
@@ -56,7 +56,7 @@ public enum GeneralName: Sendable, Hashable {
         case .otherName(let identifier, let value):
             DER.element(
                 Tag.otherName, DER.objectIdentifier(identifier) + DER.element(DER.Tag.context(0), value))
-        case .other(let tag, let content): DER.element(tag, content)
+        case .other(let tag, let content): DER.element(TLVTag(rawValue: UInt32(tag)), content)
         }
     }
 }

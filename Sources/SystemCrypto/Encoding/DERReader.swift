@@ -1,49 +1,75 @@
-/// One element of DER: its tag, its content, and the bytes of both with the length between them.
-struct DERElement {
-    let tag: UInt8
-    let content: ArraySlice<UInt8>
-    let encoded: ArraySlice<UInt8>
+internal import SecureBytes
 
-    /// A reader of the elements inside a constructed element.
-    var reader: DERReader { DERReader(content) }
-}
+// What SystemCrypto reads of DER, with its own errors.
 
-/// A cursor over the elements of DER. Bytes of a secret have no place here.
-struct DERReader {
-    private var rest: ArraySlice<UInt8>
-
-    init(_ bytes: ArraySlice<UInt8>) {
-        rest = bytes
-    }
-
-    /// Whether all was read.
-    var isAtEnd: Bool { rest.isEmpty }
-
-    /// The tag of the next element.
-    var nextTag: UInt8? { rest.first }
-
+extension TLVReader {
     /// The next element, which must have this tag.
-    mutating func read(_ tag: UInt8) throws(CryptoError) -> DERElement {
+    mutating func read(_ tag: TLVTag) throws(CryptoError) -> TLV {
         let element = try read()
-        guard element.tag == tag else { throw CryptoError(.malformed, "DER tag") }
+        guard element.tag == tag else { throw CryptoError(TLVError(.missing)) }
         return element
     }
 
     /// The next element if it has this tag.
-    mutating func readOptional(_ tag: UInt8) throws(CryptoError) -> DERElement? {
-        nextTag == tag ? try read() : nil
+    mutating func readOptional(_ tag: TLVTag) throws(CryptoError) -> TLV? {
+        remainder.span.nextDERTag == tag ? try read() : nil
     }
 
     /// The next element.
-    mutating func read() throws(CryptoError) -> DERElement {
-        let header = try DERHeader(rest.span)
-        let encoded = rest.prefix(header.content.upperBound)
-        rest = rest.dropFirst(header.content.upperBound)
-        return DERElement(tag: header.tag, content: encoded.dropFirst(header.content.lowerBound), encoded: encoded)
+    mutating func read() throws(CryptoError) -> TLV {
+        do throws(TLVError) {
+            guard let element = try next() else { throw TLVError(.missing) }
+            return element
+        } catch {
+            throw CryptoError(error)
+        }
     }
 
     /// - Throws: `malformed` for bytes that nobody read.
     func finish() throws(CryptoError) {
-        guard isAtEnd else { throw CryptoError(.malformed, "DER trailing bytes") }
+        do { try end() } catch { throw CryptoError(error) }
+    }
+}
+
+extension TLV {
+    /// A reader of the elements inside a constructed element.
+    var reader: TLVReader {
+        get throws(CryptoError) {
+            do { return try children() } catch { throw CryptoError(error) }
+        }
+    }
+}
+
+extension Span where Element == UInt8 {
+    /// The tag of the next element.
+    var nextDERTag: TLVTag? { isEmpty ? nil : TLVTag(rawValue: UInt32(self[0])) }
+
+    /// Takes the content of the next element off the front. For DER that is a secret, which no array may hold a copy of.
+    @_lifetime(self: copy self)
+    @_lifetime(copy self)
+    mutating func readDER(_ tag: TLVTag) throws(CryptoError) -> Span<UInt8> {
+        do { return try readTLV(tag, .der) } catch { throw CryptoError(error) }
+    }
+
+    /// Takes a non-negative INTEGER off the front, most significant byte first.
+    @_lifetime(self: copy self)
+    @_lifetime(copy self)
+    mutating func readDERInteger() throws(CryptoError) -> Span<UInt8> {
+        let digits = try readDER(DER.Tag.integer)
+        guard !digits.isEmpty, digits[0] <= 0x7F else { throw CryptoError(.malformed, "DER integer") }
+        return digits
+    }
+}
+
+extension CryptoError {
+    fileprivate init(_ error: TLVError) {
+        let part =
+            switch error.code {
+            case .missing, .tagTooLong, .duplicate: "tag"
+            case .trailingBytes: "trailing bytes"
+            case .tooDeep: "nesting"
+            case .truncated, .indefiniteLength, .lengthTooLong, .lengthNotShortest, .wrongLength: "length"
+            }
+        self.init(.malformed, "DER \(part)")
     }
 }

@@ -1,26 +1,28 @@
+internal import SecureBytes
+
 /// DER as this target writes it, one function an ASN.1 type.
 enum DER {
     enum Tag {
-        static let boolean: UInt8 = 0x01
-        static let integer: UInt8 = 0x02
-        static let bitString: UInt8 = 0x03
-        static let octetString: UInt8 = 0x04
-        static let null: UInt8 = 0x05
-        static let objectIdentifier: UInt8 = 0x06
-        static let utf8String: UInt8 = 0x0C
-        static let utcTime: UInt8 = 0x17
-        static let generalizedTime: UInt8 = 0x18
-        static let sequence: UInt8 = 0x30
-        static let set: UInt8 = 0x31
+        static let boolean: TLVTag = 0x01
+        static let integer: TLVTag = 0x02
+        static let bitString: TLVTag = 0x03
+        static let octetString: TLVTag = 0x04
+        static let null: TLVTag = 0x05
+        static let objectIdentifier: TLVTag = 0x06
+        static let utf8String: TLVTag = 0x0C
+        static let utcTime: TLVTag = 0x17
+        static let generalizedTime: TLVTag = 0x18
+        static let sequence: TLVTag = 0x30
+        static let set: TLVTag = 0x31
 
         /// A context-specific tag.
-        static func context(_ number: UInt8, constructed: Bool = true) -> UInt8 {
-            (constructed ? 0xA0 : 0x80) | number
+        static func context(_ number: UInt8, constructed: Bool = true) -> TLVTag {
+            TLVTag(rawValue: UInt32((constructed ? 0xA0 : 0x80) | number))
         }
     }
 
-    static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-        [tag] + length(content.count) + content
+    static func element(_ tag: TLVTag, _ content: [UInt8]) -> [UInt8] {
+        TLV(tag, content).encoded()
     }
 
     static func sequence(_ elements: [[UInt8]]) -> [UInt8] {
@@ -49,11 +51,5 @@ enum DER {
 
     static func utf8String(_ text: String) -> [UInt8] {
         element(Tag.utf8String, Array(text.utf8))
-    }
-
-    static func length(_ count: Int) -> [UInt8] {
-        guard count > 0x7F else { return [UInt8(truncatingIfNeeded: count)] }
-        let bytes = (0..<8).reversed().map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }.drop { $0 == 0 }
-        return [0x80 | UInt8(truncatingIfNeeded: bytes.count)] + bytes
     }
 }

@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// The two forms of an ECDSA signature, and the digest that goes into it.
 public enum ECDSASignature {
     /// The DER of an `ECDSA-Sig-Value` (RFC 3279 §2.2.3) from r‖s, each half of the bytes.
@@ -20,7 +22,7 @@ public enum ECDSASignature {
         guard coordinateLength <= PublicKey.maximumModulusLength else {
             throw CryptoError(.invalidLength, "ECDSA signature")
         }
-        var outer = DERReader(signature[...])
+        var outer = TLVReader(signature, .der)
         var numbers = try outer.read(DER.Tag.sequence).reader
         try outer.finish()
         let r = try magnitude(numbers.read(DER.Tag.integer), length: coordinateLength)
@@ -40,10 +42,10 @@ public enum ECDSASignature {
         }
     }
 
-    private static func magnitude(_ integer: DERElement, length: Int) throws(CryptoError) -> [UInt8] {
+    private static func magnitude(_ integer: TLV, length: Int) throws(CryptoError) -> [UInt8] {
         let bytes = integer.content.drop { $0 == 0 }
         // DER.integer gives back just these bytes: not negative, no needless zero.
-        guard bytes.count <= length, DER.integer(bytes) == Array(integer.encoded) else {
+        guard bytes.count <= length, DER.integer(bytes) == integer.encoded() else {
             throw CryptoError(.malformed, "ECDSA signature")
         }
         return [UInt8](repeating: 0, count: length - bytes.count) + bytes

@@ -89,7 +89,7 @@ extension PublicKey {
     public init(externalRepresentation bytes: [UInt8], family: KeyFamily) throws(CryptoError) {
         switch family {
         case .rsa:
-            var outer = DERReader(bytes[...])
+            var outer = TLVReader(bytes, .der)
             var numbers = try outer.read(DER.Tag.sequence).reader
             let modulus = try numbers.read(DER.Tag.integer).content
             let exponent = try numbers.read(DER.Tag.integer).content

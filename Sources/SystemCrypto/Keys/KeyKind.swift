@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import SecureBytes
 
 /// What kind of key pair a key belongs to.
 public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
@@ -54,7 +55,7 @@ public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
     package func point(in encoded: [UInt8]) -> [UInt8]? {
         guard let length = coordinateLength.map({ isEC ? 1 + 2 * $0 : $0 }) else { return nil }
         if encoded.count == length { return encoded }
-        let header = [DER.Tag.octetString] + DER.length(length)
+        let header = TLV.header(DER.Tag.octetString, count: length)
         guard encoded.count == header.count + length, encoded.starts(with: header) else { return nil }
         return Array(encoded.dropFirst(header.count))
     }

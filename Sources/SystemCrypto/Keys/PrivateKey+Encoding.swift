@@ -98,8 +98,8 @@ extension Handle {
 
 extension Secret {
     /// One element of DER: its content is what comes before a secret, that, and what comes after it.
-    fileprivate init(_ tag: UInt8, before: [UInt8] = [], _ secret: Span<UInt8>, after: [UInt8] = []) {
-        let head = [tag] + DER.length(before.count + secret.count + after.count) + before
+    fileprivate init(_ tag: TLVTag, before: [UInt8] = [], _ secret: Span<UInt8>, after: [UInt8] = []) {
+        let head = TLV.header(tag, count: before.count + secret.count + after.count) + before
         self.init(capacity: head.count + secret.count + after.count) { output in
             for byte in head { output.append(byte) }
             for index in secret.indices { output.append(secret[index]) }

@@ -107,12 +107,12 @@ enum PrivateKeyFormat {
     init?(_ der: Span<UInt8>) {
         var outer = der
         guard var fields = try? outer.readDER(DER.Tag.sequence), outer.isEmpty, !fields.isEmpty else { return nil }
-        if fields[0] == DER.Tag.sequence {
+        if fields.nextDERTag == DER.Tag.sequence {
             self = .encryptedPKCS8
             return
         }
-        guard (try? fields.readDER(DER.Tag.integer)) != nil, !fields.isEmpty else { return nil }
-        switch fields[0] {
+        guard (try? fields.readDER(DER.Tag.integer)) != nil else { return nil }
+        switch fields.nextDERTag {
         case DER.Tag.sequence: self = .pkcs8
         case DER.Tag.integer: self = .pkcs1
         case DER.Tag.octetString: self = .sec1

@@ -22,12 +22,12 @@ struct PrivateKeyInfo: ~Copyable {
         var identifier = try fields.readDER(DER.Tag.sequence)
         let algorithm = try identifier.readDER(DER.Tag.objectIdentifier)
         var parameter: OID?
-        if !identifier.isEmpty, identifier[0] == DER.Tag.objectIdentifier {
+        if identifier.nextDERTag == DER.Tag.objectIdentifier {
             let name = try identifier.readDER(DER.Tag.objectIdentifier)
             parameter = OID(content: name.indices.map { name[$0] })
         }
         let key = Secret(copying: try fields.readDER(DER.Tag.octetString))
-        if !fields.isEmpty, fields[0] == DER.Tag.context(0) { _ = try fields.readDER(DER.Tag.context(0)) }
+        if fields.nextDERTag == DER.Tag.context(0) { _ = try fields.readDER(DER.Tag.context(0)) }
         var publicKey: [UInt8]?
         if !fields.isEmpty {
             let bits = try fields.readDER(DER.Tag.context(1, constructed: false))

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import SecureBytes
 
 /// A public key, checked when it was made; it does not change.
 public struct PublicKey: Sendable, Hashable {
@@ -28,7 +29,7 @@ public struct PublicKey: Sendable, Hashable {
     /// decoded, which takes OpenSSL far longer. Nil for another structure.
     public static func keyHash(ofBitsIn spki: [UInt8]) -> [UInt8]? {
         do throws(CryptoError) {
-            var outer = DERReader(spki[...])
+            var outer = TLVReader(spki, .der)
             var info = try outer.read(DER.Tag.sequence).reader
             try outer.finish()
             _ = try info.read(DER.Tag.sequence)
@@ -119,7 +120,7 @@ public struct PublicKey: Sendable, Hashable {
     private static func rawRepresentation(
         of handle: KeyHandle, kind: KeyKind, spki: [UInt8]
     ) throws(CryptoError) -> [UInt8] {
-        var outer = DERReader(spki[...])
+        var outer = TLVReader(spki, .der)
         var info = try outer.read(DER.Tag.sequence).reader
         _ = try info.read(DER.Tag.sequence)
         let bits = try info.read(DER.Tag.bitString).content
@@ -144,10 +145,10 @@ extension KeyHandle {
 
     /// The object identifier of the algorithm in a `SubjectPublicKeyInfo` that fills the bytes.
     private static func algorithm(of spki: [UInt8]) throws(CryptoError) -> String {
-        var outer = DERReader(spki[...])
+        var outer = TLVReader(spki, .der)
         var info = try outer.read(DER.Tag.sequence).reader
         try outer.finish()
         var algorithm = try info.read(DER.Tag.sequence).reader
-        return OID(content: Array(try algorithm.read(DER.Tag.objectIdentifier).content)).description
+        return OID(content: try algorithm.read(DER.Tag.objectIdentifier).value).description
     }
 }

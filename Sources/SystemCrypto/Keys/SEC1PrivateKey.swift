@@ -32,7 +32,7 @@ struct SEC1PrivateKey: ~Copyable {
 
     @_lifetime(fields: copy fields)
     private static func curve(_ fields: inout Span<UInt8>) throws(CryptoError) -> OID? {
-        guard !fields.isEmpty, fields[0] == DER.Tag.context(0) else { return nil }
+        guard fields.nextDERTag == DER.Tag.context(0) else { return nil }
         var parameters = try fields.readDER(DER.Tag.context(0))
         let identifier = try parameters.readDER(DER.Tag.objectIdentifier)
         return OID(content: identifier.indices.map { identifier[$0] })
@@ -40,7 +40,7 @@ struct SEC1PrivateKey: ~Copyable {
 
     @_lifetime(fields: copy fields)
     private static func point(_ fields: inout Span<UInt8>) throws(CryptoError) -> [UInt8]? {
-        guard !fields.isEmpty, fields[0] == DER.Tag.context(1) else { return nil }
+        guard fields.nextDERTag == DER.Tag.context(1) else { return nil }
         var wrapper = try fields.readDER(DER.Tag.context(1))
         let bits = try wrapper.readDER(DER.Tag.bitString)
         return bits.indices.dropFirst().map { bits[$0] }

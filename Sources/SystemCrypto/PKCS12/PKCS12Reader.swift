@@ -120,14 +120,14 @@ struct PKCS12Reader: ~Copyable {
     private mutating func readCertificate(_ bag: OpaquePointer) throws(CryptoError) {
         guard unsafe PKCS12_SAFEBAG_get_bag_nid(bag) == NID_x509Certificate else { return }
         let der = try unsafe [UInt8](encoding: "PKCS#12 certificate") { unsafe i2d_PKCS12_SAFEBAG(bag, $0) }
-        var outer = DERReader(der[...])
+        var outer = TLVReader(der, .der)
         var safeBag = try outer.read(DER.Tag.sequence).reader
         _ = try safeBag.read(DER.Tag.objectIdentifier)
         var value = try safeBag.read(DER.Tag.context(0)).reader
         var certBag = try value.read(DER.Tag.sequence).reader
         _ = try certBag.read(DER.Tag.objectIdentifier)
         var wrapped = try certBag.read(DER.Tag.context(0)).reader
-        let certificate = try Certificate(der: Array(wrapped.read(DER.Tag.octetString).content))
+        let certificate = try Certificate(der: wrapped.read(DER.Tag.octetString).value)
         certificates.append(certificate)
         let hash = certificate.keyHash
         unsafe names.ofCertificates[hash] = names.ofCertificates[hash] ?? PKCS12Reader.name(of: bag)

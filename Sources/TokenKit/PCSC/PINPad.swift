@@ -1,4 +1,5 @@
 internal import Platform
+internal import SecureBytes
 
 /// The control codes by which a reader's driver does what is no part of PC/SC itself. PC/SC part 10 §2.2.
 struct ReaderFeatures: Hashable, Sendable {
@@ -17,11 +18,11 @@ struct ReaderFeatures: Hashable, Sendable {
     /// Reads tag, length and a control code, most significant byte first, for as long as there are any. What is of another
     /// length is passed over.
     init(parsing bytes: [UInt8]) {
-        var elements = TaggedValues(bytes)
-        while let (tag, value) = elements.next() {
-            guard value.count == 4 else { continue }
-            let code = value.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            switch tag {
+        var elements = TLVReader(bytes, .octets)
+        while let element = try? elements.next() {
+            guard element.value.count == 4 else { continue }
+            let code = element.value.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            switch element.tag {
             case 0x06: verifyPIN = code
             case 0x12: properties = code
             default: break
@@ -42,10 +43,10 @@ struct PINPad: Hashable, Sendable {
     init(code: UInt32, properties: [UInt8]) {
         self.code = code
         var (minimum, maximum): (UInt8, UInt8) = (0, .max)
-        var elements = TaggedValues(properties)
-        while let (tag, value) = elements.next() {
-            guard value.count == 1, let limit = value.first, limit > 0 else { continue }
-            switch tag {
+        var elements = TLVReader(properties, .octets)
+        while let element = try? elements.next() {
+            guard element.value.count == 1, let limit = element.value.first, limit > 0 else { continue }
+            switch element.tag {
             case 0x06: minimum = limit
             case 0x07: maximum = limit
             default: break
@@ -113,20 +114,5 @@ extension PCSCHandle {
         guard let verifyPIN = features.verifyPIN else { return .none }
         let properties = features.properties.map { control($0, [], limit: ReaderFeatures.maximumLength).answer }
         return .found(PINPad(code: verifyPIN, properties: properties ?? []))
-    }
-}
-
-/// The elements of a list, each a byte for its tag, one for its length, and so many bytes; it ends where one is cut off.
-private struct TaggedValues: IteratorProtocol {
-    private var rest: ArraySlice<UInt8>
-
-    init(_ bytes: [UInt8]) {
-        rest = bytes[...]
-    }
-
-    mutating func next() -> (tag: UInt8, value: ArraySlice<UInt8>)? {
-        guard let tag = rest.popFirst(), let length = rest.popFirst(), length <= rest.count else { return nil }
-        defer { rest = rest.dropFirst(Int(length)) }
-        return (tag, rest.prefix(Int(length)))
     }
 }

@@ -10,7 +10,7 @@ internal import Wire
 /// An input that is refused is fine. What can be written as well as read has to come out as it went in, what is unpacked
 /// stays within its limit, and nothing may trap.
 public enum FuzzTarget: String, CaseIterable, Sendable {
-    case tlv, command, response
+    case tlv, der, command, response
     case applicationTemplate, cardCapability, chuid, discovery, keyHistory, printedInformation, securityObject
     case certificateObject, gzip, certificate
     case authenticationResponse, keyMetadata, pinMetadata, attestation
@@ -28,7 +28,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// - Throws: ``Finding`` where what must hold does not.
     public func run(_ input: [UInt8]) throws(Finding) {
         switch self {
-        case .tlv: try expect(DataObjects.rewritten(input), ifAny: input)
+        case .tlv: try expect(DataObjects.rewritten(input, .card), ifAny: input)
+        case .der:
+            try expect(DataObjects.rewritten(input, .der), ifAny: input)
+            try expect(DataObjects.canonical(input), ifAny: input)
         case .command:
             try expect((try? CommandAPDU.parse(input)).flatMap { try? $0.command.encoded($0.form) }, ifAny: input)
         case .response: try expect((try? ResponseAPDU(parsing: input))?.encoded(), ifAny: input)
@@ -83,9 +86,15 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
 /// Data objects with others inside, as the fuzz target for them walks through them.
 private enum DataObjects {
     /// All of them written again, or nil where one of them, however deep, is malformed.
-    static func rewritten(_ bytes: [UInt8]) -> [UInt8]? {
-        var reader = TLVReader(bytes)
+    static func rewritten(_ bytes: [UInt8], _ rules: TLVRules) -> [UInt8]? {
+        var reader = TLVReader(bytes, rules)
         return (try? reader.all()).flatMap { try? $0.map(rewritten).reduce([], +) }
+    }
+
+    /// All of them written in the one form that DER has, or nil where one of them is malformed.
+    static func canonical(_ bytes: [UInt8]) -> [UInt8]? {
+        var reader = TLVReader(bytes, .der)
+        return (try? reader.all())?.flatMap { TLV($0.tag, $0.value).encoded() }
     }
 
     private static func rewritten(_ object: TLV) throws(TLVError) -> [UInt8] {

@@ -1,3 +1,4 @@
+import SecureBytes
 import Testing
 
 @testable import SystemCrypto
@@ -170,7 +171,7 @@ import Testing
     @Test(arguments: [true, false])
     func extensionsComeBack(isCritical: Bool) throws {
         let made = CertificateExtension("1.2.3.4", isCritical: isCritical, value: [0x05, 0x00])
-        var reader = DERReader(made.encoded[...])
+        var reader = TLVReader(made.encoded, .der)
         #expect(try CertificateExtension(parsing: reader.read(DER.Tag.sequence)) == made)
     }
 
@@ -178,7 +179,7 @@ import Testing
         let encoded = DER.sequence([
             DER.objectIdentifier("1.2.3"), DER.element(DER.Tag.boolean, [0]), DER.octetString([7]),
         ])
-        var reader = DERReader(encoded[...])
+        var reader = TLVReader(encoded, .der)
         let read = try CertificateExtension(parsing: reader.read(DER.Tag.sequence))
         #expect(read == CertificateExtension("1.2.3", value: [7]))
     }
@@ -190,7 +191,7 @@ import Testing
             [identifier, DER.octetString([1]), DER.integer([1])],
         ]
         for shape in shapes {
-            var reader = DERReader(DER.sequence(shape)[...])
+            var reader = TLVReader(DER.sequence(shape), .der)
             let element = try reader.read(DER.Tag.sequence)
             #expect(throws: CryptoError(.malformed, "")) { try CertificateExtension(parsing: element) }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import SecureBytes
 import Testing
 
 @testable import SystemCrypto
@@ -29,16 +30,16 @@ import Testing
         (-631_152_001, DER.Tag.generalizedTime, "19491231235959Z"),
         (253_402_300_799, DER.Tag.generalizedTime, "99991231235959Z"),
     ])
-    func timesComeBack(seconds: Int64, tag: UInt8, text: String) throws {
+    func timesComeBack(seconds: Int64, tag: TLVTag, text: String) throws {
         let encoded = try CertificateTime.encode(seconds)
         #expect(encoded == DER.element(tag, utf8(text)))
-        var reader = DERReader(encoded[...])
+        var reader = TLVReader(encoded, .der)
         #expect(try CertificateTime.decode(reader.read()) == seconds)
     }
 
     @Test(arguments: ["", "Z", "700101000000", "701301000000Z", "70010100000xZ", "700101246000Z"])
     func textThatIsNoTimeIsMalformed(text: String) {
-        var reader = DERReader(DER.element(DER.Tag.utcTime, utf8(text))[...])
+        var reader = TLVReader(DER.element(DER.Tag.utcTime, utf8(text)), .der)
         #expect(throws: CryptoError(.malformed, "")) { try CertificateTime.decode(reader.read()) }
     }
 

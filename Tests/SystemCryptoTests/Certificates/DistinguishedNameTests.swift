@@ -1,10 +1,11 @@
+import SecureBytes
 import Testing
 
 @testable import SystemCrypto
 
 @Suite struct DistinguishedNameTests {
     /// A name of attributes in order, each in a set of its own.
-    private func name(_ attributes: [(OID, UInt8, [UInt8])]) throws -> DistinguishedName {
+    private func name(_ attributes: [(OID, TLVTag, [UInt8])]) throws -> DistinguishedName {
         let sets = attributes.map { identifier, tag, value in
             DER.element(DER.Tag.set, DER.sequence([DER.objectIdentifier(identifier), DER.element(tag, value)]))
         }

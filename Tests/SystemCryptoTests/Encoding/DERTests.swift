@@ -1,3 +1,4 @@
+import SecureBytes
 import Testing
 
 @testable import SystemCrypto
@@ -7,11 +8,11 @@ import Testing
     func everyLengthComesBack(count: Int) throws {
         let content = [UInt8](repeating: 0xAA, count: count)
         let encoded = DER.octetString(content)
-        var reader = DERReader(encoded[...])
+        var reader = TLVReader(encoded, .der)
         let element = try reader.read(DER.Tag.octetString)
         try reader.finish()
-        #expect(Array(element.content) == content)
-        #expect(Array(element.encoded) == encoded)
+        #expect(element.value == content)
+        #expect(element.encoded() == encoded)
     }
 
     @Test(arguments: [
@@ -22,23 +23,23 @@ import Testing
         ("30FF", "reserved length"), ("3082", "length cut off"),
     ])
     func malformed(text: String, why: Comment) {
-        var reader = DERReader(hex(text)[...])
+        var reader = TLVReader(hex(text), .der)
         #expect(throws: CryptoError(.malformed, ""), why) { try reader.read() }
     }
 
     @Test func leftoversAreMalformed() throws {
-        var reader = DERReader(hex("040101 05")[...])
+        var reader = TLVReader(hex("040101 05"), .der)
         _ = try reader.read(DER.Tag.octetString)
         #expect(!reader.isAtEnd)
         #expect(throws: CryptoError(.malformed, "")) { try reader.finish() }
     }
 
     @Test func anotherTagIsMalformedOrAbsent() throws {
-        var reader = DERReader(hex("040101")[...])
+        var reader = TLVReader(hex("040101"), .der)
         #expect(try reader.readOptional(DER.Tag.integer) == nil)
         #expect(try reader.readOptional(DER.Tag.octetString) != nil)
         #expect(try reader.readOptional(DER.Tag.octetString) == nil)
-        var other = DERReader(hex("040101")[...])
+        var other = TLVReader(hex("040101"), .der)
         #expect(throws: CryptoError(.malformed, "")) { try other.read(DER.Tag.sequence) }
     }
 
@@ -53,13 +54,55 @@ import Testing
     @Test func readingNeverTrapsOnAnyTwoBytes() {
         for first in UInt8.min...UInt8.max {
             for second in UInt8.min...UInt8.max {
-                var reader = DERReader([first, second, 0, 0][...])
+                var reader = TLVReader([first, second, 0, 0], .der)
                 while (try? reader.read()) != nil {}
             }
         }
     }
-}
 
-extension DERElement: Equatable {
-    public static func == (left: DERElement, right: DERElement) -> Bool { left.encoded == right.encoded }
+    @Test func secretElementsAreTakenOneByOne() throws {
+        let bytes = hex("30 07 0201 01 0402 AABB 0500")
+        var rest = bytes.span
+        var fields = try rest.readDER(DER.Tag.sequence)
+        let left = rest.count
+        #expect(left == 2)
+        let version = try fields.readDER(DER.Tag.integer)
+        let value = version[0]
+        #expect(value == 1)
+        let next = fields.nextDERTag
+        #expect(next == DER.Tag.octetString)
+        let octets = try fields.readDER(DER.Tag.octetString)
+        let copied = octets.indices.map { octets[$0] }
+        #expect(copied == [0xAA, 0xBB])
+        let isAtEnd = fields.isEmpty && fields.nextDERTag == nil
+        #expect(isAtEnd)
+    }
+
+    @Test func anotherTagTakesNothing() throws {
+        let bytes = hex("0401AA")
+        var rest = bytes.span
+        do {
+            _ = try rest.readDER(DER.Tag.integer)
+            Issue.record("an octet string was read as an integer")
+        } catch {
+            #expect(error == CryptoError(.malformed, ""))
+        }
+        let left = rest.count
+        #expect(left == 3)
+    }
+
+    @Test(arguments: [
+        ("", "DER tag"), ("0401AA", "DER tag"), ("1F0101", "DER tag"), ("02", "DER length"), ("0201", "DER length"),
+        ("0280", "DER length"), ("028101AA", "DER length"), ("02010000", "DER trailing bytes"),
+    ])
+    func errorsSayWhichPartItIs(text: String, part: String) {
+        var reader = TLVReader(hex(text), .der)
+        do throws(CryptoError) {
+            _ = try reader.read(DER.Tag.integer)
+            try reader.finish()
+            Issue.record("\(text) was read")
+        } catch {
+            #expect(error.description == "\(part): malformed")
+        }
+    }
 }
