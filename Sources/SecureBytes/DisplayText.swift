@@ -29,7 +29,7 @@ package enum DisplayText {
     }
 
     private static func escape(_ unit: UInt16) -> [UInt8] {
-        let digits = Hex.encode([UInt8(truncatingIfNeeded: unit >> 8), UInt8(truncatingIfNeeded: unit)]).lowercased()
+        let digits = Hex.encode(unit.bigEndianBytes).lowercased()
         return Array("\\u\(digits)".utf8)
     }
 

@@ -36,16 +36,14 @@ public struct Secret: ~Copyable, @unchecked Sendable {
 
     /// Makes a secret of bytes that the caller keeps responsibility for.
     public init(copying bytes: Span<UInt8>) {
-        self.init(capacity: bytes.count) { output in
-            for index in bytes.indices { output.append(bytes[index]) }
-        }
+        self.init(capacity: bytes.count) { $0.append(bytes) }
     }
 
     /// Makes a secret of the bytes of both, one after the other.
     package init(joining first: Span<UInt8>, _ second: Span<UInt8>) {
         self.init(capacity: first.count + second.count) { output in
-            for index in first.indices { output.append(first[index]) }
-            for index in second.indices { output.append(second[index]) }
+            output.append(first)
+            output.append(second)
         }
     }
 

@@ -13,7 +13,7 @@ public struct TLVTag: RawRepresentable, Hashable, Sendable, ExpressibleByInteger
     }
 
     /// The identifier octets, one to four of them.
-    public var octets: [UInt8] { TLV.octets(Int(rawValue), max(1, TLV.significantOctets(Int(rawValue)))) }
+    public var octets: [UInt8] { rawValue == 0 ? [0] : Array(rawValue.bigEndianBytes.drop { $0 == 0 }) }
 
     public var description: String { Hex.encode(octets) }
 }
@@ -111,19 +111,12 @@ public struct TLV: Hashable, Sendable {
     }
 
     private static func header(_ tag: TLVTag, count: Int, lengthOctets: Int) -> [UInt8] {
-        guard lengthOctets > 1 else { return tag.octets + octets(count, 1) }
-        return tag.octets + octets(0x80 | lengthOctets - 1, 1) + octets(count, lengthOctets - 1)
+        guard lengthOctets > 1 else { return tag.octets + [UInt8(truncatingIfNeeded: count)] }
+        let following = lengthOctets - 1
+        return tag.octets + [0x80 | UInt8(truncatingIfNeeded: following)] + count.bigEndianBytes.suffix(following)
     }
 
     private static func shortestLengthOctets(for count: Int) -> Int {
-        count < 0x80 ? 1 : 1 + significantOctets(count)
-    }
-
-    fileprivate static func significantOctets(_ number: Int) -> Int {
-        (Int.bitWidth - number.leadingZeroBitCount + 7) / 8
-    }
-
-    fileprivate static func octets(_ number: Int, _ count: Int) -> [UInt8] {
-        (0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+        count < 0x80 ? 1 : 1 + (Int.bitWidth - count.leadingZeroBitCount + 7) / 8
     }
 }

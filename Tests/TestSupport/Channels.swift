@@ -106,11 +106,6 @@ public final class RecordingTrace: CardTrace, @unchecked Sendable {
 }
 
 extension Array where Element == UInt8 {
-    /// The bytes of a span.
-    public init(copying span: Span<UInt8>) {
-        self = span.indices.map { span[$0] }
-    }
-
     /// Bytes written down as hexadecimal digits.
     public init(hex: String) {
         self = Hex.decode(hex) ?? []

@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// A method call and its answer as D-Bus writes them, as far as asking for one property goes. D-Bus Specification,
 /// "Message Protocol".
 enum BusMessage {
@@ -21,8 +23,9 @@ enum BusMessage {
             align(&fields, to: 8)
             fields += [8, 1] + "g".utf8 + [0, UInt8(clamping: arguments.count)] + arguments.map { _ in 0x73 } + [0]
         }
-        var message: [UInt8] = [0x6C, 1, 0, 1] + bytes(UInt32(clamping: body.count)) + bytes(serial)
-        message += bytes(UInt32(clamping: fields.count)) + fields
+        var message: [UInt8] =
+            [0x6C, 1, 0, 1] + UInt32(clamping: body.count).littleEndianBytes + serial.littleEndianBytes
+        message += UInt32(clamping: fields.count).littleEndianBytes + fields
         align(&message, to: 8)
         return message + body
     }
@@ -82,19 +85,15 @@ enum BusMessage {
 
     private static func append(_ text: String, to bytes: inout [UInt8]) {
         align(&bytes, to: 4)
-        bytes += self.bytes(UInt32(clamping: text.utf8.count)) + text.utf8 + [0]
+        bytes += UInt32(clamping: text.utf8.count).littleEndianBytes + text.utf8 + [0]
     }
 
     private static func align(_ bytes: inout [UInt8], to multiple: Int) {
         while !bytes.count.isMultiple(of: multiple) { bytes.append(0) }
     }
 
-    private static func bytes(_ number: UInt32) -> [UInt8] {
-        (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * UInt32($0))) }
-    }
-
     private static func number(_ bytes: [UInt8], at offset: Int) -> UInt32? {
         guard offset >= 0, offset + 4 <= bytes.count else { return nil }
-        return (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << (8 * UInt32($1)) }
+        return UInt32(littleEndianBytes: bytes[offset..<offset + 4])
     }
 }

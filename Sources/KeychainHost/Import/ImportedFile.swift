@@ -249,7 +249,7 @@ extension ImportedFile {
     private mutating func add(_ block: borrowing PEMBlock, _ number: Int?) throws(ImportFailure) {
         func der() -> [UInt8] {
             let bytes = block.der.bytes
-            return bytes.indices.map { bytes[$0] }
+            return Array(copying: bytes)
         }
         guard let part = Part(block) else { return others.append(block.label) }
         guard part.kind.map(wants) ?? true else { return }

@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// What has to be shown before an item's secret is used: Apple's `SecAccessControl`. Keychain semantics 3.2.
 ///
 /// A person shows to be there by the keychain's password or the PIN of a card that opens it; there are no biometrics
@@ -82,8 +84,7 @@ extension AccessControl {
     private static let version: UInt8 = 1
 
     public func encoded() -> [UInt8] {
-        let bits = (0..<4).map { UInt8(truncatingIfNeeded: flags.rawValue >> (24 - 8 * UInt32($0))) }
-        return [AccessControl.version] + bits + (protection.bytes ?? [])
+        [AccessControl.version] + flags.rawValue.bigEndianBytes + (protection.bytes ?? [])
     }
 
     /// - Throws: `errSecParam` for bytes that ``encoded()`` did not make.
@@ -94,7 +95,6 @@ extension AccessControl {
             throw KeychainError(
                 .param, "this is not an access control object", key: Attribute.accessControl.rawValue)
         }
-        let bits = bytes[1...4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        try self.init(.string(letters), Flags(rawValue: bits))
+        try self.init(.string(letters), Flags(rawValue: UInt32(bigEndianBytes: bytes[1...4])))
     }
 }

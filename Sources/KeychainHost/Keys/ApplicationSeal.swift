@@ -15,7 +15,8 @@ enum ApplicationSeal {
         do throws(CryptoError) {
             let salt = try RandomBytes.make(count: saltLength)
             let key = try deriveKey(password, salt: salt, cost: cost)
-            let head = [version] + encode(cost.n, 8) + encode(UInt64(cost.r), 4) + encode(UInt64(cost.p), 4) + salt
+            let costs = cost.n.bigEndianBytes + cost.r.bigEndianBytes + cost.p.bigEndianBytes
+            let head = [version] + costs + salt
             var sealed = head + (try SealedBox.seal(secret.bytes, key: key, authenticating: data(keychain, head)))
             return Secret(consuming: &sealed)
         } catch {
@@ -51,10 +52,10 @@ enum ApplicationSeal {
 
     private static func head(of sealed: borrowing Secret) throws(KeychainError) -> (bytes: [UInt8], cost: ScryptCost) {
         let head = Array(sealed.copied().prefix(headLength))
-        guard head.count == headLength, head[0] == version, let r = UInt32(exactly: decode(head[9..<13])),
-            let p = UInt32(exactly: decode(head[13..<17]))
-        else { throw damaged }
-        let cost = ScryptCost(n: decode(head[1..<9]), r: r, p: p)
+        guard head.count == headLength, head[0] == version else { throw damaged }
+        let cost = ScryptCost(
+            n: UInt64(bigEndianBytes: head[1..<9]), r: UInt32(bigEndianBytes: head[9..<13]),
+            p: UInt32(bigEndianBytes: head[13..<17]))
         guard cost.isAcceptable else { throw damaged }
         return (head, cost)
     }
@@ -71,12 +72,6 @@ enum ApplicationSeal {
         data.append(head)
         return data
     }
-
-    private static func encode(_ number: UInt64, _ count: UInt64) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - $0))) }
-    }
-
-    private static func decode(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
     private static var damaged: KeychainError {
         KeychainError(.decode, "an item under an application password is damaged", remedy: "restore it from a backup")

@@ -162,8 +162,7 @@ public final class SecretSource: Prompter {
             // Half an answer would only cost a try.
             guard line.count <= maximumLength else { throw overlong }
             let longer = Secret(capacity: capacity) { output in
-                let start = line.bytes
-                for index in start.indices { output.append(start[index]) }
+                output.append(line.bytes)
                 while output.freeCapacity > 0 {
                     var byte: UInt8 = 0
                     let count = unsafe read(descriptor, &byte, 1)

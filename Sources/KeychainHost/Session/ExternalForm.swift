@@ -95,7 +95,7 @@ extension NewItem {
     private static func publicKey(_ bytes: borrowing Secret, _ family: KeyFamily) throws(KeychainError) -> PublicKey {
         let span = bytes.bytes
         do throws(CryptoError) {
-            return try PublicKey(externalRepresentation: span.indices.map { span[$0] }, family: family)
+            return try PublicKey(externalRepresentation: Array(copying: span), family: family)
         } catch {
             throw KeychainError(error)
         }

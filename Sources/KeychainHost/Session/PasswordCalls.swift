@@ -38,25 +38,17 @@ extension Attributes {
 }
 
 extension AttributeValue {
-    package static func fourCharacters(_ code: UInt32) -> AttributeValue { AttributeValue(code.characters) }
-}
-
-extension UInt32 {
-    /// The characters of a code, the first in the most significant byte.
-    package var characters: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: self >> (24 - 8 * UInt32($0))) } }
-
-    /// The bytes in the order of this machine.
-    fileprivate var nativeOctets: [UInt8] { unsafe withUnsafeBytes(of: self) { unsafe [UInt8]($0) } }
+    package static func fourCharacters(_ code: UInt32) -> AttributeValue { AttributeValue(code.bigEndianBytes) }
 }
 
 extension Attribute {
     /// The attribute of a tag, which is its name as a number.
-    package init(tag: UInt32) { self.init(rawValue: String(decoding: tag.characters, as: UTF8.self)) }
+    package init(tag: UInt32) { self.init(rawValue: String(decoding: tag.bigEndianBytes, as: UTF8.self)) }
 }
 
 extension ItemClass {
     /// The class's four characters as a number.
-    package var fourCharCode: UInt32 { rawValue.utf8.reduce(0) { $0 << 8 | UInt32($1) } }
+    package var fourCharCode: UInt32 { UInt32(bigEndianBytes: rawValue.utf8) }
 
     /// - Throws: `errSecNoSuchClass` for what is no class of passwords.
     package static func passwords(_ code: UInt32) throws(KeychainError) -> ItemClass {
@@ -80,13 +72,17 @@ extension ItemClass {
         let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: unsafe data == nil ? 0 : Int(length)))
         switch definition.type {
         case .number, .boolean:
-            guard bytes.count == 4 else { throw KeychainError(.param, "a number needs four bytes", key: name.rawValue) }
-            return .number(Int64(unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: UInt32.self) }))
+            guard let number = UInt32(nativeBytes: bytes) else {
+                throw KeychainError(.param, "a number needs four bytes", key: name.rawValue)
+            }
+            return .number(Int64(number))
         case .data: return .data(bytes)
         case .string, .opaque: return AttributeValue(bytes)
         case .code:
-            guard bytes.count == 4 else { throw KeychainError(.param, "a code needs four bytes", key: name.rawValue) }
-            return .fourCharacters(unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: UInt32.self) })
+            guard let code = UInt32(nativeBytes: bytes) else {
+                throw KeychainError(.param, "a code needs four bytes", key: name.rawValue)
+            }
+            return .fourCharacters(code)
         case .date: throw KeychainError(.param, "dates are set by the keychain", key: name.rawValue)
         }
     }
@@ -100,12 +96,12 @@ extension Item {
             switch value {
             case .string(let text): Array(text.utf8)
             case .data(let octets): octets
-            case .number(let number): UInt32(truncatingIfNeeded: number).nativeOctets
-            case .bool(let flag): UInt32(flag ? 1 : 0).nativeOctets
+            case .number(let number): UInt32(truncatingIfNeeded: number).nativeBytes
+            case .bool(let flag): UInt32(flag ? 1 : 0).nativeBytes
             case .date(let seconds): text(ofDate: seconds)
             }
         guard name.type == .code, bytes.count == 4 else { return bytes }
-        return bytes.reduce(0 as UInt32) { $0 << 8 | UInt32($1) }.nativeOctets
+        return UInt32(bigEndianBytes: bytes).nativeBytes
     }
 }
 

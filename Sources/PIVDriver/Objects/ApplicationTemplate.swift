@@ -66,7 +66,7 @@ package struct ApplicationTemplate: Hashable, Sendable {
         var reader = TLVReader(value)
         let fields = (try? reader.all()) ?? []
         let numbers = fields.filter { $0.tag == 0x02 && (1...3).contains($0.value.count) }
-            .map { $0.value.reduce(0) { $0 << 8 | Int($1) } }
+            .map { Int(bigEndianBytes: $0.value) }
         return numbers.count == 2 ? LengthLimits(command: numbers[0], response: numbers[1]) : nil
     }
 }

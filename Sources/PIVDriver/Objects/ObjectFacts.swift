@@ -100,7 +100,7 @@ extension PrintedInformation {
 
 extension SecurityObject {
     var facts: [TokenFact] {
-        let containers = entries.map { Hex.encode([UInt8($0.containerID >> 8), UInt8($0.containerID & 0xFF)]) }
+        let containers = entries.map { Hex.encode($0.containerID.bigEndianBytes) }
         return [
             TokenFact("Signed containers", containers.joined(separator: " ")),
             TokenFact("Signed data", "\(signedData.count) bytes"),

@@ -26,7 +26,7 @@ package struct SecurityObject: Hashable, Sendable {
             throw PIVFormat.malformed("Security Object", TLVError(.wrongLength, tag: 0xBA).description)
         }
         entries = stride(from: 0, to: map.count, by: 3).map { start in
-            Entry(number: map[start], containerID: UInt16(map[start + 1]) << 8 | UInt16(map[start + 2]))
+            Entry(number: map[start], containerID: UInt16(bigEndianBytes: map[start + 1...start + 2]))
         }
         signedData = fields[0xBB] ?? []
     }

@@ -61,8 +61,5 @@ extension PrivateKeyRequest {
     }
 
     /// A signature is no secret.
-    private static func copy(_ answer: borrowing Secret) -> [UInt8] {
-        let bytes = answer.bytes
-        return bytes.indices.map { bytes[$0] }
-    }
+    private static func copy(_ answer: borrowing Secret) -> [UInt8] { Array(copying: answer.bytes) }
 }

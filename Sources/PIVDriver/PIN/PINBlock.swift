@@ -31,17 +31,13 @@ enum PINBlock {
             throw TokenError(.pinFormat, "this card's \(name) \(rule); nothing was sent to the card")
         }
         return Secret(capacity: length) { output in
-            for index in bytes.indices { output.append(bytes[index]) }
+            output.append(bytes)
             while output.count < length { output.append(padding) }
         }
     }
 
     /// Two of them, one after the other.
     static func pair(_ first: borrowing Secret, _ second: borrowing Secret) -> Secret {
-        Secret(capacity: first.count + second.count) { output in
-            let (first, second) = (first.bytes, second.bytes)
-            for index in first.indices { output.append(first[index]) }
-            for index in second.indices { output.append(second[index]) }
-        }
+        Secret(joining: first.bytes, second.bytes)
     }
 }

@@ -38,6 +38,6 @@ package struct Attestation: Hashable, Sendable {
         guard let value = try? TLVReader.only(0x02, in: der).value, value.first.map({ $0 < 0x80 }) ?? false,
             value.drop(while: { $0 == 0 }).count <= 4
         else { return nil }
-        return value.reduce(0) { $0 << 8 | UInt32($1) }
+        return UInt32(bigEndianBytes: value)
     }
 }

@@ -1,3 +1,4 @@
+internal import SecureBytes
 package import TokenKit
 
 /// The version of Yubico's PIV application, compared number by number.
@@ -37,7 +38,7 @@ package enum SerialNumber {
     /// Reads the answer to GET SERIAL NUMBER: four bytes, high byte first. Zero is none.
     package static func parse(_ data: [UInt8]) throws(TokenError) -> UInt32? {
         guard data.count == 4 else { throw PIVFormat.malformed("serial number", "\(data.count) bytes instead of 4") }
-        let number = data.reduce(0) { $0 << 8 | UInt32($1) }
+        let number = UInt32(bigEndianBytes: data)
         return number == 0 ? nil : number
     }
 }

@@ -5,9 +5,7 @@ internal import SecureBytes
 enum Encoded {
     static func bool(_ value: Bool) -> [UInt8] { [value ? 1 : 0] }
 
-    static func ulong(_ value: CK_ULONG) -> [UInt8] {
-        unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
-    }
+    static func ulong(_ value: CK_ULONG) -> [UInt8] { value.nativeBytes }
 
     static func ulongs(_ values: [CK_ULONG]) -> [UInt8] { values.flatMap(ulong) }
 
@@ -36,10 +34,7 @@ enum Encoded {
     }
 
     /// The number in a value of that size; nil for any other value.
-    static func ulong(in bytes: [UInt8]) -> CK_ULONG? {
-        guard bytes.count == MemoryLayout<CK_ULONG>.size else { return nil }
-        return bytes.reversed().reduce(0) { $0 << 8 | CK_ULONG($1) }
-    }
+    static func ulong(in bytes: [UInt8]) -> CK_ULONG? { CK_ULONG(nativeBytes: bytes) }
 
     /// The numbers in a value of several; nil for any other value.
     static func ulongs(in bytes: [UInt8]) -> [CK_ULONG]? {

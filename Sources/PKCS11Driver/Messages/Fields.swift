@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// A message that does not hold what its kind of message holds.
 struct MalformedMessage: Error {}
 
@@ -14,11 +16,7 @@ struct FieldWriter {
 
     mutating func write(_ byte: UInt8) { bytes.append(byte) }
 
-    mutating func write(_ number: UInt64) {
-        for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
-        }
-    }
+    mutating func write(_ number: UInt64) { bytes += number.bigEndianBytes }
 
     mutating func write(_ string: [UInt8]) {
         write(UInt64(string.count))
@@ -46,7 +44,7 @@ struct FieldReader {
     mutating func number() throws(MalformedMessage) -> UInt64 {
         guard rest.count >= 8 else { throw MalformedMessage() }
         defer { rest = rest.dropFirst(8) }
-        return rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        return UInt64(bigEndianBytes: rest.prefix(8))
     }
 
     mutating func string() throws(MalformedMessage) -> [UInt8] {

@@ -38,15 +38,16 @@ struct MessageSocket {
         guard fields.count <= MessageSocket.maximumFields, secret.count <= MessageSocket.maximumSecret else {
             throw .malformed
         }
-        try write((MessageSocket.encoded(fields.count) + MessageSocket.encoded(secret.count) + fields).span, deadline)
+        let lengths = [fields.count, secret.count].flatMap { UInt32(truncatingIfNeeded: $0).bigEndianBytes }
+        try write((lengths + fields).span, deadline)
         try write(secret.bytes, deadline)
     }
 
     /// - Parameter deadline: until when the whole message has to be there; nil for ever.
     func receive(by deadline: ContinuousClock.Instant?) throws(Failure) -> Message {
         let header = try read(MessageSocket.headerLength, deadline)
-        let count = MessageSocket.decoded(header.prefix(4))
-        let secretCount = MessageSocket.decoded(header.suffix(4))
+        let count = Int(bigEndianBytes: header.prefix(4))
+        let secretCount = Int(bigEndianBytes: header.suffix(4))
         guard count <= MessageSocket.maximumFields, secretCount <= MessageSocket.maximumSecret else { throw .malformed }
         let fields = try read(count, deadline)
         let secret = try Secret(capacity: secretCount) { (output) throws(Failure) in
@@ -59,12 +60,6 @@ struct MessageSocket {
         }
         return Message(fields: fields, secret: secret)
     }
-
-    private static func encoded(_ length: Int) -> [UInt8] {
-        (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) }
-    }
-
-    private static func decoded(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 
     // MARK: Bytes
 

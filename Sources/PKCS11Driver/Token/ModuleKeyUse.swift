@@ -149,13 +149,10 @@ extension Secret {
         guard count < length else { return self }
         return Secret(capacity: length) { output in
             for _ in 0..<(length - count) { output.append(0) }
-            for index in bytes.indices { output.append(bytes[index]) }
+            output.append(bytes)
         }
     }
 
-    /// Of a signature, which is none.
-    fileprivate var copied: [UInt8] {
-        let bytes = bytes
-        return bytes.indices.map { bytes[$0] }
-    }
+    /// The bytes of a signature, which are not secret.
+    fileprivate var copied: [UInt8] { Array(copying: bytes) }
 }

@@ -10,7 +10,7 @@ extension LoadedModule {
         let initialize = try unsafe call("C_FindObjectsInit", functions.pointee.C_FindObjectsInit)
         let find = try unsafe call("C_FindObjects", functions.pointee.C_FindObjects)
         let finish = try unsafe call("C_FindObjectsFinal", functions.pointee.C_FindObjectsFinal)
-        var template: [Attribute] = [(CKA_CLASS, LoadedModule.bytes(of: objectClass))]
+        var template: [Attribute] = [(CKA_CLASS, objectClass.nativeBytes)]
         if !id.isEmpty { template.append((CKA_ID, id)) }
         if !label.isEmpty { template.append((CKA_LABEL, label)) }
         let code = unsafe LoadedModule.withTemplate(template) { unsafe initialize(session, $0, $1) }
@@ -86,10 +86,6 @@ extension LoadedModule {
     }
 
     typealias Attribute = (type: CK_ATTRIBUTE_TYPE, value: [UInt8])
-
-    static func bytes(of number: CK_ULONG) -> [UInt8] {
-        unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
-    }
 
     /// Runs `body` with a template of the attributes, each value where a number may begin.
     static func withTemplate(

@@ -225,9 +225,9 @@ final class LoadedModule {
     ) throws(ModuleFailure) -> Secret {
         let derive = try unsafe call("C_DeriveKey", functions.pointee.C_DeriveKey)
         let template: [Attribute] = [
-            (CKA_CLASS, LoadedModule.bytes(of: CKO_SECRET_KEY)),
-            (CKA_KEY_TYPE, LoadedModule.bytes(of: CKK_GENERIC_SECRET)), (CKA_TOKEN, [0]), (CKA_SENSITIVE, [0]),
-            (CKA_EXTRACTABLE, [1]), (CKA_VALUE_LEN, LoadedModule.bytes(of: CK_ULONG(use.length))),
+            (CKA_CLASS, CKO_SECRET_KEY.nativeBytes),
+            (CKA_KEY_TYPE, CKK_GENERIC_SECRET.nativeBytes), (CKA_TOKEN, [0]), (CKA_SENSITIVE, [0]),
+            (CKA_EXTRACTABLE, [1]), (CKA_VALUE_LEN, CK_ULONG(use.length).nativeBytes),
         ]
         var point = way.input
         var secret: CK_OBJECT_HANDLE = 0

@@ -132,9 +132,7 @@ extension LoadedModule {
     ) -> ModuleObject? {
         func value(_ type: CK_ATTRIBUTE_TYPE) -> [UInt8] { self.value(type, of: handle, in: session) ?? [] }
         func number(_ type: CK_ATTRIBUTE_TYPE) -> UInt64? {
-            let bytes = value(type)
-            guard bytes.count == MemoryLayout<CK_ULONG>.size else { return nil }
-            return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+            CK_ULONG(nativeBytes: value(type)).map { UInt64($0) }
         }
         func isSet(_ type: CK_ATTRIBUTE_TYPE) -> Bool { value(type).first.map { $0 != 0 } ?? false }
 

@@ -20,7 +20,7 @@ enum BcryptPBKDF {
         var key = [UInt8](repeating: 0, count: blocks * blockLength)
         defer { unsafe key.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) } }
         for block in 0..<blocks {
-            var hashedSalt = try hash((salt + [0, 0, 0, UInt8(truncatingIfNeeded: block + 1)]).span)
+            var hashedSalt = try hash((salt + UInt32(truncatingIfNeeded: block + 1).bigEndianBytes).span)
             var sum = try bcrypt(hashedPassword, hashedSalt)
             var output = sum.clone()
             for _ in 1..<rounds {
@@ -53,12 +53,11 @@ enum BcryptPBKDF {
         let text = Array("OxychromaticBlowfishSwatDynamite".utf8)
         return Secret(capacity: blockLength) { output in
             for start in stride(from: 0, to: blockLength, by: 8) {
-                var left = text[start..<start + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-                var right = text[start + 4..<start + 8].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+                var left = UInt32(bigEndianBytes: text[start..<start + 4])
+                var right = UInt32(bigEndianBytes: text[start + 4..<start + 8])
                 for _ in 0..<64 { cipher.encrypt(&left, &right) }
-                for word in [left, right] {
-                    for shift in [0, 8, 16, 24] as [UInt32] { output.append(UInt8(truncatingIfNeeded: word >> shift)) }
-                }
+                output.append(littleEndian: left)
+                output.append(littleEndian: right)
             }
         }
     }

@@ -29,7 +29,7 @@ public enum PEM {
         while let block = try reader.next() {
             guard block.label == label else { continue }
             let bytes = block.der.bytes
-            found.append(bytes.indices.map { bytes[$0] })
+            found.append(Array(copying: bytes))
         }
         return found
     }
@@ -114,7 +114,7 @@ public struct PEMBlock: ~Copyable {
             throw CryptoError(.wrongPassword, "encrypted PEM")
         }
         let terminated = Secret(capacity: text.count + 1) { output in
-            for index in text.indices { output.append(text[index]) }
+            output.append(text)
             output.append(0)
         }
         return try unsafe Secret(capacity: der.count, "encrypted PEM", failing: .wrongPassword) { _, output, count in

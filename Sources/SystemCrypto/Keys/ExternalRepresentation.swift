@@ -18,9 +18,8 @@ extension PrivateKey {
         let scalar = try scalar()
         let point = kind.isEC ? publicKey.rawRepresentation : []
         return Secret(capacity: point.count + scalar.count) { output in
-            for byte in point { output.append(byte) }
-            let bytes = scalar.bytes
-            for index in bytes.indices { output.append(bytes[index]) }
+            output.append(point)
+            output.append(scalar.bytes)
         }
     }
 

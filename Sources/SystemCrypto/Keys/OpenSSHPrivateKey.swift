@@ -48,15 +48,13 @@ enum OpenSSHPrivateKey {
         init(parsing options: Span<UInt8>) throws(CryptoError) {
             var rest = options
             let salt = try rest.readSSHString()
-            self.salt = salt.indices.map { salt[$0] }
+            self.salt = Array(copying: salt)
             rounds = try rest.readUInt32()
             guard rest.isEmpty else { throw OpenSSHPrivateKey.malformed }
         }
 
         func encoded() -> [UInt8] {
-            let length = UInt8(truncatingIfNeeded: salt.count)
-            return [0, 0, 0, length] + salt
-                + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: rounds >> UInt32($0)) }
+            UInt32(truncatingIfNeeded: salt.count).bigEndianBytes + salt + rounds.bigEndianBytes
         }
 
         func apply(
@@ -66,7 +64,7 @@ enum OpenSSHPrivateKey {
             let vector = derived.bytes.extracting(last: 16)
             let context = try CipherContext(
                 "AES-256-CTR", direction, key: Secret(copying: derived.bytes.extracting(first: 32)),
-                initializationVector: vector.indices.map { vector[$0] })
+                initializationVector: Array(copying: vector))
             return try unsafe Secret(capacity: section.count, "OpenSSH key") { _, start, count in
                 unsafe context.finish(section, into: start) == count
             }
@@ -128,7 +126,7 @@ enum OpenSSHPrivateKey {
         let primes = RSAPrimes(
             p: try p.bytes(), q: try q.bytes(), dP: try d.remainder(dividingBy: p.minusOne()).bytes(),
             dQ: try d.remainder(dividingBy: q.minusOne()).bytes(), qInv: try q.inverse(modulo: p).bytes())
-        return try PrivateKey(primes, publicExponent: e.indices.map { e[$0] })
+        return try PrivateKey(primes, publicExponent: Array(copying: e))
     }
 
     private static func require(_ key: PrivateKey, _ point: Span<UInt8>) throws(CryptoError) {
@@ -139,7 +137,7 @@ enum OpenSSHPrivateKey {
     }
 
     static func text(_ bytes: Span<UInt8>) -> String {
-        String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+        String(decoding: Array(copying: bytes), as: UTF8.self)
     }
 
     static let curves: [KeyKind: String] = [.ecP256: "nistp256", .ecP384: "nistp384", .ecP521: "nistp521"]
@@ -164,9 +162,9 @@ enum OpenSSHPrivateKey {
     ) throws(CryptoError) -> Secret {
         let section = try Secret(capacity: maximumLength) { output throws(CryptoError) in
             let check = try RandomBytes.make(count: 4)
-            for byte in check + check { output.append(byte) }
+            output.append(check + check)
             try append(key, to: &output)
-            output.appendSSHString(Array(comment.utf8.prefix(maximumComment)).span)
+            output.append(lengthPrefixed: Array(comment.utf8.prefix(maximumComment)).span)
             // To whole blocks of AES.
             for number in UInt8(1)..<16 where output.count % 16 != 0 { output.append(number) }
         }
@@ -184,12 +182,12 @@ enum OpenSSHPrivateKey {
         _ names: [String], options: [UInt8], _ publicBlob: [UInt8], _ section: borrowing Secret
     ) -> Secret {
         Secret(capacity: magic.count + options.count + publicBlob.count + section.count + 64) { output in
-            for byte in magic { output.append(byte) }
-            for name in names { output.appendSSHString(Array(name.utf8).span) }
-            output.appendSSHString(options.span)
-            output.appendUInt32(1)
-            output.appendSSHString(publicBlob.span)
-            output.appendSSHString(section.bytes)
+            output.append(magic)
+            for name in names { output.append(lengthPrefixed: Array(name.utf8).span) }
+            output.append(lengthPrefixed: options.span)
+            output.append(bigEndian: UInt32(1))
+            output.append(lengthPrefixed: publicBlob.span)
+            output.append(lengthPrefixed: section.bytes)
         }
     }
 
@@ -199,22 +197,21 @@ enum OpenSSHPrivateKey {
         let blob = Secret(capacity: point.count + 128) { output in
             switch (key.kind, key.rsaComponents) {
             case (.rsa, let numbers?):
-                output.appendSSHString(Array("ssh-rsa".utf8).span)
+                output.append(lengthPrefixed: Array("ssh-rsa".utf8).span)
                 output.appendSSHInteger(numbers.exponent.span)
                 output.appendSSHInteger(numbers.modulus.span)
             case (.ed25519, _):
-                output.appendSSHString(Array("ssh-ed25519".utf8).span)
-                output.appendSSHString(point.span)
+                output.append(lengthPrefixed: Array("ssh-ed25519".utf8).span)
+                output.append(lengthPrefixed: point.span)
             default:
                 guard let curve = curves[key.kind] else { return }
-                output.appendSSHString(Array("ecdsa-sha2-\(curve)".utf8).span)
-                output.appendSSHString(Array(curve.utf8).span)
-                output.appendSSHString(point.span)
+                output.append(lengthPrefixed: Array("ecdsa-sha2-\(curve)".utf8).span)
+                output.append(lengthPrefixed: Array(curve.utf8).span)
+                output.append(lengthPrefixed: point.span)
             }
         }
         guard !blob.isEmpty else { throw CryptoError(.unsupported, "OpenSSH key of kind \(key.kind)") }
-        let bytes = blob.bytes
-        return bytes.indices.map { bytes[$0] }
+        return Array(copying: blob.bytes)
     }
 
     private static func append(_ key: PrivateKey, to output: inout OutputSpan<UInt8>) throws(CryptoError) {
@@ -223,7 +220,7 @@ enum OpenSSHPrivateKey {
         case (.rsa, let numbers?):
             let primes = try key.rsaPrimes()
             let d = try BigNumber(OSSL_PKEY_PARAM_RSA_D, of: key.handle).bytes()
-            output.appendSSHString(Array("ssh-rsa".utf8).span)
+            output.append(lengthPrefixed: Array("ssh-rsa".utf8).span)
             output.appendSSHInteger(numbers.modulus.span)
             output.appendSSHInteger(numbers.exponent.span)
             output.appendSSHInteger(d.bytes)
@@ -233,20 +230,20 @@ enum OpenSSHPrivateKey {
         case (.ed25519, _):
             let seed = try key.scalar()
             let both = Secret(capacity: 64) { output in
-                output.appendBytes(seed.bytes)
-                output.appendBytes(point.span)
+                output.append(seed.bytes)
+                output.append(point.span)
             }
-            output.appendSSHString(Array("ssh-ed25519".utf8).span)
-            output.appendSSHString(point.span)
-            output.appendSSHString(both.bytes)
+            output.append(lengthPrefixed: Array("ssh-ed25519".utf8).span)
+            output.append(lengthPrefixed: point.span)
+            output.append(lengthPrefixed: both.bytes)
         default:
             guard let curve = curves[key.kind] else {
                 throw CryptoError(.unsupported, "OpenSSH key of kind \(key.kind)")
             }
             let scalar = try key.scalar()
-            output.appendSSHString(Array("ecdsa-sha2-\(curve)".utf8).span)
-            output.appendSSHString(Array(curve.utf8).span)
-            output.appendSSHString(point.span)
+            output.append(lengthPrefixed: Array("ecdsa-sha2-\(curve)".utf8).span)
+            output.append(lengthPrefixed: Array(curve.utf8).span)
+            output.append(lengthPrefixed: point.span)
             output.appendSSHInteger(scalar.bytes)
         }
     }
@@ -255,46 +252,27 @@ enum OpenSSHPrivateKey {
 // RFC 4251 §5.
 extension Span where Element == UInt8 {
     mutating func readUInt32() throws(CryptoError) -> UInt32 {
-        guard count >= 4 else { throw CryptoError(.malformed, "OpenSSH key") }
-        let value = (0..<4).reduce(UInt32(0)) { $0 << 8 | UInt32(self[$1]) }
-        self = extracting(4...)
-        return value
+        guard let number = readBigEndian(UInt32.self) else { throw CryptoError(.malformed, "OpenSSH key") }
+        return number
     }
 
     /// The bytes of a `string`; also those of an `mpint`, which is no negative one in a key.
     @_lifetime(self: copy self)
     @_lifetime(copy self)
     mutating func readSSHString() throws(CryptoError) -> Span<UInt8> {
-        guard let length = Int(exactly: try readUInt32()), length <= count else {
-            throw CryptoError(.malformed, "OpenSSH key")
-        }
-        let content = extracting(..<length)
-        self = extracting(length...)
+        guard let content = readLengthPrefixed() else { throw CryptoError(.malformed, "OpenSSH key") }
         return content
     }
 }
 
 extension OutputSpan where Element == UInt8 {
-    fileprivate mutating func appendBytes(_ bytes: Span<UInt8>) {
-        for index in bytes.indices { append(bytes[index]) }
-    }
-
-    fileprivate mutating func appendUInt32(_ number: UInt32) {
-        for shift in [24, 16, 8, 0] as [UInt32] { append(UInt8(truncatingIfNeeded: number >> shift)) }
-    }
-
-    fileprivate mutating func appendSSHString(_ bytes: Span<UInt8>) {
-        appendUInt32(UInt32(truncatingIfNeeded: bytes.count))
-        appendBytes(bytes)
-    }
-
     /// A non-negative `mpint`: no needless zeros, and one before a first bit that would be a sign.
     fileprivate mutating func appendSSHInteger(_ bytes: Span<UInt8>) {
         let first = bytes.indices.first { bytes[$0] != 0 } ?? bytes.count
         let number = bytes.extracting(first...)
         let needsZero = !number.isEmpty && number[0] > 0x7F
-        appendUInt32(UInt32(truncatingIfNeeded: number.count + (needsZero ? 1 : 0)))
+        append(bigEndian: UInt32(truncatingIfNeeded: number.count + (needsZero ? 1 : 0)))
         if needsZero { append(0) }
-        appendBytes(number)
+        append(number)
     }
 }

@@ -84,21 +84,19 @@ extension PublicKey {
     private init(openSSH kind: String, _ rest: inout Span<UInt8>) throws(CryptoError) {
         switch kind {
         case "ssh-rsa":
-            let exponent = PublicKey.bytes(try rest.readSSHString())
-            try self.init(rsaModulus: PublicKey.bytes(rest.readSSHString()), exponent: exponent)
-        case "ssh-ed25519": try self.init(raw: PublicKey.bytes(rest.readSSHString()), kind: .ed25519)
+            let exponent = Array(copying: try rest.readSSHString())
+            try self.init(rsaModulus: Array(copying: rest.readSSHString()), exponent: exponent)
+        case "ssh-ed25519": try self.init(raw: Array(copying: rest.readSSHString()), kind: .ed25519)
         default:
             guard let curve = OpenSSHPrivateKey.curves.first(where: { kind == "ecdsa-sha2-\($0.value)" }) else {
                 throw CryptoError(.unsupported, "OpenSSH key of type '\(DisplayText.escaped(kind))'")
             }
             guard OpenSSHPrivateKey.text(try rest.readSSHString()) == curve.value else { throw PublicKey.malformedLine }
-            try self.init(ecPoint: PublicKey.bytes(rest.readSSHString()), curve: curve.key)
+            try self.init(ecPoint: Array(copying: rest.readSSHString()), curve: curve.key)
         }
     }
 
     fileprivate static let malformedLine = CryptoError(.malformed, "OpenSSH public key")
-
-    private static func bytes(_ span: Span<UInt8>) -> [UInt8] { span.indices.map { span[$0] } }
 
     /// Wraps `EVP_DecodeBlock`.
     private static func decodedBase64(_ text: ArraySlice<UInt8>) throws(CryptoError) -> [UInt8] {

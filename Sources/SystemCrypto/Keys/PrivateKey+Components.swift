@@ -163,7 +163,7 @@ extension KeyHandle {
         let privateExponent = try d.bytes()
         let digits = modulus.bytes
         try self.init(
-            modulus: digits.indices.map { digits[$0] }, exponent: publicExponent, privateExponent: privateExponent,
+            modulus: Array(copying: digits), exponent: publicExponent, privateExponent: privateExponent,
             primes)
     }
 

@@ -101,9 +101,9 @@ extension Secret {
     fileprivate init(_ tag: TLVTag, before: [UInt8] = [], _ secret: Span<UInt8>, after: [UInt8] = []) {
         let head = TLV.header(tag, count: before.count + secret.count + after.count) + before
         self.init(capacity: head.count + secret.count + after.count) { output in
-            for byte in head { output.append(byte) }
-            for index in secret.indices { output.append(secret[index]) }
-            for byte in after { output.append(byte) }
+            output.append(head)
+            output.append(secret)
+            output.append(after)
         }
     }
 

@@ -215,7 +215,7 @@ extension KeyHandle {
             qInv: Secret(copying: try fields.readDERInteger()))
         guard outer.isEmpty, fields.isEmpty else { throw CryptoError(.malformed, "DER trailing bytes") }
         try self.init(
-            modulus: modulus.indices.map { modulus[$0] }, exponent: exponent.indices.map { exponent[$0] },
+            modulus: Array(copying: modulus), exponent: Array(copying: exponent),
             privateExponent: privateExponent, primes)
     }
 

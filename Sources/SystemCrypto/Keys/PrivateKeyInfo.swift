@@ -24,7 +24,7 @@ struct PrivateKeyInfo: ~Copyable {
         var parameter: OID?
         if identifier.nextDERTag == DER.Tag.objectIdentifier {
             let name = try identifier.readDER(DER.Tag.objectIdentifier)
-            parameter = OID(content: name.indices.map { name[$0] })
+            parameter = OID(content: Array(copying: name))
         }
         let key = Secret(copying: try fields.readDER(DER.Tag.octetString))
         if fields.nextDERTag == DER.Tag.context(0) { _ = try fields.readDER(DER.Tag.context(0)) }
@@ -34,7 +34,7 @@ struct PrivateKeyInfo: ~Copyable {
             publicKey = bits.indices.dropFirst().map { bits[$0] }
         }
         guard fields.isEmpty else { throw CryptoError(.malformed, "DER trailing bytes") }
-        self.algorithm = OID(content: algorithm.indices.map { algorithm[$0] })
+        self.algorithm = OID(content: Array(copying: algorithm))
         self.parameter = parameter
         self.key = key
         self.publicKey = publicKey

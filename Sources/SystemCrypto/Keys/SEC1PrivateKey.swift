@@ -35,7 +35,7 @@ struct SEC1PrivateKey: ~Copyable {
         guard fields.nextDERTag == DER.Tag.context(0) else { return nil }
         var parameters = try fields.readDER(DER.Tag.context(0))
         let identifier = try parameters.readDER(DER.Tag.objectIdentifier)
-        return OID(content: identifier.indices.map { identifier[$0] })
+        return OID(content: Array(copying: identifier))
     }
 
     @_lifetime(fields: copy fields)

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import SecureBytes
 
 /// The named values of an `OSSL_PARAM` array; wiped when the list ends, for some of them are keys.
 @safe
@@ -20,8 +21,7 @@ struct ParameterList: ~Copyable {
     }
 
     mutating func add(_ name: String, number: UInt64) {
-        let bytes = (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
-        add(name, integer: bytes.span)
+        add(name, integer: number.bigEndianBytes.span)
     }
 
     /// An unsigned integer of any size, most significant byte first.

@@ -91,7 +91,7 @@ public struct PKCS12: Sendable {
         let bytes = password.bytes
         guard !bytes.indices.contains(where: { bytes[$0] == 0 }) else { throw CryptoError(.malformed, "password") }
         return Secret(capacity: bytes.count + 1) { output in
-            for index in bytes.indices { output.append(bytes[index]) }
+            output.append(bytes)
             output.append(0)
         }
     }

@@ -8,7 +8,7 @@ enum MGF1 {
             while output.count < count {
                 var context = try DigestContext(algorithm)
                 try context.update(seed)
-                try context.update((0..<4).map { UInt8(truncatingIfNeeded: counter >> (24 - 8 * $0)) })
+                try context.update(counter.bigEndianBytes)
                 let digest = try context.finalizeSecret()
                 let bytes = digest.bytes
                 for index in 0..<min(bytes.count, count - output.count) { output.append(bytes[index]) }

@@ -75,17 +75,13 @@ extension RSAPadding {
         return try Secret(capacity: count) { output throws(CryptoError) in
             var counter: UInt16 = 0
             while output.count < count {
-                let input = bytes(of: counter) + Array(label.utf8) + bytes(of: bits)
+                let input = counter.bigEndianBytes + Array(label.utf8) + bits.bigEndianBytes
                 let block = try HMAC.secret(for: input.span, key: key.bytes)
                 let blockBytes = block.bytes
                 for index in 0..<min(blockBytes.count, count - output.count) { output.append(blockBytes[index]) }
                 counter += 1
             }
         }
-    }
-
-    private static func bytes(of number: UInt16) -> [UInt8] {
-        [UInt8(number >> 8), UInt8(number & 0xFF)]
     }
 
     /// So many that all of them being too large does not happen.

@@ -85,10 +85,8 @@ public struct CardTransaction: ~Copyable {
         let count = secret.count
         let bytes = secret.bytes
         let encoded = Secret(capacity: 5 + count) { output in
-            for octet in [header.cla, header.ins, header.p1, header.p2, UInt8(truncatingIfNeeded: count)] {
-                output.append(octet)
-            }
-            for index in bytes.indices { output.append(bytes[index]) }
+            output.append([header.cla, header.ins, header.p1, header.p2, UInt8(truncatingIfNeeded: count)])
+            output.append(bytes)
         }
         commandCount += 1
         var masked = header

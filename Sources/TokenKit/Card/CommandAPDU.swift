@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// A command to a card: header, data, and how long an answer is expected.
 ///
 /// All four cases of ISO/IEC 7816-4 §5.1, in short and extended form.
@@ -90,9 +92,7 @@ public struct CommandAPDU: Hashable, Sendable {
         }
     }
 
-    private static func twoOctets(_ number: Int) -> [UInt8] {
-        [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
-    }
+    private static func twoOctets(_ number: Int) -> [UInt8] { UInt16(truncatingIfNeeded: number).bigEndianBytes }
 
     private mutating func parseShort(_ body: [UInt8]) throws(CardError) {
         let count = Int(body[0])
@@ -106,7 +106,7 @@ public struct CommandAPDU: Hashable, Sendable {
     }
 
     private mutating func parseExtended(_ body: [UInt8]) throws(CardError) {
-        let number = Int(body[0]) << 8 | Int(body[1])
+        let number = Int(bigEndianBytes: body.prefix(2))
         if body.count == 2 {
             expectedLength = number == 0 ? CommandAPDU.anyLength : number
             return
@@ -116,7 +116,7 @@ public struct CommandAPDU: Hashable, Sendable {
         }
         data = Array(body[2..<2 + number])
         if body.count == 4 + number {
-            let le = Int(body[2 + number]) << 8 | Int(body[3 + number])
+            let le = Int(bigEndianBytes: body.suffix(2))
             expectedLength = le == 0 ? CommandAPDU.anyLength : le
         }
     }

@@ -21,7 +21,7 @@ struct ReaderFeatures: Hashable, Sendable {
         var elements = TLVReader(bytes, .octets)
         while let element = try? elements.next() {
             guard element.value.count == 4 else { continue }
-            let code = element.value.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            let code = UInt32(bigEndianBytes: element.value)
             switch element.tag {
             case 0x06: verifyPIN = code
             case 0x12: properties = code
@@ -75,18 +75,12 @@ struct PINPad: Hashable, Sendable {
         var request = [patience, patience]
         // In units of bytes: at offset 0, from the left, in ASCII; nowhere is its length.
         request += [0x82, count, 0x00]
-        request += bytes(of: digits)
+        request += digits.nativeBytes
         // The entry ends with the OK key; one message, the reader's first, in English.
-        request += [0x02, 0x01] + bytes(of: UInt16(0x0409)) + [0x00]
+        request += [0x02, 0x01] + UInt16(0x0409).nativeBytes + [0x00]
         request += [0x00, 0x00, 0x00]
-        request += bytes(of: UInt32(truncatingIfNeeded: command.count))
+        request += UInt32(truncatingIfNeeded: command.count).nativeBytes
         return request + command
-    }
-
-    private static func bytes(of number: some FixedWidthInteger) -> [UInt8] {
-        // On a machine of the other byte order this turns it round.
-        let number = number.littleEndian
-        return (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
     }
 }
 

@@ -33,7 +33,7 @@ extension PIVApplet {
 
     private func tag(_ octets: [UInt8]) throws(Refusal) -> TLVTag {
         guard (1...3).contains(octets.count) else { throw Refusal(.incorrectData) }
-        let tag = TLVTag(rawValue: octets.reduce(0) { $0 << 8 | UInt32($1) })
+        let tag = TLVTag(rawValue: UInt32(bigEndianBytes: octets))
         guard tag != DataObject.keyHistory || !profile.has(.noKeyHistory) else { throw Refusal(.objectNotFound) }
         guard DataObject.standard.contains(tag) || (profile.hasPolicies && DataObject.isYubico(tag)) else {
             throw Refusal(.objectNotFound)

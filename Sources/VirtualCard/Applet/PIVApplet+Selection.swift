@@ -53,7 +53,11 @@ extension PIVApplet {
         if profile.transport.announcesExtendedLength {
             let transport = profile.transport
             children.append(
-                TLV(0x7F66, [transport.commandLimit, transport.responseLimit].map { TLV(0x02, octets($0)) }))
+                TLV(
+                    0x7F66,
+                    [transport.commandLimit, transport.responseLimit].map {
+                        TLV(0x02, UInt16(truncatingIfNeeded: $0).bigEndianBytes)
+                    }))
         }
         let template = TLV(0x61, children)
         return (profile.has(.nestedTemplate) ? TLV(0x61, [template]) : template).encoded()
@@ -64,10 +68,6 @@ extension PIVApplet {
         if profile.has(.fullIdentifierInTemplate) { return PIVApplet.identifier }
         if profile.has(.shiftedIdentifierInTemplate) { return suffix.dropFirst() + [0x00] }
         return Array(suffix)
-    }
-
-    private func octets(_ number: Int) -> [UInt8] {
-        [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
     }
 
     /// Instruction 01, slot 10 asks for the serial number; PIV clients send nothing else here.

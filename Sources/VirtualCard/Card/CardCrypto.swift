@@ -66,7 +66,7 @@ enum CardCrypto {
     /// What leaves the card is no secret to it any more.
     private static func bytes(of secret: borrowing Secret) -> [UInt8] {
         let bytes = secret.bytes
-        return bytes.indices.map { bytes[$0] }
+        return Array(copying: bytes)
     }
 }
 

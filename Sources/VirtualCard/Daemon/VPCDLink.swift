@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import Synchronization
 
 /// Puts a virtual card into the reader that vpcd gives to pcscd.
@@ -171,14 +172,13 @@ public final class VPCDLink: Sendable {
     private func receive(from socket: Socket) -> [UInt8]? {
         guard let length = socket.receive(exactly: 2) else { return nil }
         socket.acknowledgeQuickly()
-        let message = socket.receive(exactly: Int(length[0]) << 8 | Int(length[1]))
+        let message = socket.receive(exactly: Int(bigEndianBytes: length))
         socket.acknowledgeQuickly()
         return message
     }
 
     private func send(_ bytes: [UInt8], to socket: Socket) -> Bool {
         let message = bytes.prefix(Int(UInt16.max))
-        let length = [UInt8(truncatingIfNeeded: message.count >> 8), UInt8(truncatingIfNeeded: message.count)]
-        return socket.send(length + message)
+        return socket.send(UInt16(truncatingIfNeeded: message.count).bigEndianBytes + message)
     }
 }

@@ -1,3 +1,5 @@
+internal import SecureBytes
+
 /// Writes gzip without compressing: a reader cannot tell.
 enum Gzip {
     private static let header: [UInt8] = [0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xFF]
@@ -12,10 +14,10 @@ enum Gzip {
         repeat {
             let block = rest.prefix(blockLimit)
             rest = rest.dropFirst(blockLimit)
-            let length = littleEndian(UInt32(truncatingIfNeeded: block.count)).prefix(2)
+            let length = UInt16(truncatingIfNeeded: block.count).littleEndianBytes
             output += [rest.isEmpty ? 1 : 0] + length + length.map { ~$0 } + block
         } while !rest.isEmpty
-        return output + littleEndian(checksum(bytes)) + littleEndian(UInt32(truncatingIfNeeded: bytes.count))
+        return output + checksum(bytes).littleEndianBytes + UInt32(truncatingIfNeeded: bytes.count).littleEndianBytes
     }
 
     /// CRC-32 as RFC 1952 §8 has it.
@@ -23,9 +25,5 @@ enum Gzip {
         ~bytes.reduce(~UInt32(0)) { sum, byte in
             (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value >> 1 ^ (value & 1 == 1 ? 0xEDB8_8320 : 0) }
         }
-    }
-
-    private static func littleEndian(_ number: UInt32) -> [UInt8] {
-        (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 }

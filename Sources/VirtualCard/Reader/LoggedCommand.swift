@@ -44,6 +44,6 @@ public struct LoggedCommand: Sendable, Hashable, CustomStringConvertible {
 
     private static func object(in data: [UInt8]) -> TLVTag? {
         guard let list = try? TLVReader.only(0x5C, in: data), (1...3).contains(list.value.count) else { return nil }
-        return TLVTag(rawValue: list.value.reduce(0) { $0 << 8 | UInt32($1) })
+        return TLVTag(rawValue: UInt32(bigEndianBytes: list.value))
     }
 }

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
 
@@ -76,7 +77,7 @@ private final class VirtualChannel: CardChannel {
 
     func transmit(_ command: Span<UInt8>) throws(CardError) -> [UInt8] {
         try requireUndisturbed()
-        let bytes = command.indices.map { command[$0] }
+        let bytes = Array(copying: command)
         let exchange = reader.faults.exchange(bytes, with: card)
         reader.note(LoggedCommand(bytes, exchange))
         switch exchange {

@@ -11,8 +11,7 @@ internal import TokenKit
 ///     E5 { C0 reference‖limit‖remaining, C1 value }*                  PINs
 extension CardContents {
     func encoded(of profile: String) throws(CryptoError) -> [UInt8] {
-        let serial = (0..<4).map { UInt8(truncatingIfNeeded: serialNumber >> (24 - 8 * $0)) }
-        var elements = [TLV(0xC0, Array(profile.utf8)), TLV(0xC1, serial)]
+        var elements = [TLV(0xC0, Array(profile.utf8)), TLV(0xC1, serialNumber.bigEndianBytes)]
         elements += objects.sorted { $0.key.rawValue < $1.key.rawValue }.map { tag, value in
             TLV(0xE2, [TLV(0xC0, tag.octets), TLV(0xC1, value)])
         }
@@ -37,7 +36,7 @@ extension CardContents {
     init(parsing bytes: [UInt8], profile: inout String) throws(TLVError) {
         var reader = TLVReader(bytes)
         profile = String(decoding: try reader.require(0xC0).value, as: UTF8.self)
-        serialNumber = try reader.require(0xC1).value.suffix(4).reduce(0) { $0 << 8 | UInt32($1) }
+        serialNumber = UInt32(bigEndianBytes: try reader.require(0xC1).value)
         while let element = try reader.next(0xE2) { try addObject(element) }
         while let element = try reader.next(0xE3) { try addKey(element) }
         if let element = try reader.next(0xE4) { try setManagementKey(element) }
@@ -48,7 +47,7 @@ extension CardContents {
     private mutating func addObject(_ element: TLV) throws(TLVError) {
         let (tag, value) = try CardContents.fields(element)
         guard (1...3).contains(tag.count) else { throw TLVError(.wrongLength, tag: element.tag) }
-        objects[TLVTag(rawValue: tag.reduce(0) { $0 << 8 | UInt32($1) })] = value
+        objects[TLVTag(rawValue: UInt32(bigEndianBytes: tag))] = value
     }
 
     private mutating func addKey(_ element: TLV) throws(TLVError) {
@@ -66,7 +65,7 @@ extension CardContents {
     private static func encode(_ key: PrivateKey) throws(CryptoError) -> [UInt8] {
         let encoded = try key.pkcs8()
         let bytes = encoded.bytes
-        return bytes.indices.map { bytes[$0] }
+        return Array(copying: bytes)
     }
 
     private mutating func setManagementKey(_ element: TLV) throws(TLVError) {

@@ -73,7 +73,7 @@ enum Attestation {
 
     /// The DER of an integer.
     static func integer(_ number: UInt32) -> [UInt8] {
-        var octets = Array((0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }.drop { $0 == 0 })
+        var octets = Array(number.bigEndianBytes.drop { $0 == 0 })
         if octets.first.map({ $0 > 0x7F }) ?? true { octets.insert(0, at: 0) }
         return TLV(0x02, octets).encoded()
     }

@@ -9,7 +9,7 @@ extension PIVApplet {
     }
 
     func serialNumber() -> ResponseAPDU {
-        .success((0..<4).map { UInt8(truncatingIfNeeded: contents.serialNumber >> (24 - 8 * $0)) })
+        .success(contents.serialNumber.bigEndianBytes)
     }
 
     func metadata(_ command: CommandAPDU) throws(Refusal) -> ResponseAPDU {

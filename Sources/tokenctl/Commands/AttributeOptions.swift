@@ -135,5 +135,5 @@ struct CharacterCode: ExpressibleByArgument {
     }
 
     /// The characters' bytes, most significant first.
-    var number: Int64 { text.utf8.reduce(0) { $0 << 8 | Int64($1) } }
+    var number: Int64 { Int64(bigEndianBytes: text.utf8) }
 }

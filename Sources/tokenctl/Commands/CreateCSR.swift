@@ -54,7 +54,7 @@ struct CreateCSR: ParsableCommand {
             scheme.action(input), use: "sign a request",
             authentication: authentication.context(session.process, for: self.key.key, cards.reader))
         let bytes = signature.bytes
-        let der = try request.assemble(signature: bytes.indices.map { bytes[$0] }, algorithm: algorithm)
+        let der = try request.assemble(signature: Array(copying: bytes), algorithm: algorithm)
         try destination.write(
             Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8), as: .text("request", orElse: "data"))
     }

@@ -31,10 +31,8 @@ struct ErrorText: ParsableCommand {
         guard let code = ErrorText.parse(text) else {
             throw CommandError("'\(text)' is not an error code", advice: "write it as -25300 or 0xFFFF9D2C")
         }
-        let bits = UInt32(bitPattern: code)
-        let bytes = (0..<4).map { UInt8(truncatingIfNeeded: bits >> (24 - 8 * UInt32($0))) }
         let error = ErrSec(rawValue: code)
-        return Meaning(code: code, hex: Hex.encode(bytes), name: error.name, message: error.message)
+        return Meaning(code: code, hex: Hex.encode(code.bigEndianBytes), name: error.name, message: error.message)
     }
 
     /// Decimal with a sign, or hexadecimal digits after `0x`, which then are the bits.

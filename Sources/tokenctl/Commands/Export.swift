@@ -177,7 +177,7 @@ struct Export: ParsableCommand {
             guard format != .openssh2 else {
                 let encrypted = try key.encryptedOpenSSH(comment: label, password: passphrase)
                 let bytes = encrypted.bytes
-                text += bytes.indices.map { bytes[$0] }
+                text += Array(copying: bytes)
                 continue
             }
             text += Array(

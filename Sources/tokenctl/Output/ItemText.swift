@@ -88,8 +88,7 @@ enum ItemText {
 
     /// Four bytes, most significant first; eight for a number that does not fit into them.
     private static func word(_ number: Int64) -> [UInt8] {
-        let count = Int64(Int32.min)...Int64(UInt32.max) ~= number ? 4 : 8
-        return (0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * Int64($0))) }
+        number.bigEndianBytes.suffix(Int64(Int32.min)...Int64(UInt32.max) ~= number ? 4 : 8)
     }
 
     /// `20260131120000Z` and a zero.

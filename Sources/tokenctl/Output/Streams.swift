@@ -34,8 +34,7 @@ enum StandardInput {
         while true {
             var isWhole = false
             let next = Secret(capacity: capacity) { output in
-                let read = line.bytes
-                for index in read.indices { output.append(read[index]) }
+                output.append(line.bytes)
                 while output.freeCapacity > 0 {
                     guard let byte = nextByte(isAtEnd: &isAtEnd) else {
                         isWhole = true

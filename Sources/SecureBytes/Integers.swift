@@ -1,0 +1,90 @@
+// Whole numbers of a fixed width as bytes, and back.
+
+extension FixedWidthInteger {
+    /// The bytes, most significant first.
+    package var bigEndianBytes: [UInt8] {
+        (0..<Self.bitWidth / 8).reversed().map { UInt8(truncatingIfNeeded: self >> ($0 * 8)) }
+    }
+
+    /// The bytes, least significant first.
+    package var littleEndianBytes: [UInt8] { bigEndianBytes.reversed() }
+
+    /// The bytes as this machine has them in memory.
+    package var nativeBytes: [UInt8] { bigEndian.bigEndianBytes }
+
+    /// The number of some bytes, most significant first. Of more than it has room for, the last ones count.
+    package init(bigEndianBytes bytes: some Sequence<UInt8>) {
+        self = bytes.reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
+    }
+
+    /// The number of some bytes, least significant first. Of more than it has room for, the first ones count.
+    package init(littleEndianBytes bytes: some Collection<UInt8>) {
+        self.init(bigEndianBytes: bytes.reversed())
+    }
+
+    /// The number of as many bytes as it has, as this machine has them in memory; nil for another count of bytes.
+    package init?(nativeBytes bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.bitWidth / 8 else { return nil }
+        self.init(bigEndian: Self(bigEndianBytes: bytes))
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// A copy of bytes that are not secret, or must go where only an array can.
+    package init(copying bytes: Span<UInt8>) {
+        self = bytes.indices.map { bytes[$0] }
+    }
+}
+
+extension OutputSpan where Element == UInt8 {
+    /// Appends bytes, for which there must be room.
+    package mutating func append(_ bytes: Span<UInt8>) {
+        for index in bytes.indices { append(bytes[index]) }
+    }
+
+    /// Appends bytes that are not secret.
+    package mutating func append(_ bytes: [UInt8]) {
+        for byte in bytes { append(byte) }
+    }
+
+    /// Appends a number, most significant byte first.
+    package mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
+        // Byte by byte, without an array: the number may be part of a secret.
+        for place in (0..<Number.bitWidth / 8).reversed() { append(UInt8(truncatingIfNeeded: number >> (place * 8))) }
+    }
+
+    /// Appends a number, least significant byte first.
+    package mutating func append(littleEndian number: some FixedWidthInteger) {
+        append(bigEndian: number.byteSwapped)
+    }
+
+    /// Appends bytes with their number before them, in four bytes: a `string` of RFC 4251 §5.
+    package mutating func append(lengthPrefixed bytes: Span<UInt8>) {
+        append(bigEndian: UInt32(truncatingIfNeeded: bytes.count))
+        append(bytes)
+    }
+}
+
+extension Span where Element == UInt8 {
+    /// Takes a number off the front, most significant byte first; nil, and nothing taken, where there are too few bytes.
+    @_lifetime(self: copy self)
+    package mutating func readBigEndian<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number? {
+        let width = Number.bitWidth / 8
+        guard count >= width else { return nil }
+        let number = (0..<width).reduce(0 as Number) { $0 << 8 | Number(truncatingIfNeeded: self[$1]) }
+        self = extracting(width...)
+        return number
+    }
+
+    /// Takes bytes off the front that have their number before them, in four bytes: a `string` of RFC 4251 §5. Nil, and nothing
+    /// taken, where there are fewer.
+    @_lifetime(self: copy self)
+    @_lifetime(copy self)
+    package mutating func readLengthPrefixed() -> Span<UInt8>? {
+        var rest = self
+        guard let length = rest.readBigEndian(UInt32.self), length <= rest.count else { return nil }
+        let content = rest.extracting(first: Int(length))
+        self = rest.extracting(Int(length)...)
+        return content
+    }
+}
