@@ -3,6 +3,7 @@ internal import Glibc
 internal import KeychainHost
 internal import PKCS11Driver
 internal import SecureBytes
+internal import SystemCrypto
 internal import TokenKit
 
 /// How the output is to look.
@@ -48,12 +49,12 @@ struct DestinationOptions: ParsableArguments {
         var secrets = JSONSecrets()
         var members = facts
         switch member {
-        case .base64(let name): members[name] = secrets.placeholder(for: SecretText.base64(bytes))
+        case .base64(let name): members[name] = secrets.placeholder(for: Base64.encode(bytes.bytes))
         case .text(let name, let other):
             if let text = SecretText.escaped(bytes) {
                 members[name] = secrets.placeholder(for: text)
             } else {
-                members[other] = secrets.placeholder(for: SecretText.base64(bytes))
+                members[other] = secrets.placeholder(for: Base64.encode(bytes.bytes))
             }
         }
         try Listing.showJSON(members, with: secrets)

@@ -63,13 +63,6 @@ import TokenKit
         #expect(lines.joined().filter { $0 != " " } == text.filter { $0 != " " })
     }
 
-    @Test func `Base64 is what others read`() {
-        for count in 0..<200 {
-            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: 251 &* $0 &+ count) }
-            #expect(text(SecretText.base64(Secret(copying: bytes.span))) == Data(bytes).base64EncodedString())
-        }
-    }
-
     @Test(
         arguments: [
             ("", []), ("  ", []), ("a b", ["a", "b"]), (" a\tb ", ["a", "b"]), ("'a b' c", ["a b", "c"]),

@@ -5,18 +5,27 @@ public import SecureBytes
 public enum PEM {
     /// DER as text between BEGIN and END lines.
     public static func encode(_ der: [UInt8], label: String) -> String {
-        var text: [UInt8] = []
-        forEachByte(of: der.span, label: label) { text.append($0) }
-        return String(decoding: text, as: UTF8.self)
+        String(decoding: Array(copying: encode(der.span, label: label).bytes), as: UTF8.self)
     }
 
     /// Secret DER as text between BEGIN and END lines.
     public static func encode(_ der: borrowing Secret, label: String) -> Secret {
-        var length = 0
-        forEachByte(of: der.bytes, label: label) { _ in length += 1 }
-        return Secret(capacity: length) { output in
-            let bytes = der.bytes
-            forEachByte(of: bytes, label: label) { output.append($0) }
+        encode(der.bytes, label: label)
+    }
+
+    /// Bytes in a line: 64 digits. RFC 7468 §2.
+    private static let lineLength = 48
+
+    private static func encode(_ der: Span<UInt8>, label: String) -> Secret {
+        let (begin, end) = ("-----BEGIN \(label)-----\n".utf8, "-----END \(label)-----\n".utf8)
+        let lineCount = (der.count + lineLength - 1) / lineLength
+        return Secret(capacity: begin.count + Base64.digitCount(of: der.count) + lineCount + end.count) { output in
+            output.append(Array(begin))
+            for start in stride(from: 0, to: der.count, by: lineLength) {
+                Base64.append(der.extracting(start..<min(start + lineLength, der.count)), to: &output)
+                output.append(UInt8(ascii: "\n"))
+            }
+            output.append(Array(end))
         }
     }
 
@@ -41,24 +50,6 @@ public enum PEM {
         return (0...bytes.count - marker.count).contains { start in
             marker.indices.allSatisfy { bytes[start + $0] == marker[$0] }
         }
-    }
-
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-    private static func forEachByte(of der: Span<UInt8>, label: String, _ write: (UInt8) -> Void) {
-        "-----BEGIN \(label)-----\n".utf8.forEach(write)
-        for start in stride(from: 0, to: der.count, by: 3) {
-            let group = (0..<3).reduce(UInt32(0)) { value, offset in
-                value << 8 | (start + offset < der.count ? UInt32(der[start + offset]) : 0)
-            }
-            let used = min(der.count - start, 3)
-            for position in 0..<4 {
-                let digit = alphabet[Int(group >> (18 - 6 * UInt32(position)) & 0x3F)]
-                write(position <= used ? digit : UInt8(ascii: "="))
-            }
-            if start % 48 == 45 || start + 3 >= der.count { write(UInt8(ascii: "\n")) }
-        }
-        "-----END \(label)-----\n".utf8.forEach(write)
     }
 }
 

@@ -1,4 +1,3 @@
-internal import COpenSSL
 internal import SecureBytes
 
 /// Public keys as OpenSSH writes them, a line each: a `.pub` file, or `authorized_keys`, sshd(8).
@@ -30,20 +29,14 @@ public enum OpenSSHPublicKeys {
         return keys
     }
 
-    /// The line of a key: its kind, the key in Base64, and a comment where it is not empty. Wraps `EVP_EncodeBlock`.
+    /// The line of a key: its kind, the key in Base64, and a comment where it is not empty.
     ///
     /// - Throws: `unsupported` for kinds of keys that SSH does not use.
     public static func line(_ key: PublicKey, comment: String = "") throws(CryptoError) -> String {
         let blob = try key.openSSH()
         // The first string of the key, behind its length of four bytes, is the kind.
         let kind = String(decoding: blob.dropFirst(4).prefix { $0 >= 0x20 }, as: UTF8.self)
-        // A final zero follows the digits.
-        let capacity = (blob.count + 2) / 3 * 4 + 1
-        let digits = try unsafe [UInt8](capacity: capacity, "OpenSSH public key") { _, output, count in
-            count = unsafe Int(EVP_EncodeBlock(output, blob, Int32(blob.count)))
-            return count > 0
-        }
-        let words = [kind, String(decoding: digits, as: UTF8.self), DisplayText.line(comment)]
+        let words = [kind, Base64.encode(blob), DisplayText.line(comment)]
         return words.filter { !$0.isEmpty }.joined(separator: " ") + "\n"
     }
 
@@ -71,8 +64,8 @@ extension PublicKey {
     /// - Parameter words: the kind, the key in Base64, and those of a comment.
     fileprivate init(openSSHWords words: [ArraySlice<UInt8>]) throws(CryptoError) {
         guard words.count >= 2 else { throw PublicKey.malformedLine }
-        let blob = try PublicKey.decodedBase64(words[1])
-        var rest = blob.span
+        let blob = try PublicKey.blob(words[1])
+        var rest = blob.bytes
         let kind = OpenSSHPrivateKey.text(try rest.readSSHString())
         guard words[0].elementsEqual(kind.utf8) else { throw PublicKey.malformedLine }
         try self.init(openSSH: kind, &rest)
@@ -96,16 +89,9 @@ extension PublicKey {
         }
     }
 
-    fileprivate static let malformedLine = CryptoError(.malformed, "OpenSSH public key")
-
-    /// Wraps `EVP_DecodeBlock`.
-    private static func decodedBase64(_ text: ArraySlice<UInt8>) throws(CryptoError) -> [UInt8] {
-        let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        guard padding <= 2 else { throw malformedLine }
-        return try unsafe [UInt8](capacity: text.count, "OpenSSH public key", failing: .malformed) { _, output, count in
-            let length = unsafe EVP_DecodeBlock(output, Array(text), Int32(text.count))
-            count = Int(length) - padding
-            return count >= 0
-        }
+    private static func blob(_ digits: ArraySlice<UInt8>) throws(CryptoError) -> Secret {
+        do { return try Base64.decode(digits.span) } catch { throw malformedLine }
     }
+
+    fileprivate static let malformedLine = CryptoError(.malformed, "OpenSSH public key")
 }

@@ -1,8 +1,8 @@
 internal import ArgumentParser
-internal import FoundationEssentials
 internal import Glibc
 internal import KeychainHost
 internal import SecureBytes
+internal import SystemCrypto
 
 struct DumpKeychain: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -45,7 +45,7 @@ struct DumpKeychain: ParsableCommand {
             let shown = try items.map { item in
                 var shown = ItemText.JSONItem(item, keychain: session.location(of: item), uris.uri(of: item))
                 if access { shown.access = DumpKeychain.access(to: item) }
-                if raw { shown.raw = Data(try stored(item, in: session)).base64EncodedString() }
+                if raw { shown.raw = Base64.encode(try stored(item, in: session)) }
                 if data, case .readable(let secret) = reader.content(of: item) { shown.reveal(secret, &secrets) }
                 return shown
             }

@@ -60,7 +60,7 @@ enum ItemText {
         if ItemClass(rawValue: itemClass)?.isPassword == true, let text = SecretText.escaped(secret) {
             return (secrets.placeholder(for: text), nil)
         }
-        return (nil, secrets.placeholder(for: SecretText.base64(secret)))
+        return (nil, secrets.placeholder(for: Base64.encode(secret.bytes)))
     }
 
     static func plain(_ value: AttributeValue) -> String {

@@ -40,24 +40,6 @@ enum SecretText {
         }
     }
 
-    /// Any bytes, RFC 4648 §4.
-    static func base64(_ secret: borrowing Secret) -> Secret {
-        let bytes = secret.bytes
-        return Secret(capacity: (bytes.count + 2) / 3 * 4) { output in
-            for start in stride(from: 0, to: bytes.count, by: 3) {
-                let count = min(3, bytes.count - start)
-                let group = (0..<3).reduce(UInt32(0)) { $0 << 8 | ($1 < count ? UInt32(bytes[start + $1]) : 0) }
-                for place in 0..<4 {
-                    let value = Int(group >> (18 - 6 * UInt32(place)) & 0x3F)
-                    output.append(place <= count ? base64Alphabet[value] : UInt8(ascii: "="))
-                }
-            }
-        }
-    }
-
-    private static let base64Alphabet = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
     private static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x57 + nibble }
 }
 
