@@ -1,9 +1,12 @@
 internal import COpenSSL
 
+// This folder is the one cipher of our own. Private keys that OpenSSH encrypts need bcrypt_pbkdf(3) of OpenBSD, which no library
+// has alone: OpenSSL's Blowfish runs its key schedule once and without a salt, and crypt(3) has bcrypt for password hashes only.
+
 /// The cipher of Schneier's "Description of a New Variable-Length Key, 64-Bit Block Cipher" with the key schedule of
-/// bcrypt (Provos and Mazières, "A Future-Adaptable Password Scheme" §4), which OpenSSL does not give out.
+/// bcrypt (Provos and Mazières, "A Future-Adaptable Password Scheme" §4).
 ///
-/// For reading keys that OpenSSH encrypted, and for nothing else. Which words it reads depends on the password.
+/// For private keys of OpenSSH, and for nothing else. The words that it reads from its tables depend on the password.
 struct Blowfish {
     /// The eighteen words of P, then four tables of 256 words.
     private var words = Blowfish.digitsOfPi
