@@ -31,9 +31,11 @@ public enum Hex {
         return high == nil ? bytes : nil
     }
 
-    private static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? nibble + 0x30 : nibble + 0x37 }
+    /// The upper-case digit of four bits.
+    package static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? nibble + 0x30 : nibble + 0x37 }
 
-    private static func value(of character: UInt8) -> UInt8? {
+    /// The four bits of a digit; nil for another character.
+    package static func value(of character: UInt8) -> UInt8? {
         switch character {
         case 0x30...0x39: character - 0x30
         case 0x41...0x46: character - 0x37

@@ -84,8 +84,8 @@ final class AssuanClient {
         while index < line.count {
             var byte = line[index]
             index += 1
-            if byte == UInt8(ascii: "%"), index + 1 < line.count, let high = digit(line[index]),
-                let low = digit(line[index + 1])
+            if byte == UInt8(ascii: "%"), index + 1 < line.count, let high = Hex.value(of: line[index]),
+                let low = Hex.value(of: line[index + 1])
             {
                 byte = high << 4 | low
                 index += 2
@@ -94,15 +94,6 @@ final class AssuanClient {
                 throw KeychainError(.dataTooLarge, "the pinentry program sent more than \(maximumDataLength) bytes")
             }
             data.append(byte)
-        }
-    }
-
-    private static func digit(_ character: UInt8) -> UInt8? {
-        switch character {
-        case 0x30...0x39: character - 0x30
-        case 0x41...0x46: character - 0x37
-        case 0x61...0x66: character - 0x57
-        default: nil
         }
     }
 

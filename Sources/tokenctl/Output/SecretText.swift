@@ -64,8 +64,8 @@ enum QuotedText {
         if hasOther {
             put("0x")
             for index in bytes.indices {
-                append(digit(bytes[index] >> 4))
-                append(digit(bytes[index] & 0x0F))
+                append(Hex.digit(bytes[index] >> 4))
+                append(Hex.digit(bytes[index] & 0x0F))
             }
             put(hasText ? "  " : " ")
         }
@@ -84,6 +84,4 @@ enum QuotedText {
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) && byte != 0x5C }
-
-    private static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x37 + nibble }
 }
