@@ -75,6 +75,12 @@ public struct Secret: ~Copyable, @unchecked Sendable {
         Secret(copying: bytes)
     }
 
+    /// The bytes of what is not secret, as a signature, or must go where only an array can.
+    package borrowing func copied() -> [UInt8] {
+        let span = bytes
+        return span.indices.map { span[$0] }
+    }
+
     /// Whether both hold the same bytes, in a time that does not depend on where they differ.
     public borrowing func equals(_ other: borrowing Secret) -> Bool {
         guard count == other.count else { return false }

@@ -54,11 +54,11 @@ private struct KnowsThePIN: Prompter {
             let publicKey = try #require(certificate.publicKey)
             let key = try #require(try list.keys(.reference(identity.key.reference)).found.first)
             let action: TokenOperation.Action =
-                publicKey.kind.isEC ? .sign(.ecdsa, digest) : .sign(.rsaPKCS1(.sha256), digest)
+                publicKey.kind.isEC ? .sign(.ecdsa(nil), digest) : .sign(.rsaPKCS1(.sha256), digest)
             let signature = try key.perform(
                 action, use: "sign", authentication: AuthenticationContext(prompter: KnowsThePIN()))
             let bytes = signature.bytes.indices.map { signature.bytes[$0] }
-            let algorithm: SystemCrypto.SignatureAlgorithm =
+            let algorithm: SignatureAlgorithm =
                 publicKey.kind.isEC ? .ecdsa(.sha256) : .rsaPKCS1(.sha256)
             #expect(try publicKey.verify(bytes, digest: digest, using: algorithm), "\(name) \(key.name)")
         }

@@ -83,11 +83,3 @@ extension PublicKey {
     /// Bytes of the modulus, or of a coordinate: `SecKeyGetBlockSize`.
     public var blockLength: Int { ((kind.bits ?? 0) + 7) / 8 }
 }
-
-extension Secret {
-    /// The bytes of what is no secret, as a signature, or must go where only an array can.
-    borrowing func copied() -> [UInt8] {
-        let span = bytes
-        return span.indices.map { span[$0] }
-    }
-}

@@ -193,14 +193,14 @@ struct AlgorithmStep: Sendable, Hashable {
         switch (operation, scheme) {
         case (.sign, .rsaSignatureRaw): .sign(.rsaRaw, input)
         case (.sign, .rsaSignaturePKCS1(.digest, let digest?)): .sign(.rsaPKCS1(digest), input)
-        case (.sign, .rsaSignaturePKCS1(.digest, nil)): .sign(.rsaPKCS1Unprefixed, input)
+        case (.sign, .rsaSignaturePKCS1(.digest, nil)): .sign(.rsaPKCS1(nil), input)
         case (.sign, .rsaSignaturePSS(.digest, let digest)):
-            .sign(.rsaPSS(digest, saltLength: digest.byteCount), input)
-        case (.sign, .ecdsa(.digest, nil, .x962)): .sign(.ecdsa, input)
+            .sign(.rsaPSS(digest), input)
+        case (.sign, .ecdsa(.digest, nil, .x962)): .sign(.ecdsa(nil), input)
         case (.sign, .ed25519): .sign(.ed25519, input)
-        case (.decrypt, .rsaEncryption(.raw)): .decrypt(.rsaRaw, input)
-        case (.decrypt, .rsaEncryption(.pkcs1)): .decrypt(.rsaPKCS1, input)
-        case (.decrypt, .rsaEncryption(.oaep(let digest, _, _))): .decrypt(.rsaOAEP(digest), input)
+        case (.decrypt, .rsaEncryption(.raw)): .decrypt(.raw, input)
+        case (.decrypt, .rsaEncryption(.pkcs1)): .decrypt(.pkcs1, input)
+        case (.decrypt, .rsaEncryption(.oaep(let digest, _, _))): .decrypt(.oaep(digest), input)
         case (.keyExchange, .keyExchange(.standard, nil)): .agree(input)
         default: nil
         }

@@ -46,27 +46,14 @@ extension PrivateKey {
     /// Does in software what a card does on the card.
     func perform(_ action: TokenOperation.Action) throws(CryptoError) -> Secret {
         switch action {
-        case .sign(.rsaRaw, let block), .decrypt(.rsaRaw, let block): return try rsaPrivateOperation(block)
-        case .sign(.rsaPKCS1(let digest), let input): return try signed(digest: input, .rsaPKCS1(digest))
-        case .sign(.rsaPKCS1Unprefixed, let input): return try signed(digest: input, .rsaPKCS1(nil))
-        case .sign(.rsaPSS(let digest, let saltLength), let input):
-            return try signed(digest: input, .rsaPSS(digest, mgf1: digest, saltLength: saltLength))
-        case .sign(.ecdsa, let input): return try signed(digest: input, .ecdsa(nil))
-        case .sign(.ed25519, let message):
-            var signature = try sign(message: message, using: .ed25519)
+        case .sign(.rsaRaw, let block), .decrypt(.raw, let block): return try rsaPrivateOperation(block)
+        case .sign(let algorithm, let input):
+            var signature = try sign(input, using: algorithm)
             return Secret(consuming: &signature)
-        case .decrypt(.rsaPKCS1, let ciphertext): return try decrypt(ciphertext, using: .pkcs1)
-        case .decrypt(.rsaOAEP(let digest), let ciphertext): return try decrypt(ciphertext, using: .oaep(digest))
+        case .decrypt(let encryption, let ciphertext): return try decrypt(ciphertext, using: encryption)
         case .agree(let peer):
             let key = kind.isEC ? try PublicKey(ecPoint: peer, curve: kind) : try PublicKey(raw: peer, kind: kind)
             return try sharedSecret(with: key)
         }
-    }
-
-    private func signed(
-        digest: [UInt8], _ algorithm: SystemCrypto.SignatureAlgorithm
-    ) throws(CryptoError) -> Secret {
-        var signature = try sign(digest: digest, using: algorithm)
-        return Secret(consuming: &signature)
     }
 }

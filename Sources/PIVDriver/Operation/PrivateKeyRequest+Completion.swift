@@ -14,16 +14,16 @@ extension PrivateKeyRequest {
                 try requireLength(answer)
                 try require(key.encrypt(answer.bytes, using: .raw) == block)
                 return answer
-            case .ecdsaSignature(let digest, let key):
-                let length = key.kind.coordinateLength ?? 0
-                let halves = try ECDSASignature.fixedWidth(
-                    fromDER: PrivateKeyRequest.copy(answer), coordinateLength: length)
-                var signature = try ECDSASignature.der(fromFixedWidth: halves)
-                if !isTrusted { try require(key.verify(signature, digest: digest, using: .ecdsa(nil))) }
+            case .ecdsaSignature(let algorithm, let digest, let key):
+                // The card's DER is parsed, and where it is asked for, written anew.
+                let bare = SignatureAlgorithm.ecdsa(nil, .rfc4754)
+                let halves = try bare.signature(fromBare: answer.copied(), of: key.kind)
+                if !isTrusted { try require(key.verify(halves, digest: digest, using: bare)) }
+                var signature = try algorithm.signature(fromFixedWidth: halves)
                 return Secret(consuming: &signature)
             case .ed25519Signature(let message, let key):
                 try requireLength(answer)
-                try require(key.verify(PrivateKeyRequest.copy(answer), message: message, using: .ed25519))
+                try require(key.verify(answer.copied(), message: message, using: .ed25519))
                 return answer
             case .decryption(let algorithm, let ciphertext):
                 try requireLength(answer)
@@ -59,7 +59,4 @@ extension PrivateKeyRequest {
         for index in bytes.indices { all |= bytes[index] }
         guard all != 0 else { throw CryptoError(.invalidKey, "a shared secret of zeros") }
     }
-
-    /// A signature is no secret.
-    private static func copy(_ answer: borrowing Secret) -> [UInt8] { Array(copying: answer.bytes) }
 }

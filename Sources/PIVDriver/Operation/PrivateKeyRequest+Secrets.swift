@@ -5,7 +5,7 @@ internal import TokenKit
 // Decryption and key agreement: what comes back is a secret.
 extension PrivateKeyRequest {
     static func decrypt(
-        _ ciphertext: [UInt8], _ decryption: TokenOperation.DecryptionAlgorithm, _ key: TokenKey, _ publicKey: PublicKey
+        _ ciphertext: [UInt8], _ decryption: RSAEncryption, _ key: TokenKey, _ publicKey: PublicKey
     ) throws(TokenError) -> PrivateKeyRequest {
         guard case .rsa(let bits) = key.algorithm else {
             throw TokenError(.invalidArgument, "only RSA keys can decrypt")

@@ -5,20 +5,24 @@ internal import TokenKit
 // Signatures: the card does the bare operation, the host what comes before it.
 extension PrivateKeyRequest {
     static func sign(
-        _ input: [UInt8], _ signature: TokenOperation.SignatureAlgorithm, _ key: TokenKey, _ publicKey: PublicKey,
+        _ input: [UInt8], _ signature: SignatureAlgorithm, _ key: TokenKey, _ publicKey: PublicKey,
         _ quirks: PIVQuirks
     ) throws(TokenError) -> PrivateKeyRequest {
+        guard signature.suits(publicKey.kind) else {
+            throw TokenError(.invalidArgument, "the key cannot make this kind of signature")
+        }
+        let bare: [UInt8]
+        do { bare = try signature.bareInput(of: input, for: publicKey.kind) } catch {
+            throw TokenError(error, "padding")
+        }
         switch (signature, key.algorithm) {
-        case (.rsaRaw, .rsa(let bits)), (.rsaPKCS1, .rsa(let bits)), (.rsaPKCS1Unprefixed, .rsa(let bits)),
-            (.rsaPSS, .rsa(let bits)):
-            let block: [UInt8]
-            do { block = try signature.rsaBlock(of: input, bits: bits) } catch { throw TokenError(error, "padding") }
-            return try rsa(block, bits: bits, publicKey, .rsaSignature(of: block, publicKey))
+        case (.rsaRaw, .rsa(let bits)), (.rsaPKCS1, .rsa(let bits)), (.rsaPSS, .rsa(let bits)):
+            return try rsa(bare, bits: bits, publicKey, .rsaSignature(of: bare, publicKey))
         case (.ecdsa, .ecP256), (.ecdsa, .ecP384):
             guard !quirks.has(.hashesOnCard) else {
                 throw TokenError(.unsupported, "this card signs only what it has hashed itself")
             }
-            return try ecdsa(input, publicKey)
+            return try ecdsa(bare, signature, publicKey)
         case (.ed25519, .ed25519):
             guard input.count <= maximumMessage else {
                 throw TokenError(.invalidArgument, "Ed25519 on a card signs messages of up to \(maximumMessage) bytes")
@@ -55,7 +59,9 @@ extension PrivateKeyRequest {
     }
 
     /// ECDSA takes as many bits as the curve's order has (FIPS 186-5 §6.4.1); cards want all of them.
-    private static func ecdsa(_ digest: [UInt8], _ publicKey: PublicKey) throws(TokenError) -> PrivateKeyRequest {
+    private static func ecdsa(
+        _ digest: [UInt8], _ signature: SignatureAlgorithm, _ publicKey: PublicKey
+    ) throws(TokenError) -> PrivateKeyRequest {
         guard let length = publicKey.kind.coordinateLength, let bits = publicKey.kind.bits, !digest.isEmpty else {
             throw TokenError(.invalidArgument, "there is no digest to sign")
         }
@@ -64,7 +70,7 @@ extension PrivateKeyRequest {
         return PrivateKeyRequest(
             publicKey.kind == .ecP256 ? .p256 : .p384, 0x81, input,
             // Two integers with a sign byte each, tags and lengths.
-            answerLength: 2 * (length + 1) + 8, .ecdsaSignature(of: input, publicKey))
+            answerLength: 2 * (length + 1) + 8, .ecdsaSignature(signature, of: input, publicKey))
     }
 
     /// What fits the data of a command of 65,535 bytes.

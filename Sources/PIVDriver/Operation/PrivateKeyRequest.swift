@@ -24,9 +24,9 @@ struct PrivateKeyRequest: Sendable {
         /// A signature: it is checked with the public key, as a faulty one may give the private key away, and one of another
         /// key tells that what is known of the slot is out of date.
         case rsaSignature(of: [UInt8], PublicKey)
-        case ecdsaSignature(of: [UInt8], PublicKey)
+        case ecdsaSignature(SignatureAlgorithm, of: [UInt8], PublicKey)
         case ed25519Signature(of: [UInt8], PublicKey)
-        case decryption(TokenOperation.DecryptionAlgorithm, of: [UInt8])
+        case decryption(RSAEncryption, of: [UInt8])
         case agreement
 
         var isSignature: Bool {

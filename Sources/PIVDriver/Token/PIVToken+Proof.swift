@@ -75,7 +75,7 @@ extension PIVToken {
         switch key.algorithm {
         case .rsa: .sign(.rsaPKCS1(.sha256), digest)
         case .ed25519: .sign(.ed25519, digest)
-        default: .sign(.ecdsa, digest)
+        default: .sign(.ecdsa(nil), digest)
         }
     }
 

@@ -107,9 +107,7 @@ extension Cryptoki {
         guard wrapped.count == scheme.length else { throw CryptokiError(CKR_WRAPPED_KEY_LEN_RANGE) }
         let invalid = [CKR_ENCRYPTED_DATA_INVALID, CKR_DATA_INVALID].map { ($0, CKR_WRAPPED_KEY_INVALID) }
         let secret = try Cryptoki.renaming(Dictionary(uniqueKeysWithValues: invalid)) {
-            () throws(CryptokiError) in
-            let result = try session.perform(scheme.action(for: wrapped), with: object, pin: nil)
-            return try scheme.plaintext(from: result)
+            () throws(CryptokiError) in try session.perform(scheme.action(for: wrapped), with: object, pin: nil)
         }
         return try addSecretKey(secret, template, in: session, invalid: CKR_WRAPPED_KEY_INVALID)
     }

@@ -85,8 +85,7 @@ extension Cryptoki {
         switch scheme {
         case .code(let scheme): return Array(input.prefix(scheme.length))
         case .signature(let scheme):
-            let result = try session.perform(scheme.action(for: input), with: key, pin: pin)
-            return try scheme.signature(from: result)
+            return try session.perform(scheme.action(for: input), with: key, pin: pin).copied()
         }
     }
 

@@ -57,26 +57,6 @@ struct EncryptionScheme: Sendable {
     /// - Throws: `CKR_ENCRYPTED_DATA_LEN_RANGE`.
     func action(for ciphertext: [UInt8]) throws(CryptokiError) -> TokenOperation.Action {
         guard ciphertext.count == length else { throw CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE) }
-        return switch encryption {
-        case .raw: .decrypt(.rsaRaw, ciphertext)
-        case .pkcs1: .decrypt(.rsaPKCS1, ciphertext)
-        case .oaep(let hash, _, _): .decrypt(needsUnpadding ? .rsaRaw : .rsaOAEP(hash), ciphertext)
-        }
-    }
-
-    /// The plaintext, from what the key gave.
-    func plaintext(from result: consuming Secret) throws(CryptokiError) -> Secret {
-        guard needsUnpadding, case .oaep(let hash, let mgf1, let label) = encryption else { return result }
-        do throws(CryptoError) {
-            return try RSAPadding.removeOAEP(result, algorithm: hash, mgf1: mgf1, label: label)
-        } catch {
-            throw CryptokiError(CKR_ENCRYPTED_DATA_INVALID, error.description)
-        }
-    }
-
-    /// Whether it is a kind of OAEP that keys do not undo themselves.
-    private var needsUnpadding: Bool {
-        if case .oaep(let hash, let mgf1, let label) = encryption { return hash != mgf1 || !label.isEmpty }
-        return false
+        return .decrypt(encryption, ciphertext)
     }
 }

@@ -5,15 +5,7 @@ internal import TokenKit
 
 /// How a signature is made or checked: a mechanism with its parameter, for one key.
 struct SignatureScheme: Sendable {
-    private enum Form: Sendable {
-        case rsaRaw
-        case rsaPKCS1
-        case rsaPSS(hash: DigestAlgorithm, mgf1: DigestAlgorithm, saltLength: Int)
-        case ecdsa
-        case ed25519
-    }
-
-    private let form: Form
+    private let algorithm: SignatureAlgorithm
     private let key: PublicKey
 
     /// The hash function that the mechanism applies; nil where it signs what it is given.
@@ -30,20 +22,21 @@ struct SignatureScheme: Sendable {
         self.key = key
         digest = row.digest
         switch row.form {
-        case .rsaRaw: form = .rsaRaw
-        case .rsaPKCS1: form = .rsaPKCS1
-        case .rsaPSS: form = try SignatureScheme.pss(request.parameter, digest: row.digest, key)
-        case .ecdsa: form = .ecdsa
+        case .rsaRaw: algorithm = .rsaRaw
+        case .rsaPKCS1: algorithm = .rsaPKCS1(row.digest)
+        case .rsaPSS: algorithm = try SignatureScheme.pss(request.parameter, digest: row.digest, key)
+        // PKCS #11 §6.3.1 has the signature as r‖s.
+        case .ecdsa: algorithm = .ecdsa(row.digest, .rfc4754)
         // Its parameter is for variants of Ed25519 that no token here has; an empty one is none.
         case .ed25519:
             if case .bytes = request.parameter { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
-            form = .ed25519
+            algorithm = .ed25519
         }
     }
 
     private static func pss(
         _ parameter: MechanismRequest.Parameter, digest: DigestAlgorithm?, _ key: PublicKey
-    ) throws(CryptokiError) -> Form {
+    ) throws(CryptokiError) -> SignatureAlgorithm {
         guard case .pss(let hash, let mgf, let saltLength) = parameter, let hash = DigestAlgorithm(mechanism: hash),
             let mgf1 = DigestAlgorithm(mgf: mgf), digest == nil || digest == hash,
             let saltLength = Int(exactly: saltLength), let bits = key.kind.bits
@@ -51,12 +44,12 @@ struct SignatureScheme: Sendable {
         guard saltLength <= bits / 8, (bits - 1 + 7) / 8 >= hash.byteCount + saltLength + 2 else {
             throw CryptokiError(CKR_MECHANISM_PARAM_INVALID, "the salt does not fit the key")
         }
-        return .rsaPSS(hash: hash, mgf1: mgf1, saltLength: saltLength)
+        return .rsaPSS(hash, mgf1: mgf1, saltLength: saltLength)
     }
 
     /// Bytes that a signature has.
     var signatureLength: Int {
-        switch form {
+        switch algorithm {
         case .rsaRaw, .rsaPKCS1, .rsaPSS: keyLength
         case .ecdsa: 2 * (key.kind.coordinateLength ?? 0)
         case .ed25519: 64
@@ -67,7 +60,7 @@ struct SignatureScheme: Sendable {
 
     /// Whether the input can come in parts: a digest takes them as they come, others are collected.
     var inputLimit: Int {
-        switch form {
+        switch algorithm {
         case .rsaRaw, .rsaPKCS1, .rsaPSS, .ecdsa: digest == nil ? max(keyLength, 1024) : .max
         case .ed25519: SignatureScheme.messageLimit
         }
@@ -83,38 +76,24 @@ struct SignatureScheme: Sendable {
     /// - Parameter input: what is signed, or its digest where ``digest`` says so.
     /// - Throws: `CKR_DATA_LEN_RANGE`.
     func action(for input: [UInt8]) throws(CryptokiError) -> TokenOperation.Action {
-        switch form {
+        switch algorithm {
         case .rsaRaw:
             guard !input.isEmpty, input.count <= keyLength else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
-            return .sign(.rsaRaw, [UInt8](repeating: 0, count: keyLength - input.count) + input)
-        case .rsaPKCS1:
-            if let digest { return .sign(.rsaPKCS1(digest), input) }
+            return .sign(algorithm, padded(input))
+        case .rsaPKCS1(nil):
             guard input.count + RSAPadding.pkcs1Overhead <= keyLength else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
-            return .sign(.rsaPKCS1Unprefixed, input)
-        case .rsaPSS(let hash, let mgf1, let saltLength):
+        case .rsaPSS(let hash, _, _):
             guard input.count == hash.byteCount else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
-            let bits = key.kind.bits ?? 0
-            let block = try CryptokiError.mapping { () throws(CryptoError) in
-                try RSAPadding.pss(
-                    digest: input, algorithm: hash, mgf1: mgf1, salt: RandomBytes.make(count: saltLength), keyBits: bits
-                )
-            }
-            return .sign(.rsaRaw, block)
         case .ecdsa:
             guard !input.isEmpty else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
-            return .sign(.ecdsa, input)
-        case .ed25519: return .sign(.ed25519, input)
+        case .rsaPKCS1, .ed25519: break
         }
+        return .sign(algorithm, input)
     }
 
-    /// The signature as the standard has it: ECDSA as r‖s (PKCS #11 §6.3.1).
-    func signature(from result: borrowing Secret) throws(CryptokiError) -> [UInt8] {
-        let bytes = result.bytes
-        let signature = bytes.indices.map { bytes[$0] }
-        guard case .ecdsa = form, let length = key.kind.coordinateLength else { return signature }
-        return try CryptokiError.mapping(invalid: CKR_DEVICE_ERROR) { () throws(CryptoError) in
-            try ECDSASignature.fixedWidth(fromDER: signature, coordinateLength: length)
-        }
+    /// `CKM_RSA_X_509` takes fewer bytes than the modulus has, with zeros before them. PKCS #11 §6.1.5.
+    private func padded(_ input: [UInt8]) -> [UInt8] {
+        [UInt8](repeating: 0, count: keyLength - input.count) + input
     }
 
     // MARK: Verifying
@@ -122,23 +101,10 @@ struct SignatureScheme: Sendable {
     /// - Throws: `CKR_SIGNATURE_LEN_RANGE`, `CKR_SIGNATURE_INVALID`, `CKR_DATA_LEN_RANGE`.
     func verify(_ signature: [UInt8], of input: [UInt8]) throws(CryptokiError) {
         guard signature.count == signatureLength else { throw CryptokiError(CKR_SIGNATURE_LEN_RANGE) }
-        let isRight = try CryptokiError.mapping { () throws(CryptoError) in try isValid(signature, of: input) }
-        guard isRight else { throw CryptokiError(CKR_SIGNATURE_INVALID) }
-    }
-
-    private func isValid(_ signature: [UInt8], of input: [UInt8]) throws(CryptoError) -> Bool {
-        switch form {
-        case .rsaRaw:
-            guard input.count <= keyLength else { throw CryptoError(.invalidLength, "RSA block") }
-            // The public operation is what encrypts without a padding; it fails for a number that is not below the modulus.
-            guard let opened = try? key.encrypt(signature, using: .raw) else { return false }
-            return opened.drop { $0 == 0 }.elementsEqual(input.drop { $0 == 0 })
-        case .rsaPKCS1: return try key.verify(signature, digest: input, using: .rsaPKCS1(digest))
-        case .rsaPSS(let hash, let mgf1, let saltLength):
-            return try key.verify(signature, digest: input, using: .rsaPSS(hash, mgf1: mgf1, saltLength: saltLength))
-        case .ecdsa:
-            return try key.verify(ECDSASignature.der(fromFixedWidth: signature), digest: input, using: .ecdsa(nil))
-        case .ed25519: return try key.verify(signature, message: input, using: .ed25519)
+        if algorithm == .rsaRaw, input.count > keyLength { throw CryptokiError(CKR_DATA_LEN_RANGE) }
+        let isRight = try CryptokiError.mapping { () throws(CryptoError) in
+            try key.verify(signature, of: algorithm == .rsaRaw ? padded(input) : input, using: algorithm)
         }
+        guard isRight else { throw CryptokiError(CKR_SIGNATURE_INVALID) }
     }
 }

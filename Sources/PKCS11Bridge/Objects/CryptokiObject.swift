@@ -172,10 +172,6 @@ enum ObjectAttributes {
 }
 
 extension KeyKind {
-    var isRSA: Bool {
-        if case .rsa = self { true } else { false }
-    }
-
     /// Whether keys of the kind agree on others.
     var agrees: Bool { isEC || self == .x25519 }
 

@@ -231,7 +231,7 @@ struct CipherOperation: ~Copyable {
         let action = try scheme.action(for: input.taken())
         let pin = pin.take()
         do throws(CryptokiError) {
-            return try scheme.plaintext(from: perform(action, pin))
+            return try perform(action, pin)
         } catch {
             guard error.code == CKR_DATA_INVALID else { throw error }
             throw CryptokiError(CKR_ENCRYPTED_DATA_INVALID, error.reason)

@@ -32,18 +32,21 @@ struct ModuleKeyUse {
         }
         let kind = key.publicKey.kind
         switch (action, kind) {
-        case (.sign(let algorithm, let input), .rsa(let bits)) where algorithm != .ecdsa && algorithm != .ed25519:
-            let block = try algorithm.rsaBlock(of: input, bits: bits)
+        case (.sign(let algorithm, _), _) where !algorithm.suits(kind): throw CryptoError(.unsupported, "\(kind)")
+        case (.sign(let algorithm, let input), .rsa(let bits)):
+            let block = try algorithm.bareInput(of: input, for: kind)
             try requireLength(block.count, (bits + 7) / 8)
             let raw = KeyMechanism(CKM_RSA_X_509, block)
-            if case .rsaPSS(let digest, let saltLength) = algorithm {
-                return use(.sign, [raw, KeyMechanism(CKM_RSA_PKCS_PSS, input, digest, saltLength: saltLength)])
+            if case .rsaPSS(let digest, let mgf1, let saltLength?) = algorithm {
+                return use(
+                    .sign, [raw, KeyMechanism(CKM_RSA_PKCS_PSS, input, digest, mgf1: mgf1, saltLength: saltLength)])
             }
             // More modules offer PKCS#1 than raw RSA, and the block tells when that is what is meant.
             guard let content = content(ofPKCS1: block) else { return use(.sign, [raw]) }
             return use(.sign, [KeyMechanism(CKM_RSA_PKCS, content), raw])
-        case (.sign(.ecdsa, let digest), .ecP256), (.sign(.ecdsa, let digest), .ecP384),
-            (.sign(.ecdsa, let digest), .ecP521):
+        case (.sign(let algorithm, let input), .ecP256), (.sign(let algorithm, let input), .ecP384),
+            (.sign(let algorithm, let input), .ecP521):
+            let digest = try algorithm.bareInput(of: input, for: kind)
             return use(.sign, [KeyMechanism(CKM_ECDSA, ECDSASignature.truncate(digest, orderBits: kind.bits ?? 0))])
         case (.sign(.ed25519, let message), .ed25519):
             guard message.count <= maximumMessage else {
@@ -54,10 +57,12 @@ struct ModuleKeyUse {
             try requireLength(ciphertext.count, (bits + 7) / 8)
             let raw = KeyMechanism(CKM_RSA_X_509, ciphertext)
             switch algorithm {
-            case .rsaRaw: return use(.decrypt, [raw])
-            case .rsaPKCS1: return use(.decrypt, [raw, KeyMechanism(CKM_RSA_PKCS, ciphertext)])
-            case .rsaOAEP(let digest):
-                return use(.decrypt, [raw, KeyMechanism(CKM_RSA_PKCS_OAEP, ciphertext, digest)])
+            case .raw: return use(.decrypt, [raw])
+            case .pkcs1: return use(.decrypt, [raw, KeyMechanism(CKM_RSA_PKCS, ciphertext)])
+            case .oaep(let digest, let mgf1, let label):
+                // The worker is told no label.
+                guard label.isEmpty else { return use(.decrypt, [raw]) }
+                return use(.decrypt, [raw, KeyMechanism(CKM_RSA_PKCS_OAEP, ciphertext, digest, mgf1: mgf1)])
             }
         case (.agree(let point), .ecP256), (.agree(let point), .ecP384), (.agree(let point), .ecP521):
             return use(.derive, [KeyMechanism(CKM_ECDH1_DERIVE, point)], length: kind.coordinateLength ?? 0)
@@ -73,14 +78,11 @@ struct ModuleKeyUse {
             switch (action, key.kind) {
             case (.sign(let algorithm, let input), .rsa(let bits)):
                 let signature = try made.filled(to: (bits + 7) / 8)
-                try require(isRight(signature, algorithm, input, bits: bits))
+                try require(isRight(signature, algorithm, input))
                 return signature
-            case (.sign(_, let message), .ed25519):
-                try require(key.verify(made.copied, message: message, using: .ed25519))
-                return made
-            case (.sign(_, let digest), _):
-                var signature = try ECDSASignature.der(fromFixedWidth: made.copied)
-                try require(key.verify(signature, digest: digest, using: .ecdsa(nil)))
+            case (.sign(let algorithm, let input), _):
+                var signature = try algorithm.signature(fromFixedWidth: made.copied())
+                try require(key.verify(signature, of: input, using: algorithm))
                 return Secret(consuming: &signature)
             case (.decrypt, .rsa) where way.mechanism != CKM_RSA_X_509: return made
             case (.decrypt(let algorithm, let ciphertext), .rsa(let bits)):
@@ -96,14 +98,14 @@ struct ModuleKeyUse {
     }
 
     private func isRight(
-        _ signature: borrowing Secret, _ algorithm: TokenOperation.SignatureAlgorithm, _ input: [UInt8], bits: Int
+        _ signature: borrowing Secret, _ algorithm: SignatureAlgorithm, _ input: [UInt8]
     ) throws(CryptoError) -> Bool {
         // The salt was random, and is another in another block.
-        if case .rsaPSS(let digest, _) = algorithm {
-            let scheme = SignatureAlgorithm.rsaPSS(digest, mgf1: digest, saltLength: nil)
-            return try key.verify(signature.copied, digest: input, using: scheme)
+        if case .rsaPSS(let digest, let mgf1, _) = algorithm {
+            let scheme = SignatureAlgorithm.rsaPSS(digest, mgf1: mgf1, saltLength: nil)
+            return try key.verify(signature.copied(), digest: input, using: scheme)
         }
-        return try key.encrypt(signature.copied, using: .raw) == algorithm.rsaBlock(of: input, bits: bits)
+        return try key.encrypt(signature.copied(), using: .raw) == algorithm.bareInput(of: input, for: key.kind)
     }
 
     private func require(_ isRight: Bool) throws(CryptoError) {
@@ -125,20 +127,25 @@ struct ModuleKeyUse {
 
 extension KeyMechanism {
     fileprivate init(
-        _ mechanism: CK_MECHANISM_TYPE, _ input: [UInt8], _ digest: DigestAlgorithm? = nil, saltLength: Int = 0
+        _ mechanism: CK_MECHANISM_TYPE, _ input: [UInt8], _ digest: DigestAlgorithm? = nil,
+        mgf1: DigestAlgorithm? = nil, saltLength: Int = 0
     ) {
-        let (hash, mask): (CK_ULONG, CK_ULONG) =
-            switch digest {
-            case nil: (0, 0)
-            case .sha1: (CKM_SHA_1, CKG_MGF1_SHA1)
-            case .sha224: (CKM_SHA224, CKG_MGF1_SHA224)
-            case .sha256: (CKM_SHA256, CKG_MGF1_SHA256)
-            case .sha384: (CKM_SHA384, CKG_MGF1_SHA384)
-            case .sha512: (CKM_SHA512, CKG_MGF1_SHA512)
-            }
         self.init(
-            mechanism: UInt64(mechanism), input: input, digest: UInt64(hash), mask: UInt64(mask),
-            saltLength: UInt64(clamping: saltLength))
+            mechanism: UInt64(mechanism), input: input, digest: digest.map { UInt64($0.numbers.hash) } ?? 0,
+            mask: mgf1.map { UInt64($0.numbers.mask) } ?? 0, saltLength: UInt64(clamping: saltLength))
+    }
+}
+
+extension DigestAlgorithm {
+    /// The hash function, and the mask generation function with it.
+    fileprivate var numbers: (hash: CK_ULONG, mask: CK_ULONG) {
+        switch self {
+        case .sha1: (CKM_SHA_1, CKG_MGF1_SHA1)
+        case .sha224: (CKM_SHA224, CKG_MGF1_SHA224)
+        case .sha256: (CKM_SHA256, CKG_MGF1_SHA256)
+        case .sha384: (CKM_SHA384, CKG_MGF1_SHA384)
+        case .sha512: (CKM_SHA512, CKG_MGF1_SHA512)
+        }
     }
 }
 
@@ -152,7 +159,4 @@ extension Secret {
             output.append(bytes)
         }
     }
-
-    /// The bytes of a signature, which are not secret.
-    fileprivate var copied: [UInt8] { Array(copying: bytes) }
 }

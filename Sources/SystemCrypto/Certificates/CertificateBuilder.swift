@@ -123,9 +123,9 @@ extension SignatureAlgorithm {
     func identifier() throws(CryptoError) -> [UInt8] {
         switch self {
         case .rsaPKCS1(let digest?): DER.sequence([DER.objectIdentifier(digest.rsaSignatureIdentifier), [0x05, 0x00]])
-        case .ecdsa(let digest?): DER.sequence([DER.objectIdentifier(digest.ecdsaSignatureIdentifier)])
+        case .ecdsa(let digest?, .x962): DER.sequence([DER.objectIdentifier(digest.ecdsaSignatureIdentifier)])
         case .ed25519: DER.sequence([DER.objectIdentifier("1.3.101.112")])
-        case .rsaPKCS1(nil), .ecdsa(nil), .rsaPSS: throw CryptoError(.unsupported, "certificate signature")
+        case .rsaRaw, .rsaPKCS1(nil), .ecdsa, .rsaPSS: throw CryptoError(.unsupported, "certificate signature")
         }
     }
 }

@@ -37,6 +37,9 @@ public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Whether it is RSA, with a modulus of any size.
+    public var isRSA: Bool { if case .rsa = self { true } else { false } }
+
     /// Whether it is one of the NIST curves.
     public var isEC: Bool { groupName != nil }
 

@@ -49,7 +49,7 @@ extension SignatureAlgorithm {
             list.add(OSSL_SIGNATURE_PARAM_MGF1_DIGEST, text: mgf1.openSSLName)
             let length = saltLength.map { String($0) } ?? OSSL_PKEY_RSA_PSS_SALT_LEN_AUTO
             list.add(OSSL_SIGNATURE_PARAM_PSS_SALTLEN, text: length)
-        case .ecdsa, .ed25519: break
+        case .rsaRaw, .ecdsa, .ed25519: break
         }
         return list
     }
@@ -63,7 +63,11 @@ extension SignatureAlgorithm {
             if let digestAlgorithm, digestCount != digestAlgorithm.byteCount {
                 throw CryptoError(.invalidLength, "digest of \(digestCount) bytes")
             }
-        case (.ecdsa, _) where kind.algorithmName.hasPrefix("EC"): break
+        case (.rsaRaw, .rsa): break
+        case (.ecdsa(let digest, _), _) where kind.algorithmName.hasPrefix("EC"):
+            if let digest, digestCount != digest.byteCount {
+                throw CryptoError(.invalidLength, "digest of \(digestCount) bytes")
+            }
         default: throw CryptoError(.unsupported, "signature with \(kind)")
         }
     }

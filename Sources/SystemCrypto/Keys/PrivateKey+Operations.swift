@@ -8,17 +8,26 @@ extension PrivateKey {
     ///   of another length than the algorithm's or one that does not fit the key, and for a PSS salt without a length.
     public func sign(digest: [UInt8], using algorithm: SignatureAlgorithm) throws(CryptoError) -> [UInt8] {
         try algorithm.check(kind: kind, digestCount: digest.count)
+        if algorithm == .rsaRaw { return try rsaPrivateOperation(digest).copied() }
         if case .rsaPSS(_, _, nil) = algorithm { throw CryptoError(.invalidLength, "PSS salt") }
         let operation = try unsafe handle.makeContext("sign", algorithm.parameters()) {
             unsafe EVP_PKEY_sign_init_ex($0, $1)
         }
-        return try unsafe digest.span.withPointer { digest, length throws(CryptoError) in
+        let signature = try unsafe digest.span.withPointer { digest, length throws(CryptoError) in
             try unsafe [UInt8](
                 capacity: Int(EVP_PKEY_get_size(handle.pointer)), "sign", failing: .invalidLength
             ) { _, start, count in
                 unsafe EVP_PKEY_sign(operation.pointer, start, &count, digest, length) == 1
             }
         }
+        return try algorithm.signature(fromBare: signature, of: kind)
+    }
+
+    /// Signs what the algorithm takes: a digest, or with Ed25519 the message.
+    ///
+    /// - Throws: as for a digest.
+    public func sign(_ input: [UInt8], using algorithm: SignatureAlgorithm) throws(CryptoError) -> [UInt8] {
+        try algorithm == .ed25519 ? signEd25519(input) : sign(digest: input, using: algorithm)
     }
 
     /// Signs a message, which goes through the algorithm's hash function first.

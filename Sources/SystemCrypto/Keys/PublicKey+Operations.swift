@@ -11,6 +11,17 @@ extension PublicKey {
         _ signature: [UInt8], digest: [UInt8], using algorithm: SignatureAlgorithm
     ) throws(CryptoError) -> Bool {
         try algorithm.check(kind: kind, digestCount: digest.count)
+        switch algorithm {
+        case .rsaRaw:
+            // The public operation encrypts without a padding; it fails for a number that is not below the modulus.
+            guard let block = try? encrypt(signature, using: .raw) else { return false }
+            return block == digest
+        case .ecdsa(let digestAlgorithm, .rfc4754):
+            guard let length = kind.coordinateLength, signature.count == 2 * length else { return false }
+            return try verify(
+                ECDSASignature.der(fromFixedWidth: signature), digest: digest, using: .ecdsa(digestAlgorithm))
+        default: break
+        }
         let operation = try unsafe handle.makeContext("verify", algorithm.parameters()) {
             unsafe EVP_PKEY_verify_init_ex($0, $1)
         }
@@ -21,6 +32,16 @@ extension PublicKey {
                 }
             }
         }
+    }
+
+    /// Whether `signature` is this key's over what the algorithm takes: a digest, or with Ed25519 the message.
+    ///
+    /// - Throws: as for a digest.
+    public func verify(
+        _ signature: [UInt8], of input: [UInt8], using algorithm: SignatureAlgorithm
+    ) throws(CryptoError) -> Bool {
+        try algorithm == .ed25519
+            ? verifyEd25519(signature, message: input) : verify(signature, digest: input, using: algorithm)
     }
 
     /// Whether `signature` is this key's over a message.

@@ -112,7 +112,7 @@ struct Decrypt: ParsableCommand {
         case .pair(let key):
             let kind = try PublicKey(spki: key.publicKey).kind
             try options.check(for: kind.description, isRSA: kind.isRSA)
-            let algorithm = options.oaep.map(TokenOperation.DecryptionAlgorithm.rsaOAEP) ?? .rsaPKCS1
+            let algorithm = options.oaep.map { RSAEncryption.oaep($0) } ?? .pkcs1
             try write(key.perform(.decrypt(algorithm, input.whole()), use: use, authentication: context))
         case .symmetric(let key):
             try options.check(for: key.typeName, isRSA: false)

@@ -262,10 +262,6 @@ extension KeyOptions {
     }
 }
 
-extension KeyKind {
-    var isRSA: Bool { if case .rsa = self { true } else { false } }
-}
-
 extension [any KeychainKey] {
     /// Whether they are one key, whichever is used: of those on several tokens each costs a PIN of another.
     var areOne: Bool {
@@ -306,15 +302,15 @@ struct SignatureScheme {
     func action(_ input: [UInt8]) throws -> TokenOperation.Action {
         switch (kind, padding) {
         case (.rsa, .pkcs1): .sign(.rsaPKCS1(digest), input)
-        case (.rsa, .pss): .sign(.rsaPSS(digest, saltLength: digest.byteCount), input)
-        case (.ecP256, _), (.ecP384, _), (.ecP521, _): .sign(.ecdsa, input)
+        case (.rsa, .pss): .sign(.rsaPSS(digest), input)
+        case (.ecP256, _), (.ecP384, _), (.ecP521, _): .sign(.ecdsa(digest), input)
         case (.ed25519, _): .sign(.ed25519, input)
         default: throw KeychainError(.invalidAlgorithm, "keys of kind \(kind) cannot sign")
         }
     }
 
     /// Other programs choose other lengths of the salt in PSS, so any will do.
-    var verification: SystemCrypto.SignatureAlgorithm {
+    var verification: SignatureAlgorithm {
         switch (kind, padding) {
         case (.rsa, .pkcs1): .rsaPKCS1(digest)
         case (.rsa, .pss): .rsaPSS(digest, mgf1: digest, saltLength: nil)

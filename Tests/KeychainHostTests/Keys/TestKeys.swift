@@ -33,7 +33,7 @@ final class DoesRawRSAOnly: KeychainKey {
         log.withLock { $0.append(use) }
         do throws(CryptoError) {
             switch action {
-            case .sign(.rsaRaw, let block), .decrypt(.rsaRaw, let block): return try key.rsaPrivateOperation(block)
+            case .sign(.rsaRaw, let block), .decrypt(.raw, let block): return try key.rsaPrivateOperation(block)
             default: throw CryptoError(.unsupported, "anything else")
             }
         } catch {

@@ -65,7 +65,7 @@ private struct Holder {
 
     @Test(arguments: Place.allCases) func rsaWithoutADigestsName(place: Place) throws {
         let holder = try Holder(place, .rsa2048)
-        let signature = try holder.perform(.sign(.rsaPKCS1Unprefixed, Self.message))
+        let signature = try holder.perform(.sign(.rsaPKCS1(nil), Self.message))
         #expect(try holder.publicKey.verify(signature, digest: Self.message, using: .rsaPKCS1(nil)))
     }
 
@@ -74,7 +74,7 @@ private struct Holder {
             let holder = try Holder(place, algorithm)
             #expect(holder.publicKey.kind == kind)
             let digest = try Digest.hash(Self.message, using: hash)
-            let signature = try holder.perform(.sign(.ecdsa, digest))
+            let signature = try holder.perform(.sign(.ecdsa(nil), digest))
             #expect(try holder.publicKey.verify(signature, digest: digest, using: .ecdsa(nil)))
         }
     }
@@ -88,10 +88,10 @@ private struct Holder {
     @Test(arguments: Place.allCases) func decryption(place: Place) throws {
         let holder = try Holder(place, .rsa2048)
         let plain = try holder.publicKey.encrypt(Self.message, using: .pkcs1)
-        #expect(try holder.perform(.decrypt(.rsaPKCS1, plain)) == Self.message)
+        #expect(try holder.perform(.decrypt(.pkcs1, plain)) == Self.message)
         let oaep = try holder.publicKey.encrypt(Self.message, using: .oaep(.sha256))
-        #expect(try holder.perform(.decrypt(.rsaOAEP(.sha256), oaep)) == Self.message)
-        let raw = try holder.perform(.decrypt(.rsaRaw, plain))
+        #expect(try holder.perform(.decrypt(.oaep(.sha256), oaep)) == Self.message)
+        let raw = try holder.perform(.decrypt(.raw, plain))
         #expect(raw.count == 256)
         #expect(raw.prefix(2) == [0x00, 0x02])
         #expect(raw.suffix(Self.message.count) == Self.message[...])
@@ -111,12 +111,12 @@ private struct Holder {
         #expect(throws: KeychainError.self) {
             try ec.perform(.sign(.rsaPKCS1(.sha256), [UInt8](repeating: 1, count: 32)))
         }
-        #expect(throws: KeychainError.self) { try ec.perform(.decrypt(.rsaPKCS1, [1])) }
+        #expect(throws: KeychainError.self) { try ec.perform(.decrypt(.pkcs1, [1])) }
         #expect(throws: KeychainError.self) { try ec.perform(.agree([4, 1, 2])) }
-        #expect(throws: KeychainError.self) { try rsa.perform(.sign(.ecdsa, [UInt8](repeating: 1, count: 32))) }
+        #expect(throws: KeychainError.self) { try rsa.perform(.sign(.ecdsa(nil), [UInt8](repeating: 1, count: 32))) }
         #expect(throws: KeychainError.self) { try rsa.perform(.agree([4, 1, 2])) }
         #expect(throws: KeychainError.self) { try rsa.perform(.sign(.rsaPKCS1(.sha256), [1, 2, 3])) }
-        #expect(throws: KeychainError.self) { try rsa.perform(.decrypt(.rsaPKCS1, [1, 2, 3])) }
+        #expect(throws: KeychainError.self) { try rsa.perform(.decrypt(.pkcs1, [1, 2, 3])) }
     }
 }
 

@@ -49,11 +49,11 @@ import VirtualCard
         reader.clearLog()
         let signer = try #require(try program(reader).keys(.signer(key)).first)
         let digest = [UInt8](repeating: 0x5A, count: 32)
-        let action = TokenOperation.Action.sign(job.algorithm == .p256 ? .ecdsa : .rsaPKCS1(.sha256), digest)
+        let action = TokenOperation.Action.sign(job.algorithm == .p256 ? .ecdsa(nil) : .rsaPKCS1(.sha256), digest)
         let context = AuthenticationContext(prompter: prompter)
         let signature = try signer.perform(action, use: "sign it", authentication: context).copiedBytes
         let publicKey = try PublicKey(spki: signer.publicKey)
-        let algorithm: SystemCrypto.SignatureAlgorithm = job.algorithm == .p256 ? .ecdsa(nil) : .rsaPKCS1(.sha256)
+        let algorithm: SignatureAlgorithm = job.algorithm == .p256 ? .ecdsa(nil) : .rsaPKCS1(.sha256)
         #expect(try publicKey.verify(signature, digest: digest, using: algorithm))
         return reader.log
     }

@@ -125,7 +125,7 @@ extension KeychainKey {
     func sign(_ context: AuthenticationContext, _ digest: [UInt8] = [UInt8](repeating: 0x5A, count: 32)) throws
         -> [UInt8]
     {
-        try perform(.sign(.ecdsa, digest), use: "sign it", authentication: context).copiedBytes
+        try perform(.sign(.ecdsa(nil), digest), use: "sign it", authentication: context).copiedBytes
     }
 }
 

@@ -41,7 +41,7 @@ import VirtualCard
     @Test func rsaWithoutADigestIdentifier() throws {
         let (desk, key) = (try desk(.rsa2048), try IssuedCard.publicKey(0x9A, .rsa2048))
         let input = [UInt8](repeating: 0x11, count: 36)
-        let signature = try desk.perform("9A", .sign(.rsaPKCS1Unprefixed, input), pin: "123456")
+        let signature = try desk.perform("9A", .sign(.rsaPKCS1(nil), input), pin: "123456")
         #expect(try key.verify(signature, digest: input, using: .rsaPKCS1(nil)))
     }
 
@@ -57,7 +57,7 @@ import VirtualCard
     func ecdsa(algorithm: CardAlgorithm, digestLength: Int) throws {
         let (desk, key) = (try desk(algorithm), try IssuedCard.publicKey(0x9A, algorithm))
         let digest = (0..<digestLength).map { UInt8($0 + 1) }
-        let signature = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        let signature = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         #expect(try key.verify(signature, digest: digest, using: .ecdsa(nil)))
     }
 
@@ -90,14 +90,14 @@ import VirtualCard
     func everyPaddingIsTakenOff(algorithm: CardAlgorithm) throws {
         let (desk, key) = (try desk(algorithm), try IssuedCard.publicKey(0x9D, algorithm))
         let pkcs1 = try key.encrypt(plaintext.span, using: .pkcs1)
-        #expect(try desk.perform("9D", .decrypt(.rsaPKCS1, pkcs1), pin: "123456") == plaintext)
+        #expect(try desk.perform("9D", .decrypt(.pkcs1, pkcs1), pin: "123456") == plaintext)
         for digest in [DigestAlgorithm.sha1, .sha256] {
             let oaep = try key.encrypt(plaintext.span, using: .oaep(digest))
-            #expect(try desk.perform("9D", .decrypt(.rsaOAEP(digest), oaep), pin: "123456") == plaintext)
+            #expect(try desk.perform("9D", .decrypt(.oaep(digest), oaep), pin: "123456") == plaintext)
         }
         let block = [0x00] + [UInt8](repeating: 0x33, count: pkcs1.count - 1)
         let raw = try key.encrypt(block.span, using: .raw)
-        #expect(try desk.perform("9D", .decrypt(.rsaRaw, raw), pin: "123456") == block)
+        #expect(try desk.perform("9D", .decrypt(.raw, raw), pin: "123456") == block)
     }
 
     /// Who sends ciphertexts must not learn whether the padding was right.
@@ -105,8 +105,8 @@ import VirtualCard
         let (desk, key) = (try desk(.rsa2048), try IssuedCard.publicKey(0x9D, .rsa2048))
         let block = [0x00] + [UInt8](repeating: 0x33, count: 255)
         let ciphertext = try key.encrypt(block.span, using: .raw)
-        let first = try desk.perform("9D", .decrypt(.rsaPKCS1, ciphertext), pin: "123456")
-        #expect(try desk.perform("9D", .decrypt(.rsaPKCS1, ciphertext), pin: "123456") == first)
+        let first = try desk.perform("9D", .decrypt(.pkcs1, ciphertext), pin: "123456")
+        #expect(try desk.perform("9D", .decrypt(.pkcs1, ciphertext), pin: "123456") == first)
         #expect(first != block)
     }
 
@@ -116,7 +116,7 @@ import VirtualCard
         let raw = try key.encrypt(([0x01] + [UInt8](repeating: 0, count: 255)).span, using: .raw)
         let errors = [other, raw].map { ciphertext in
             #expect(throws: TokenError.self) {
-                try desk.perform("9D", .decrypt(.rsaOAEP(.sha256), ciphertext), pin: "123456")
+                try desk.perform("9D", .decrypt(.oaep(.sha256), ciphertext), pin: "123456")
             }
         }
         #expect(errors.allSatisfy { $0?.code == .invalidArgument && $0?.reason == errors.first??.reason })
@@ -125,7 +125,7 @@ import VirtualCard
     @Test func whatWasDecryptedIsNotInTheTrace() throws {
         let (desk, key) = (try desk(.rsa2048), try IssuedCard.publicKey(0x9D, .rsa2048))
         let ciphertext = try key.encrypt(plaintext.span, using: .pkcs1)
-        _ = try desk.perform("9D", .decrypt(.rsaPKCS1, ciphertext), pin: "123456")
+        _ = try desk.perform("9D", .decrypt(.pkcs1, ciphertext), pin: "123456")
         let trace = desk.trace.lines.joined(separator: "\n")
         #expect(!trace.contains(Hex.encode(plaintext)))
         #expect(!trace.contains("313233343536"))
@@ -157,7 +157,7 @@ import VirtualCard
 
     @Test func cardAuthenticationNeverAsks() throws {
         let desk = try Desk()
-        _ = try desk.perform("9E", .sign(.ecdsa, digest))
+        _ = try desk.perform("9E", .sign(.ecdsa(nil), digest))
         #expect(desk.count(0x20) == 0)
         #expect(desk.commands == [0xA4, 0xCB, 0x87])
     }
@@ -165,9 +165,9 @@ import VirtualCard
     @Test(arguments: ["9A", "9C", "9D"])
     func withoutAPINNothingIsTried(key: String) throws {
         let desk = try Desk()
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform(key, .sign(.ecdsa, digest)) }
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform(key, .sign(.ecdsa(nil), digest)) }
         desk.forgetCommands()
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform(key, .sign(.ecdsa, digest)) }
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform(key, .sign(.ecdsa(nil), digest)) }
         #expect(desk.commands.isEmpty)
     }
 
@@ -175,16 +175,16 @@ import VirtualCard
         let desk = try Desk()
         try desk.verify()
         desk.forgetCommands()
-        for key in ["9A", "9D", "9A", "9E"] { _ = try desk.perform(key, .sign(.ecdsa, digest)) }
+        for key in ["9A", "9D", "9A", "9E"] { _ = try desk.perform(key, .sign(.ecdsa(nil), digest)) }
         #expect(desk.count(0x20) == 0)
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9C", .sign(.ecdsa, digest)) }
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9C", .sign(.ecdsa(nil), digest)) }
     }
 
     @Test func aResetTakesThePINBack() throws {
         let desk = try Desk()
         try desk.verify()
         desk.reader.resetByAnotherClient()
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa, digest)) }
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa(nil), digest)) }
         #expect(desk.statusQueries == 1)
     }
 
@@ -192,7 +192,7 @@ import VirtualCard
     func theKeyIsUsedRightAfterThePIN(key: String) throws {
         for profile in [CardProfile.pivApplet, .openFIPS201, .yubiKey57, .generic, .genericT0] {
             let desk = try Desk(IssuedCard(profile: profile))
-            _ = try desk.perform(key, .sign(.ecdsa, digest), pin: "123456")
+            _ = try desk.perform(key, .sign(.ecdsa(nil), digest), pin: "123456")
             let last = desk.reader.log.filter { $0.ins != 0xC0 }.suffix(2)
             #expect(last.map(\.ins) == [0x20, 0x87], "\(profile.name)")
             #expect(last.first?.dataCount == 8)
@@ -202,17 +202,17 @@ import VirtualCard
     @Test func aPINPolicyOfTheCardCountsForMoreThanTheSlots() throws {
         let desk = try Desk(
             IssuedCard(profile: .yubiKey57, pinPolicies: [0x9A: .always, 0x9C: .once, 0x9D: .never]))
-        _ = try desk.perform("9D", .sign(.ecdsa, digest))
+        _ = try desk.perform("9D", .sign(.ecdsa(nil), digest))
         try desk.verify()
-        _ = try desk.perform("9C", .sign(.ecdsa, digest))
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa, digest)) }
-        _ = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        _ = try desk.perform("9C", .sign(.ecdsa(nil), digest))
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa(nil), digest)) }
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
     }
 
     @Test func aWrongPINIsNotFollowedByAnything() throws {
         let desk = try Desk()
         #expect(throws: TokenError(.pinIncorrect, "")) {
-            try desk.perform("9A", .sign(.ecdsa, digest), pin: "000000")
+            try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "000000")
         }
         #expect(desk.commands.last == 0x20)
         #expect(desk.card.triesLeft == 2)
@@ -221,8 +221,8 @@ import VirtualCard
     /// PIVKey's 9E wants the PIN, which no card announces.
     @Test func aKeyThatAsksAgainstTheSpecificationIsGivenThePIN() throws {
         let desk = try Desk(IssuedCard(profile: .pivKey))
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9E", .sign(.ecdsa, digest)) }
-        _ = try desk.perform("9E", .sign(.ecdsa, digest), pin: "123456")
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9E", .sign(.ecdsa(nil), digest)) }
+        _ = try desk.perform("9E", .sign(.ecdsa(nil), digest), pin: "123456")
     }
 }
 
@@ -237,13 +237,13 @@ import VirtualCard
     func aTouchInTimeIsEnough(policy: CardKey.TouchPolicy) throws {
         let desk = try desk(policy)
         desk.card.touch()
-        _ = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
     }
 
     @Test func aTouchThatDoesNotComeIsNotAMissingPIN() throws {
         let desk = try desk(.always)
         #expect(throws: TokenError(.conditionsNotSatisfied, "")) {
-            try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+            try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         }
         #expect(desk.card.triesLeft == 3)
         #expect(desk.pinsSent == 1)
@@ -252,21 +252,21 @@ import VirtualCard
     @Test func withAPINFromBeforeTheCardIsAskedWhichOfTheTwoIsMissing() throws {
         let desk = try desk(.always)
         try desk.verify()
-        #expect(throws: TokenError(.conditionsNotSatisfied, "")) { try desk.perform("9A", .sign(.ecdsa, digest)) }
+        #expect(throws: TokenError(.conditionsNotSatisfied, "")) { try desk.perform("9A", .sign(.ecdsa(nil), digest)) }
         #expect(desk.statusQueries == 1)
         #expect(desk.pinsSent == 1)
     }
 
     @Test func aKeyWithoutPINThatIsNotTouchedSaysSo() throws {
         let desk = try desk(.always, pin: .never)
-        #expect(throws: TokenError(.conditionsNotSatisfied, "")) { try desk.perform("9A", .sign(.ecdsa, digest)) }
+        #expect(throws: TokenError(.conditionsNotSatisfied, "")) { try desk.perform("9A", .sign(.ecdsa(nil), digest)) }
         #expect(desk.count(0x20) == 0)
     }
 
     @Test func a6985SaysSoToo() throws {
         let desk = try Desk(IssuedCard(profile: .strictClone, touchPolicies: [0x9A: .always]))
         #expect(throws: TokenError(.conditionsNotSatisfied, "")) {
-            try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+            try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         }
     }
 }

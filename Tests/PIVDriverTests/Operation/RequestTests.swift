@@ -31,19 +31,19 @@ import VirtualCard
         Case("PSS salt that just does not fit", .rsa2048, .sign(.rsaPSS(.sha256, saltLength: 223), bytes(32))),
         Case("PSS salt of a negative length", .rsa2048, .sign(.rsaPSS(.sha256, saltLength: -1), bytes(32))),
         Case("PSS in a key too small", .rsa1024, .sign(.rsaPSS(.sha512, saltLength: 64), bytes(64))),
-        Case("input too long for its padding", .rsa2048, .sign(.rsaPKCS1Unprefixed, bytes(246))),
+        Case("input too long for its padding", .rsa2048, .sign(.rsaPKCS1(nil), bytes(246))),
         Case("block too short", .rsa2048, .sign(.rsaRaw, bytes(255))),
         Case("block too long", .rsa2048, .sign(.rsaRaw, bytes(257))),
         Case("block not smaller than the modulus", .rsa2048, .sign(.rsaRaw, bytes(256, 0xFF))),
-        Case("ciphertext too short", .rsa2048, .decrypt(.rsaPKCS1, bytes(255))),
-        Case("ciphertext not smaller than the modulus", .rsa2048, .decrypt(.rsaOAEP(.sha256), bytes(256, 0xFF))),
-        Case("no ciphertext", .rsa2048, .decrypt(.rsaRaw, [])),
-        Case("ECDSA with an RSA key", .rsa2048, .sign(.ecdsa, bytes(32))),
+        Case("ciphertext too short", .rsa2048, .decrypt(.pkcs1, bytes(255))),
+        Case("ciphertext not smaller than the modulus", .rsa2048, .decrypt(.oaep(.sha256), bytes(256, 0xFF))),
+        Case("no ciphertext", .rsa2048, .decrypt(.raw, [])),
+        Case("ECDSA with an RSA key", .rsa2048, .sign(.ecdsa(nil), bytes(32))),
         Case("Ed25519 with an RSA key", .rsa2048, .sign(.ed25519, bytes(32))),
         Case("agreement with an RSA key", .rsa2048, .agree(bytes(65))),
-        Case("ECDSA of nothing", .p256, .sign(.ecdsa, [])),
+        Case("ECDSA of nothing", .p256, .sign(.ecdsa(nil), [])),
         Case("RSA with an EC key", .p256, .sign(.rsaPKCS1(.sha256), bytes(32))),
-        Case("decryption with an EC key", .p256, .decrypt(.rsaPKCS1, bytes(32))),
+        Case("decryption with an EC key", .p256, .decrypt(.pkcs1, bytes(32))),
         Case("point of another curve", .p256, .agree([0x04] + bytes(96))),
         Case("point that is not on the curve", .p256, .agree([0x04] + bytes(64))),
         Case("compressed point", .p256, .agree([0x02] + bytes(32))),
@@ -67,20 +67,20 @@ import VirtualCard
     @Test(arguments: ["9B", "04", "81", "", "PIV Authentication"])
     func aNameThatIsNoKeyIsNotFound(name: String) throws {
         let desk = try Desk()
-        #expect(throws: TokenError(.notFound, "")) { try desk.perform(name, .sign(.ecdsa, [1]), pin: "123456") }
+        #expect(throws: TokenError(.notFound, "")) { try desk.perform(name, .sign(.ecdsa(nil), [1]), pin: "123456") }
         #expect(desk.pinsSent == 0)
     }
 
     @Test func anEmptySlotIsNotFound() throws {
         let desk = try Desk()
-        #expect(throws: TokenError(.notFound, "")) { try desk.perform("82", .sign(.ecdsa, [1]), pin: "123456") }
+        #expect(throws: TokenError(.notFound, "")) { try desk.perform("82", .sign(.ecdsa(nil), [1]), pin: "123456") }
         #expect(desk.pinsSent == 0)
     }
 
     @Test func theAttestationKeySignsNothingElse() throws {
         let desk = try Desk(IssuedCard(profile: .yubiKey57))
         #expect(throws: TokenError(.unsupported, "")) {
-            try desk.perform("F9", .sign(.ecdsa, [1]), pin: "123456")
+            try desk.perform("F9", .sign(.ecdsa(nil), [1]), pin: "123456")
         }
         #expect(desk.pinsSent == 0)
     }
@@ -96,7 +96,7 @@ import VirtualCard
         card.answers.append(("0087", answer))
         var transaction = card.transaction()
         var token = try #require(try PIVDriver().recognize(&transaction, atr: card.atr))
-        let operation = TokenOperation(key: TokenObjectID("9E"), action: .sign(.ecdsa, digest))
+        let operation = TokenOperation(key: TokenObjectID("9E"), action: .sign(.ecdsa(nil), digest))
         return #expect(throws: TokenError.self) { _ = try token.perform(operation, &transaction).count }
     }
 
@@ -128,7 +128,7 @@ import VirtualCard
         var token = try #require(try PIVDriver().recognize(&transaction, atr: card.atr))
         let isRSA = kind != .ecP256
         let operation = TokenOperation(
-            key: TokenObjectID("9E"), action: .sign(isRSA ? .rsaPKCS1(.sha256) : .ecdsa, digest))
+            key: TokenObjectID("9E"), action: .sign(isRSA ? .rsaPKCS1(.sha256) : .ecdsa(nil), digest))
         if isRSA {
             _ = try token.perform(operation, &transaction).count
         } else {

@@ -1,3 +1,4 @@
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
@@ -17,7 +18,7 @@ import TokenKit
     }
 
     private func sign(_ pin: StaticString = "123456") throws -> [UInt8] {
-        try desk.perform("9C", .sign(.ecdsa, digest), pin: pin)
+        try desk.perform("9C", .sign(.ecdsa(nil), digest), pin: pin)
     }
 
     @Test func itIsNotSentAgainForTheNextSignatureAndIsForTheOneAfter() throws {
@@ -28,7 +29,7 @@ import TokenKit
     }
 
     @Test func itIsSentAgainWhereAnotherProgramCameBetween() throws {
-        _ = try desk.anotherProgram().perform("9E", .sign(.ecdsa, digest))
+        _ = try desk.anotherProgram().perform("9E", .sign(.ecdsa(nil), digest))
         desk.forgetCommands()
         #expect(try !sign().isEmpty)
         #expect(desk.pinsSent == 1)
@@ -36,7 +37,7 @@ import TokenKit
 
     @Test func itIsSentAgainWhereAnythingElseWasDoneSince() throws {
         _ = try desk.content(of: "chuid")
-        _ = try desk.perform("9A", .sign(.ecdsa, digest))
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), digest))
         desk.forgetCommands()
         _ = try sign()
         #expect(desk.pinsSent == 1)

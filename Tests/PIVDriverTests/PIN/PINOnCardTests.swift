@@ -1,5 +1,6 @@
 import PIVDriver
 import SecureBytes
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
@@ -31,7 +32,7 @@ import VirtualCard
     func aPINThatTheCardWouldRefuseIsNotSent(pin: StaticString) throws {
         let desk = try Desk()
         #expect(throws: TokenError(.pinFormat, "")) { try desk.verify(pin) }
-        #expect(throws: TokenError(.pinFormat, "")) { try desk.perform("9A", .sign(.ecdsa, [1]), pin: pin) }
+        #expect(throws: TokenError(.pinFormat, "")) { try desk.perform("9A", .sign(.ecdsa(nil), [1]), pin: pin) }
         #expect(desk.pinsSent == 0)
         #expect(desk.statusQueries == 0)
     }
@@ -130,7 +131,7 @@ import VirtualCard
         #expect(try desk.status(.unblockingKey) == PINStatus(triesLeft: 3, maximumTries: 3, isDefault: true))
         #expect(desk.statusQueries == 0)
         // The key is still usable: asking took nothing back.
-        _ = try desk.perform("9A", .sign(.ecdsa, [1]))
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), [1]))
     }
 
     @Test func anUnblockingKeyIsNotAskedAbout() throws {
@@ -150,7 +151,7 @@ import VirtualCard
         let desk = try Desk()
         try desk.anotherProgram().verify()
         #expect(try desk.status().isVerified)
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa, [1])) }
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa(nil), [1])) }
     }
 }
 
@@ -204,8 +205,8 @@ import VirtualCard
         let desk = try Desk()
         try desk.verify()
         try desk.change(from: "123456", to: "654321")
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa, [1])) }
-        _ = try desk.perform("9A", .sign(.ecdsa, [1]), pin: "654321")
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa(nil), [1])) }
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), [1]), pin: "654321")
     }
 }
 
@@ -250,7 +251,7 @@ import VirtualCard
         try desk.verify()
         try desk.logOut()
         #expect(try !desk.status().isVerified)
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa, [1])) }
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa(nil), [1])) }
     }
 
     @Test(arguments: [CardProfile.yubiKey531, .yubiKey43, .dualCAC, .pivApplet])
@@ -258,7 +259,7 @@ import VirtualCard
         let desk = try Desk(IssuedCard(profile: profile))
         try desk.verify()
         #expect(throws: TokenError(.unsupported, "")) { try desk.logOut() }
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa, [1])) }
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa(nil), [1])) }
     }
 }
 
@@ -297,7 +298,7 @@ import VirtualCard
         let desk = try Desk(IssuedCard(profile: .oldEndpoint))
         try desk.verify()
         #expect(reference(desk) == 0x00)
-        _ = try desk.perform("9A", .sign(.ecdsa, [1]), pin: "123456")
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), [1]), pin: "123456")
         try desk.unblock(newPIN: "654321")
         try desk.verify("654321")
     }

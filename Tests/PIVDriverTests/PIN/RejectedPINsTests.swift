@@ -1,4 +1,5 @@
 import SecureBytes
+import SystemCrypto
 import TestSupport
 import Testing
 import TokenKit
@@ -91,7 +92,7 @@ private func block(_ text: String) -> Secret {
         let sent = desk.pinsSent
         #expect(throws: TokenError(.pinKnownIncorrect, "")) { try program.verify("111111") }
         #expect(throws: TokenError(.pinKnownIncorrect, "")) {
-            _ = try program.perform("9A", .sign(.ecdsa, [1]), pin: "111111")
+            _ = try program.perform("9A", .sign(.ecdsa(nil), [1]), pin: "111111")
         }
         #expect(throws: TokenError(.pinKnownIncorrect, "")) { try program.change(from: "111111", to: "222222") }
         #expect(desk.pinsSent == sent)
@@ -112,7 +113,9 @@ private func block(_ text: String) -> Secret {
         if !isPresented { try? desk.logOut() }
         let sent = desk.pinsSent
         #expect(throws: TokenError(.pinLastTry, "")) { try desk.verify("333333") }
-        #expect(throws: TokenError(.pinLastTry, "")) { _ = try desk.perform("9C", .sign(.ecdsa, [1]), pin: "333333") }
+        #expect(throws: TokenError(.pinLastTry, "")) {
+            _ = try desk.perform("9C", .sign(.ecdsa(nil), [1]), pin: "333333")
+        }
         #expect(throws: TokenError(.pinLastTry, "")) { try desk.change(from: "333333", to: "444444") }
         #expect(desk.pinsSent == sent)
         try desk.verify("123456", .spend)
@@ -135,9 +138,9 @@ private func block(_ text: String) -> Secret {
     @Test func theSamePINAgainCostsNoQuestion() throws {
         let desk = try Desk(IssuedCard(profile: .yubiKey57))
         let digest = [UInt8](repeating: 1, count: 32)
-        _ = try desk.perform("9C", .sign(.ecdsa, digest), pin: "123456")
+        _ = try desk.perform("9C", .sign(.ecdsa(nil), digest), pin: "123456")
         desk.forgetCommands()
-        _ = try desk.perform("9C", .sign(.ecdsa, digest), pin: "123456")
+        _ = try desk.perform("9C", .sign(.ecdsa(nil), digest), pin: "123456")
         #expect(desk.commands == [0xA4, 0x20, 0x87])
     }
 

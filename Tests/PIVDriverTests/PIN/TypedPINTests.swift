@@ -86,7 +86,7 @@ import TokenKit
         try card.provision(0x9C, tag: "5FC10A", PrivateKey.generate(.ecP256))
         card.typed = "123456"
         var token = try token(card)
-        let operation = TokenOperation(key: TokenObjectID("9C"), action: .sign(.ecdsa, Self.digest))
+        let operation = TokenOperation(key: TokenObjectID("9C"), action: .sign(.ecdsa(nil), Self.digest))
         func perform(_ pin: consuming PIN) throws {
             var transaction = card.transaction()
             _ = try token.perform(operation, presenting: pin, lastTry: .keep, &transaction)

@@ -32,7 +32,7 @@ import VirtualCard
     func everyKeySigns(name: String, key: String) throws {
         let desk = try desk(name)
         for _ in 0..<2 {
-            let signature = try desk.perform(key, .sign(.ecdsa, digest), pin: "123456")
+            let signature = try desk.perform(key, .sign(.ecdsa(nil), digest), pin: "123456")
             let reference = CardKeyReference(rawValue: try #require(UInt8(key, radix: 16)))
             #expect(try IssuedCard.publicKey(reference, .p256).verify(signature, digest: digest, using: .ecdsa(nil)))
         }
@@ -49,7 +49,7 @@ import VirtualCard
         let signature = try desk.perform("9D", .sign(.rsaPKCS1(.sha256), digest), pin: "123456")
         #expect(try key.verify(signature, digest: digest, using: .rsaPKCS1(.sha256)))
         let ciphertext = try key.encrypt(digest.span, using: .oaep(.sha256))
-        #expect(try desk.perform("9D", .decrypt(.rsaOAEP(.sha256), ciphertext)) == digest)
+        #expect(try desk.perform("9D", .decrypt(.oaep(.sha256), ciphertext)) == digest)
     }
 
     @Test(arguments: byContacts)
@@ -68,7 +68,7 @@ import VirtualCard
         let inventory = try desk.inventory()
         #expect(inventory.objects.map(\.id.rawValue) == ["9E"])
         #expect(inventory.failures[TokenObjectID("9A")]?.code == .conditionsNotSatisfied)
-        let signature = try desk.perform("9E", .sign(.ecdsa, digest))
+        let signature = try desk.perform("9E", .sign(.ecdsa(nil), digest))
         #expect(try IssuedCard.publicKey(0x9E, .p256).verify(signature, digest: digest, using: .ecdsa(nil)))
     }
 }

@@ -93,7 +93,7 @@ import VirtualCard
         let desk = try Desk(IssuedCard(profile: profile))
         #expect(try desk.inventory().objects.count == 5)
         #expect(desk.count(0xF7) == 1)
-        _ = try desk.perform("9A", .sign(.ecdsa, [1]), pin: "123456")
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), [1]), pin: "123456")
         #expect(desk.count(0xF7) == 1)
     }
 
@@ -159,7 +159,7 @@ import VirtualCard
     @Test(arguments: profiles(with: .hashesOnCard))
     func aDigestIsNotGivenToACardThatHashes(name: String) throws {
         let desk = try desk(name)
-        #expect(throws: TokenError(.unsupported, "")) { try desk.perform("9A", .sign(.ecdsa, [1]), pin: "123456") }
+        #expect(throws: TokenError(.unsupported, "")) { try desk.perform("9A", .sign(.ecdsa(nil), [1]), pin: "123456") }
         #expect(desk.count(0x87) == 0)
         #expect(desk.pinsSent == 0)
     }

@@ -30,7 +30,7 @@ struct Travel: Sendable, CustomTestStringConvertible {
 
     var signature: TokenOperation.Action {
         let digest = [UInt8](repeating: 0x5A, count: 32)
-        return .sign(algorithm == .p256 ? .ecdsa : .rsaPKCS1(.sha256), digest)
+        return .sign(algorithm == .p256 ? .ecdsa(nil) : .rsaPKCS1(.sha256), digest)
     }
 }
 

@@ -55,7 +55,7 @@ struct Job: Sendable, CustomTestStringConvertible {
             },
             Job(testDescription: "sign with PIN always, \(profile.name)", profile: profile) {
                 (desk) throws(TokenError) in
-                _ = try desk.perform("9C", .sign(.ecdsa, digest), pin: "123456")
+                _ = try desk.perform("9C", .sign(.ecdsa(nil), digest), pin: "123456")
             },
             Job(testDescription: "verify, \(profile.name)", profile: profile) { (desk) throws(TokenError) in
                 try desk.verify()
@@ -119,7 +119,7 @@ struct Job: Sendable, CustomTestStringConvertible {
         desk.reader.insert(desk.card)
         #expect(try desk.inventory(.object(TokenObjectID("9A"))).objects.count == 1, "command \(index)")
         let works = job.pins.contains { pin in
-            (try? desk.perform("9C", .sign(.ecdsa, [1]), pin: pin)) != nil
+            (try? desk.perform("9C", .sign(.ecdsa(nil), [1]), pin: pin)) != nil
         }
         #expect(works, "command \(index)")
     }

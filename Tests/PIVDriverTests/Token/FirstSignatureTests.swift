@@ -22,7 +22,7 @@ import TokenKit
         let digest = try Digest.hash(Array("hello".utf8), using: .sha256)
         let isRSA = kind != .ecP256
         let operation = TokenOperation(
-            key: TokenObjectID("9A"), action: .sign(isRSA ? .rsaPKCS1(.sha256) : .ecdsa, digest))
+            key: TokenObjectID("9A"), action: .sign(isRSA ? .rsaPKCS1(.sha256) : .ecdsa(nil), digest))
 
         #expect(throws: TokenError(.pinRequired, "")) { _ = try token.perform(operation, &transaction).count }
         let secret = try token.perform(operation, presenting: PIN("123456"), lastTry: .keep, &transaction)

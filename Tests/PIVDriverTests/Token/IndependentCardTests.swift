@@ -39,7 +39,7 @@ import TokenKit
         let desk = try Desk(IssuedCard(profile: profile, pinPolicies: [0x9A: .never, 0x9D: .always]))
         let policies = try desk.inventory().objects.map(\.key?.pinPolicy)
         #expect(policies == [.never, .always, .always, .never])
-        _ = try desk.perform("9A", .sign(.ecdsa, digest))
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), digest))
         #expect(desk.pinsSent == 0)
     }
 
@@ -47,7 +47,7 @@ import TokenKit
     func aKeyWithoutACertificateIsListedAndSigns(profile: CardProfile) throws {
         let card = try IssuedCard(profile: profile, keys: [0x9A: .p256], withoutCertificate: [0x9A]).make()
         #expect(try names(Desk(card: card).inventory()) == ["9A"])
-        let signature = try Desk(card: card).perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        let signature = try Desk(card: card).perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         #expect(try IssuedCard.publicKey(0x9A, .p256).verify(signature, digest: digest, using: .ecdsa(nil)))
     }
 
@@ -118,7 +118,7 @@ import TokenKit
         try desk.verify()
         try desk.logOut()
         #expect(try !desk.anotherProgram().status().isVerified)
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa, digest)) }
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa(nil), digest)) }
     }
 
     @Test func aCardThatTakesLogoutForAQuestionIsNotBelieved() throws {

@@ -30,9 +30,9 @@ import VirtualCard
         for _ in 0..<3 {
             #expect(try first.inventory().objects.count == 4)
             #expect(try second.inventory().objects.count == 4)
-            #expect(try verify(first.perform("9C", .sign(.ecdsa, digest), pin: "123456"), 0x9C))
-            #expect(try verify(second.perform("9A", .sign(.ecdsa, digest), pin: "123456"), 0x9A))
-            #expect(try verify(first.perform("9A", .sign(.ecdsa, digest)), 0x9A))
+            #expect(try verify(first.perform("9C", .sign(.ecdsa(nil), digest), pin: "123456"), 0x9C))
+            #expect(try verify(second.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456"), 0x9A))
+            #expect(try verify(first.perform("9A", .sign(.ecdsa(nil), digest)), 0x9A))
         }
         #expect(first.card.triesLeft == 3)
     }
@@ -44,7 +44,7 @@ import VirtualCard
             for (desk, key) in [(first, "9A"), (second, "9C")] {
                 group.addTask {
                     for _ in 0..<20 {
-                        let signature = try desk.perform(key, .sign(.ecdsa, digest), pin: "123456")
+                        let signature = try desk.perform(key, .sign(.ecdsa(nil), digest), pin: "123456")
                         #expect(try verify(signature, key == "9A" ? 0x9A : 0x9C))
                         _ = try desk.inventory(.object(TokenObjectID(key)))
                     }
@@ -58,24 +58,24 @@ import VirtualCard
     @Test func aResetInBetweenIsNoticed() throws {
         let first = try Desk()
         let second = first.anotherProgram()
-        _ = try first.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        _ = try first.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         second.slot.disconnect(resetting: true)
         _ = try second.identity()
         second.slot.disconnect(resetting: true)
         first.forgetCommands()
-        #expect(throws: TokenError(.pinRequired, "")) { try first.perform("9A", .sign(.ecdsa, digest)) }
+        #expect(throws: TokenError(.pinRequired, "")) { try first.perform("9A", .sign(.ecdsa(nil), digest)) }
         #expect(first.commands.isEmpty)
-        #expect(try verify(first.perform("9A", .sign(.ecdsa, digest), pin: "123456"), 0x9A))
+        #expect(try verify(first.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456"), 0x9A))
         #expect(first.commands.first == 0xA4)
     }
 
     @Test func anotherApplicationTakesThePINAndIsNoticed() throws {
         let desk = try Desk(IssuedCard(profile: .yubiKey57))
-        _ = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         try selectAnother(desk)
-        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa, digest)) }
+        #expect(throws: TokenError(.pinRequired, "")) { try desk.perform("9A", .sign(.ecdsa(nil), digest)) }
         #expect(desk.pinsSent == 0)
-        #expect(try verify(desk.perform("9A", .sign(.ecdsa, digest), pin: "123456"), 0x9A))
+        #expect(try verify(desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456"), 0x9A))
         #expect(desk.card.triesLeft == 3)
     }
 
@@ -90,9 +90,9 @@ import VirtualCard
     @Test(arguments: profiles)
     func thePINGoesToPIVAlone(profile: CardProfile) throws {
         let desk = try Desk(IssuedCard(profile: profile))
-        _ = try desk.perform("9C", .sign(.ecdsa, digest), pin: "123456")
+        _ = try desk.perform("9C", .sign(.ecdsa(nil), digest), pin: "123456")
         try selectAnother(desk)
-        #expect(try verify(desk.perform("9C", .sign(.ecdsa, digest), pin: "123456"), 0x9C))
+        #expect(try verify(desk.perform("9C", .sign(.ecdsa(nil), digest), pin: "123456"), 0x9C))
         #expect(desk.commands == [0xA4, 0x20, 0x87])
         try selectAnother(desk)
         try desk.verify()
@@ -163,12 +163,12 @@ import VirtualCard
 
     @Test func anObjectThatIsNotThereIsAskedForTwiceAtTheMost() throws {
         let desk = try Desk(IssuedCard(keys: [0x9A: .p256]))
-        _ = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         desk.forgetCommands()
         #expect(try desk.inventory(.object(TokenObjectID("9D"))) == TokenInventory())
         // Of a key without a certificate there may be metadata.
         #expect(desk.commands == [0xCB, 0xA4, 0xCB, 0xF7])
         // Selecting PIV anew took no PIN back, and none is believed to be.
-        #expect(try verify(desk.perform("9A", .sign(.ecdsa, digest)), 0x9A))
+        #expect(try verify(desk.perform("9A", .sign(.ecdsa(nil), digest)), 0x9A))
     }
 }

@@ -209,7 +209,7 @@ import VirtualCard
     @Test func aKeyWithoutACertificateSigns() throws {
         let desk = try Desk(IssuedCard(profile: .yubiKey57, keys: [0x9A: .p256], withoutCertificate: [0x9A]))
         let digest = [UInt8](repeating: 1, count: 32)
-        let signature = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        let signature = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         #expect(try IssuedCard.publicKey(0x9A, .p256).verify(signature, digest: digest, using: .ecdsa(nil)))
     }
 
@@ -220,7 +220,7 @@ import VirtualCard
         #expect(object.certificate == Fixture.certificate)
         #expect(object.key == nil)
         #expect(throws: TokenError(.notFound, "")) {
-            try desk.perform("9A", .sign(.ecdsa, [1]), pin: "123456")
+            try desk.perform("9A", .sign(.ecdsa(nil), [1]), pin: "123456")
         }
         #expect(desk.pinsSent == 0)
     }

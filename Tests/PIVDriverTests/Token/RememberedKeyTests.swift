@@ -52,7 +52,7 @@ import TokenKit
         let card = try listed(Travel(profile, .p256).card.make())
         let desk = try fresh(card)
         desk.forgetCommands()
-        _ = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         #expect(desk.commands.suffix(2) == [verify, authenticate])
         #expect(!desk.reader.log.contains { $0.object == 0x5FC105 })
         #expect(desk.commands.count { $0 == metadata } == questionsOfTries)
@@ -73,7 +73,7 @@ import TokenKit
     @Test func aRightSignatureMakesTheKeyAKnownOne() throws {
         let card = try listed(Travel(.yubiKey57, .p256).card.make())
         let desk = try fresh(card)
-        _ = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         desk.forgetCommands()
         #expect(try desk.inventory(.key(TokenObjectID("9A"))).objects.count == 1)
         #expect(desk.commands.isEmpty)
@@ -92,7 +92,7 @@ import TokenKit
     @Test func aCardThatNothingWasReadOfIsAsked() throws {
         let desk = try fresh(Travel(.yubiKey57, .p256).card.make())
         desk.forgetCommands()
-        _ = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        _ = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         #expect(desk.commands.first == metadata)
     }
 
@@ -102,7 +102,7 @@ import TokenKit
     func anotherKeyOfTheKindSignsAtTheFirstAttempt(profile: CardProfile) throws {
         let (card, key) = try replacing(listed(Travel(profile, .p256).card.make()), with: .ecP256)
         let desk = try fresh(card)
-        let signature = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+        let signature = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         #expect(try holds(signature, #require(key).publicKey))
         // And it is read for what it is from then on.
         #expect(try desk.inventory(.key(TokenObjectID("9A"))).objects.first?.key?.publicKey == key?.publicKey.spki)
@@ -121,7 +121,7 @@ import TokenKit
         func sign(_ publicKey: [UInt8]?) throws(TokenError) -> [UInt8] {
             try desk.perform(
                 TokenOperation(
-                    key: TokenObjectID("9A"), action: .sign(.ecdsa, digest), publicKey: publicKey), pin: "123456")
+                    key: TokenObjectID("9A"), action: .sign(.ecdsa(nil), digest), publicKey: publicKey), pin: "123456")
         }
         for _ in 0..<2 { #expect(throws: TokenError(.notFound, "")) { try sign(meant) } }
         let new = try #require(key).publicKey
@@ -149,7 +149,7 @@ import TokenKit
         let (card, _) = try replacing(listed(Travel(.yubiKey57, .p256).card.make()), with: .rsa(bits: 2048))
         let desk = try fresh(card)
         #expect(throws: TokenError(.invalidArgument, "")) {
-            try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+            try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
         }
         #expect(try desk.perform("9A", .sign(.rsaPKCS1(.sha256), digest)).count == 256)
     }
@@ -157,7 +157,7 @@ import TokenKit
     @Test func aSlotThatWasEmptiedIsSaidToBeEmpty() throws {
         let (card, _) = try replacing(listed(Travel(.yubiKey57, .p256).card.make()), with: nil)
         let desk = try fresh(card)
-        #expect(throws: TokenError.self) { try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456") }
+        #expect(throws: TokenError.self) { try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456") }
         #expect(try desk.inventory(.privateKey(TokenObjectID("9A"))).objects.allSatisfy { $0.key == nil })
     }
 
@@ -169,11 +169,11 @@ import TokenKit
         for _ in 0..<2 {
             var signature: [UInt8]
             do throws(TokenError) {
-                signature = try desk.perform("9A", .sign(.ecdsa, digest))
+                signature = try desk.perform("9A", .sign(.ecdsa(nil), digest))
             } catch {
                 #expect(error.code == .pinRequired)
                 #expect(policy == .always)
-                signature = try desk.perform("9A", .sign(.ecdsa, digest), pin: "123456")
+                signature = try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "123456")
             }
             #expect(try holds(signature, #require(key).publicKey))
         }
@@ -183,7 +183,7 @@ import TokenKit
         let (card, _) = try replacing(listed(Travel(.yubiKey57, .p256).card.make()), with: .ecP256)
         let desk = try fresh(card)
         #expect(throws: TokenError(.pinIncorrect, "")) {
-            try desk.perform("9A", .sign(.ecdsa, digest), pin: "654321")
+            try desk.perform("9A", .sign(.ecdsa(nil), digest), pin: "654321")
         }
         #expect(try desk.status().triesLeft == 2)
         #expect(desk.commands.count { $0 == verify } == 1)
@@ -195,10 +195,10 @@ import TokenKit
         try desk.verify()
         desk.forgetCommands()
         desk.reader.faults.order(.status(.memoryFailure))
-        #expect(throws: TokenError(.storage, "")) { try desk.perform("9A", .sign(.ecdsa, digest)) }
+        #expect(throws: TokenError(.storage, "")) { try desk.perform("9A", .sign(.ecdsa(nil), digest)) }
         #expect(desk.commands == [authenticate, metadata])
         desk.forgetCommands()
-        #expect(try desk.perform("9A", .sign(.ecdsa, digest)).isEmpty == false)
+        #expect(try desk.perform("9A", .sign(.ecdsa(nil), digest)).isEmpty == false)
         #expect(desk.commands == [authenticate])
     }
 
@@ -211,7 +211,7 @@ import TokenKit
         try card.provision(0x9E, tag: "5FC101", old)
         var transaction = card.transaction()
         var token = try #require(try PIVDriver().recognize(&transaction, atr: card.atr))
-        let operation = TokenOperation(key: TokenObjectID("9E"), action: .sign(.ecdsa, digest))
+        let operation = TokenOperation(key: TokenObjectID("9E"), action: .sign(.ecdsa(nil), digest))
         func sign() throws(TokenError) -> [UInt8] {
             let signature = try token.perform(operation, &transaction)
             return Array(copying: signature.bytes)

@@ -63,16 +63,13 @@ import TokenKit
             #expect(try publicKey.verify(plain, digest: Self.digest, using: .rsaPKCS1(.sha256)))
             // The login holds for as long as the module's process does.
             let pss = try Self.perform(.sign(.rsaPSS(.sha256, saltLength: 32), Self.digest), key, giving)
-            let scheme = SystemCrypto.SignatureAlgorithm.rsaPSS(.sha256, mgf1: .sha256, saltLength: 32)
+            let scheme = SignatureAlgorithm.rsaPSS(.sha256, mgf1: .sha256, saltLength: 32)
             #expect(try publicKey.verify(pss, digest: Self.digest, using: scheme))
             let message = Array("to be kept secret".utf8)
-            for (encryption, decryption) in [
-                (RSAEncryption.pkcs1, TokenOperation.DecryptionAlgorithm.rsaPKCS1),
-                // SoftHSM's own OAEP has no other hash function.
-                hasRawRSA ? (.oaep(.sha256), .rsaOAEP(.sha256)) : (.oaep(.sha1), .rsaOAEP(.sha1)),
-            ] {
+            // SoftHSM's own OAEP has no other hash function.
+            for encryption in [RSAEncryption.pkcs1, .oaep(hasRawRSA ? .sha256 : .sha1)] {
                 let ciphertext = try publicKey.encrypt(message, using: encryption)
-                let opened = try Self.perform(.decrypt(decryption, ciphertext), key, giving)
+                let opened = try Self.perform(.decrypt(encryption, ciphertext), key, giving)
                 #expect(opened == message)
             }
             #expect(giving.requests.count == 1)
@@ -85,20 +82,18 @@ import TokenKit
             let key = try Self.key(keychain, "01")
             let publicKey = try PublicKey(spki: key.publicKey)
             let block = [UInt8](repeating: 0x11, count: 256)
-            for action in [TokenOperation.Action.sign(.rsaRaw, block), .decrypt(.rsaRaw, block)] {
+            for action in [TokenOperation.Action.sign(.rsaRaw, block), .decrypt(.raw, block)] {
                 #expect(throws: KeychainError.self) { try Self.perform(action, key, Giving("123456")) }
             }
             // What was encrypted with another padding opens in neither way. (One in some hundred of OAEP looks like PKCS #1.)
             let ciphertext = try publicKey.encrypt([1, 2, 3], using: .oaep(.sha1))
             let unpadded = try publicKey.encrypt([0, 1] + block.dropFirst(2), using: .raw)
-            for (algorithm, ciphertext) in [
-                (TokenOperation.DecryptionAlgorithm.rsaPKCS1, unpadded), (.rsaOAEP(.sha256), ciphertext),
-            ] {
+            for (algorithm, ciphertext) in [(RSAEncryption.pkcs1, unpadded), (.oaep(.sha256), ciphertext)] {
                 #expect(throws: KeychainError.self) {
                     try Self.perform(.decrypt(algorithm, ciphertext), key, Giving("123456"))
                 }
             }
-            let plain = try Self.perform(.decrypt(.rsaOAEP(.sha1), ciphertext), key, Giving("123456"))
+            let plain = try Self.perform(.decrypt(.oaep(.sha1), ciphertext), key, Giving("123456"))
             #expect(plain == [1, 2, 3])
         }
     }
@@ -110,7 +105,7 @@ import TokenKit
             let publicKey = try PublicKey(spki: key.publicKey)
             #expect(publicKey.kind == kind)
             let giving = Giving("123456")
-            let signature = try Self.perform(.sign(.ecdsa, Self.digest), key, giving)
+            let signature = try Self.perform(.sign(.ecdsa(nil), Self.digest), key, giving)
             #expect(try publicKey.verify(signature, digest: Self.digest, using: .ecdsa(.sha256)))
             let peer = try PrivateKey.generate(kind)
             let agreed = try Self.perform(.agree(peer.publicKey.rawRepresentation), key, giving)
@@ -137,7 +132,7 @@ import TokenKit
             let publicKey = try PublicKey(spki: key.publicKey)
             kinds[key.name] = publicKey.kind
             let isRSA = publicKey.kind == .rsa(bits: 2048)
-            let signature = try perform(.sign(isRSA ? .rsaPKCS1(.sha256) : .ecdsa, digest), key, giving)
+            let signature = try perform(.sign(isRSA ? .rsaPKCS1(.sha256) : .ecdsa(nil), digest), key, giving)
             #expect(
                 try publicKey.verify(signature, digest: digest, using: isRSA ? .rsaPKCS1(.sha256) : .ecdsa(.sha256)))
         }
@@ -171,7 +166,7 @@ import TokenKit
         try Self.with([Self.pair("EC:prime256v1", "01", "one")]) { _, keychain in
             let key = try Self.key(keychain, "01")
             let giving = Giving("000000", "000000", "123456")
-            _ = try Self.perform(.sign(.ecdsa, Self.digest), key, giving)
+            _ = try Self.perform(.sign(.ecdsa(nil), Self.digest), key, giving)
             #expect(giving.requests.count == 3)
             #expect(giving.requests.last?.failure?.contains("not sent again") == true)
         }
@@ -181,7 +176,7 @@ import TokenKit
         try Self.with([Self.pair("EC:prime256v1", "01", "one")]) { _, keychain in
             let key = try Self.key(keychain, "01")
             let giving = Giving("1", "123456")
-            _ = try Self.perform(.sign(.ecdsa, Self.digest), key, giving)
+            _ = try Self.perform(.sign(.ecdsa(nil), Self.digest), key, giving)
             #expect(giving.requests.last?.failure?.contains("PINs of 4 to 255 bytes") == true)
         }
     }
@@ -189,7 +184,7 @@ import TokenKit
     @Test func withoutAnybodyToAskNothingIsSent() throws {
         try Self.with([Self.pair("EC:prime256v1", "01", "one")]) { _, keychain in
             let key = try Self.key(keychain, "01")
-            let action = TokenOperation.Action.sign(.ecdsa, Self.digest)
+            let action = TokenOperation.Action.sign(.ecdsa(nil), Self.digest)
             #expect(throws: KeychainError(.interactionNotAllowed, "")) { try Self.perform(action, key, NoPrompter()) }
         }
     }
