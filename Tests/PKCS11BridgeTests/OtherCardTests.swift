@@ -1,5 +1,6 @@
 import CCryptoki
 import KeychainHost
+import KeychainModel
 import SecureBytes
 import SystemCrypto
 import TestSupport
@@ -76,7 +77,7 @@ import TokenKit
         #expect(items.map { $0[.tokenID] } == [.string("badge:12")])
         let found = try #require(try list.keys(.name("door")).found.first)
         let signature = try found.perform(
-            .sign(.ecdsa, Self.digest), use: "sign", authentication: Self.context)
+            .sign(.ecdsa(nil), Self.digest), use: "sign", authentication: Self.context)
         #expect(try card.publicKey.verify(signature.copy, digest: Self.digest, using: .ecdsa(nil)))
     }
 

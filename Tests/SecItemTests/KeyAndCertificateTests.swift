@@ -75,6 +75,16 @@ import Testing
         #expect(SecKeyCreateSignature(publicKey, .rsaSignatureMessagePSSSHA256, Data() as CFData, nil) == nil)
     }
 
+    @Test func theOldNameOfRFC4754IsKeptAndTaken() throws {
+        let old = SecKeyAlgorithm(rawValue: "algid:sign:ECDSA:RFC4754")
+        #expect(old.rawValue == "algid:sign:ECDSA:RFC4754")
+        let key = try #require(SecKeyCreateRandomKey([kSecAttrKeyType: kSecAttrKeyTypeEC] as CFDictionary, nil))
+        let publicKey = try #require(SecKeyCopyPublicKey(key))
+        let digest = Data(repeating: 1, count: 32) as CFData
+        let signature = try #require(SecKeyCreateSignature(key, old, digest, nil))
+        #expect(SecKeyVerifySignature(publicKey, .ecdsaSignatureRFC4754, digest, signature, nil))
+    }
+
     @Test func aPrivateKeyDoesWhatItsPublicHalfDoes() throws {
         let key = try Self.rsaKey()
         let algorithm = SecKeyAlgorithm.rsaSignatureMessagePSSSHA256

@@ -87,7 +87,7 @@ extension CardBinding {
         with key: any KeychainKey, of keychain: UniqueID, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
         let shared =
-            if algorithm == .ecdhKeyExchangeStandard {
+            if algorithm == CardBinding.agreement {
                 try key.keyExchange(with: exchange, using: algorithm, use: use, authentication: authentication)
             } else {
                 try key.decrypt(exchange, using: algorithm, use: use, authentication: authentication)
@@ -111,11 +111,13 @@ extension CardBinding {
 
     /// Best first.
     private static let algorithms: [KeyAlgorithm] = [
-        .rsaEncryptionOAEP(.sha256), .rsaEncryptionPKCS1, .ecdhKeyExchangeStandard,
+        .encryption(.oaep(.sha256)), .encryption(.pkcs1), agreement,
     ]
 
+    private static let agreement = KeyAlgorithm.keyExchange(.standard, nil)
+
     private static func canOpen(_ key: any KeychainKey, _ algorithm: KeyAlgorithm) -> Bool {
-        key.isSupported(algorithm, for: algorithm == .ecdhKeyExchangeStandard ? .keyExchange : .decrypt)
+        key.isSupported(algorithm, for: algorithm == agreement ? .keyExchange : .decrypt)
     }
 
     private struct SharedSecret: ~Copyable {
@@ -127,7 +129,7 @@ extension CardBinding {
     private static func secret(
         for key: PublicKey, _ algorithm: KeyAlgorithm
     ) throws(CryptoError) -> SharedSecret {
-        if case .rsaEncryption(let encryption) = algorithm.scheme {
+        if case .encryption(let encryption) = algorithm {
             let secret = try RandomBytes.makeSecret(count: WrappedKey.keyLength)
             let ciphertext = try encrypted(secret, for: key, encryption)
             return SharedSecret(secret: secret, exchange: ciphertext)

@@ -1,3 +1,4 @@
+internal import SystemCrypto
 internal import TokenKit
 
 /// The rows of the table `card_binding`, one for each card.

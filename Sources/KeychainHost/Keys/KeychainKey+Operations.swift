@@ -1,5 +1,6 @@
 public import SecureBytes
-package import SystemCrypto
+public import SystemCrypto
+internal import TokenKit
 
 /// Who is asked for a PIN or password, and what the key is used for.
 private struct Use {
@@ -15,8 +16,7 @@ extension KeychainKey {
         switch operation {
         case .verify, .encrypt: return key.isSupported(algorithm, for: operation)
         case .sign, .decrypt, .keyExchange:
-            let step = AlgorithmStep(scheme: algorithm.scheme, operation: operation)
-            return algorithm.scheme.suits(key.kind) && reaches(step)
+            return algorithm.suits(key.kind) && reaches(AlgorithmStep(operation, algorithm))
         }
     }
 
@@ -84,7 +84,7 @@ extension KeychainKey {
     }
 
     private func does(_ step: AlgorithmStep) -> Bool {
-        step.action([]) != nil && offers(KeyAlgorithm(step.scheme), for: step.operation)
+        TokenOperation.Action(step, []) != nil && offers(step.algorithm, for: step.operation)
     }
 
     private func run(
@@ -93,17 +93,18 @@ extension KeychainKey {
     ) throws(KeychainError) -> Secret {
         let key = try parsedPublicKey()
         guard isSupported(algorithm, for: operation) else { throw algorithm.isNot(for: operation, key.kind) }
-        return try run(AlgorithmStep(scheme: algorithm.scheme, operation: operation), input, parameters, key, use)
+        return try run(AlgorithmStep(operation, algorithm), input, parameters, key, use)
     }
 
     private func run(
         _ step: AlgorithmStep, _ input: [UInt8], _ parameters: KeyExchangeParameters, _ key: PublicKey, _ use: Use
     ) throws(KeychainError) -> Secret {
-        if does(step), let action = step.action(input) {
+        if does(step), let action = TokenOperation.Action(step, input) {
+            // Everything that can be wrong with the input is found before anybody is asked for a PIN.
+            try KeychainError.mapping { () throws(CryptoError) in try step.check(input, for: key) }
             return try perform(action, use: use.description, authentication: use.authentication)
         }
-        guard let simpler = step.simpler else { throw KeyAlgorithm(step.scheme).isNot(for: step.operation, key.kind) }
-        // Everything that can be wrong with the input is found before anybody is asked for a PIN.
+        guard let simpler = step.simpler else { throw step.algorithm.isNot(for: step.operation, key.kind) }
         let (prepared, inner) = try KeychainError.mapping { () throws(CryptoError) in
             (try step.prepare(input, for: key), try step.parametersOfNext(parameters, input: input, for: key))
         }
@@ -130,7 +131,7 @@ extension KeychainError {
 extension KeyAlgorithm {
     /// - Throws: `errSecParam` for shared information that the algorithm has no use for.
     func checkTakes(_ sharedInfo: [UInt8]) throws(KeychainError) {
-        if case .ecies = scheme { return }
+        if case .ecies = self { return }
         guard sharedInfo.isEmpty else {
             throw KeychainError(.param, "\(self) takes no shared information", key: "sharedInfo")
         }

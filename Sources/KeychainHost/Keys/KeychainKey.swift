@@ -1,4 +1,5 @@
 public import SecureBytes
+public import SystemCrypto
 public import TokenKit
 
 /// A private key, wherever it lives: what it can do, it does there.

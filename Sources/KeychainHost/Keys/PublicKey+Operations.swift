@@ -1,14 +1,12 @@
 public import SystemCrypto
-internal import TokenKit
 
 /// What a public key does by Apple's algorithms, wherever its private half is.
 extension PublicKey {
     /// Whether the algorithm can be used with this key.
     public func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
-        guard algorithm.scheme.suits(kind) else { return false }
-        return switch (operation, algorithm.scheme) {
-        case (.verify, .rsaSignatureRaw), (.verify, .rsaSignaturePKCS1), (.verify, .rsaSignaturePSS),
-            (.verify, .ecdsa), (.verify, .ed25519), (.encrypt, .rsaEncryption), (.encrypt, .rsaHybrid),
+        guard algorithm.suits(kind) else { return false }
+        return switch (operation, algorithm) {
+        case (.verify, .signature), (.verify, .messageSignature), (.encrypt, .encryption), (.encrypt, .rsaHybrid),
             (.encrypt, .ecies):
             true
         default: false
@@ -23,22 +21,12 @@ extension PublicKey {
     ) throws(KeychainError) -> Bool {
         guard isSupported(algorithm, for: .verify) else { throw algorithm.isNot(for: .verify, kind) }
         return try KeychainError.mapping { () throws(CryptoError) in
-            switch algorithm.scheme {
-            case .rsaSignatureRaw:
-                guard let block = try? encrypt(signature, using: .raw) else { return false }
-                return block == input
-            case .rsaSignaturePKCS1(let kind, let digest):
-                return try verify(signature, of: input, kind, using: .rsaPKCS1(digest))
-            case .rsaSignaturePSS(let kind, let digest):
-                return try verify(signature, of: input, kind, using: .rsaPSS(digest))
-            case .ecdsa(let kind, let digest, let form):
-                if kind == .digest, let digest, input.count != digest.byteCount {
-                    throw CryptoError(.invalidLength, "digest of \(input.count) bytes")
-                }
-                guard let signature = x962(signature, form) else { return false }
-                return try verify(signature, of: input, kind, using: .ecdsa(digest))
-            case .ed25519: return try verify(signature, message: input, using: .ed25519)
-            default: return false
+            switch algorithm {
+            case .signature(let signatureAlgorithm):
+                try verify(signature, of: input, using: signatureAlgorithm)
+            case .messageSignature(let signatureAlgorithm):
+                try verify(signature, message: input, using: signatureAlgorithm)
+            default: false
             }
         }
     }
@@ -54,8 +42,8 @@ extension PublicKey {
         try algorithm.checkTakes(sharedInfo)
         try checkFits(plaintext.count, algorithm)
         do throws(CryptoError) {
-            switch algorithm.scheme {
-            case .rsaEncryption(let encryption): return try encrypt(plaintext, using: encryption)
+            switch algorithm {
+            case .encryption(let encryption): return try encrypt(plaintext, using: encryption)
             case .rsaHybrid(let digest): return try Hybrid.seal(plaintext, for: self, using: digest)
             case .ecies(_, let digest, let vector):
                 return try Hybrid.seal(
@@ -69,10 +57,10 @@ extension PublicKey {
 
     /// The longest plaintext in bytes, RFC 8017 §7; nil for no limit.
     public func maximumPlaintextLength(_ algorithm: KeyAlgorithm) -> Int? {
-        switch algorithm.scheme {
-        case .rsaEncryption(.raw): blockLength
-        case .rsaEncryption(.pkcs1): blockLength - RSAPadding.pkcs1Overhead
-        case .rsaEncryption(.oaep(let digest, _, _)): blockLength - 2 * digest.byteCount - 2
+        switch algorithm {
+        case .encryption(.raw): blockLength
+        case .encryption(.pkcs1): blockLength - RSAPadding.pkcs1Overhead
+        case .encryption(.oaep(let digest, _, _)): blockLength - 2 * digest.byteCount - 2
         default: nil
         }
     }
@@ -81,21 +69,5 @@ extension PublicKey {
         guard let limit = maximumPlaintextLength(algorithm), count > limit else { return }
         throw KeychainError(
             .param, "\(algorithm) with a key of kind \(kind) takes \(limit) bytes, and these are \(count)")
-    }
-
-    private func verify(
-        _ signature: [UInt8], of input: [UInt8], _ kind: Scheme.Input, using algorithm: SignatureAlgorithm
-    ) throws(CryptoError) -> Bool {
-        switch kind {
-        case .message: try verify(signature, message: input, using: algorithm)
-        case .digest: try verify(signature, digest: input, using: algorithm)
-        }
-    }
-
-    /// The signature as OpenSSL takes it; nil for what is none.
-    private func x962(_ signature: [UInt8], _ form: Scheme.SignatureForm) -> [UInt8]? {
-        guard form == .rfc4754 else { return signature }
-        guard signature.count == 2 * blockLength else { return nil }
-        return try? ECDSASignature.der(fromFixedWidth: signature)
     }
 }

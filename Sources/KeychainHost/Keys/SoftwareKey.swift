@@ -33,12 +33,9 @@ public struct SoftwareKey: KeychainKey {
 }
 
 extension KeyKind {
-    /// Whether there is anything that keys of this kind do.
-    var hasAlgorithm: Bool { Scheme.all.contains { $0.suits(self) } }
-
     /// What OpenSSL does with a private key of this kind, without a step around it.
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
-        AlgorithmStep(scheme: algorithm.scheme, operation: operation).action([]) != nil && algorithm.scheme.suits(self)
+        TokenOperation.Action(AlgorithmStep(operation, algorithm), []) != nil && algorithm.suits(self)
     }
 }
 

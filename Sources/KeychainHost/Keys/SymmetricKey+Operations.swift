@@ -1,12 +1,12 @@
 public import SecureBytes
-internal import SystemCrypto
+public import SystemCrypto
 
 // What a symmetric key does, under the names of `SecKey`'s operations. Apple's algorithms have none for it.
 extension SymmetricKey {
     /// Whether the algorithm can be used with this key: it is of the key's type, and its attributes allow it. Nobody is
     /// asked for it.
     public func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
-        guard algorithm.scheme.suits(type), let permission = algorithm.scheme.permission(for: operation) else {
+        guard algorithm.suits(type), let permission = algorithm.permission(for: operation) else {
             return false
         }
         return attributes[permission]?.isTrue != false
@@ -43,7 +43,7 @@ extension SymmetricKey {
         try check(algorithm, for: .encrypt, plaintext.count, associatedData)
         let key = try material(use: use, authentication: authentication)
         do throws(CryptoError) {
-            guard algorithm.scheme == .aesGCM else {
+            guard algorithm == .aesGCM else {
                 return try AESKeyWrap.wrap(Secret(copying: plaintext), under: key)
             }
             let nonce = try RandomBytes.make(count: AESGCM.nonceLength)
@@ -64,7 +64,7 @@ extension SymmetricKey {
         try check(algorithm, for: .decrypt, ciphertext.count, associatedData)
         let key = try material(use: use, authentication: authentication)
         do throws(CryptoError) {
-            guard algorithm.scheme == .aesGCM else { return try AESKeyWrap.unwrap(ciphertext, under: key) }
+            guard algorithm == .aesGCM else { return try AESKeyWrap.unwrap(ciphertext, under: key) }
             return try AESGCM.open(
                 Array(ciphertext.dropFirst(AESGCM.nonceLength)), key: key,
                 nonce: Array(ciphertext.prefix(AESGCM.nonceLength)), authenticating: associatedData)
@@ -89,7 +89,7 @@ extension SymmetricKey {
         for message: [UInt8], _ algorithm: KeyAlgorithm, _ operation: KeyOperation, _ use: String,
         _ authentication: AuthenticationContext
     ) throws(KeychainError) -> [UInt8] {
-        guard case .hmac(let digest) = algorithm.scheme, isSupported(algorithm, for: operation) else {
+        guard case .hmac(let digest) = algorithm, isSupported(algorithm, for: operation) else {
             throw algorithm.isNot(for: operation, typeName)
         }
         let key = try material(use: use, authentication: authentication)
@@ -107,16 +107,16 @@ extension SymmetricKey {
         guard isSupported(algorithm, for: operation) else {
             throw algorithm.isNot(for: operation, typeName)
         }
-        guard algorithm.scheme.takes(count, for: operation) else {
+        guard algorithm.takes(count, for: operation) else {
             throw KeychainError(.param, "\(algorithm) cannot \(operation) \(count) bytes")
         }
-        guard associatedData.isEmpty || algorithm.scheme == .aesGCM else {
+        guard associatedData.isEmpty || algorithm == .aesGCM else {
             throw KeychainError(.param, "\(algorithm) takes no associated data", key: "associatedData")
         }
     }
 }
 
-extension Scheme {
+extension KeyAlgorithm {
     /// Whether a symmetric key of this type can do it at all. A key is for the one or the other.
     func suits(_ type: KeyType) -> Bool {
         switch self {

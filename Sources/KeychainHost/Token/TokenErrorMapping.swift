@@ -13,7 +13,7 @@ extension KeychainError {
         case .notFound: .itemNotFound
         case .unsupported: .invalidAlgorithm
         case .invalidArgument: .param
-        case .malformed: .decode
+        case .decryptionFailed, .malformed: .decode
         case .pinRequired: .notLoggedIn
         case .pinFormat, .pinIncorrect, .pinKnownIncorrect, .pinLastTry, .pinBlocked, .notAuthorized: .authFailed
         case .notProven: .verifyFailed

@@ -88,11 +88,11 @@ extension TokenKeychainKey {
 }
 
 extension TokenKey {
-    /// A token does the bare operations; padding and hashing are done here.
+    /// A token's driver pads; messages are hashed before it, and derivations are done after it.
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
-        switch (operation, algorithm.scheme) {
-        case (.sign, .rsaSignatureRaw), (.sign, .ecdsa(.digest, nil, .x962)), (.sign, .ed25519): usage.contains(.sign)
-        case (.decrypt, .rsaEncryption(.raw)): usage.contains(.decrypt)
+        switch (operation, algorithm) {
+        case (.sign, .signature): usage.contains(.sign)
+        case (.decrypt, .encryption): usage.contains(.decrypt)
         case (.keyExchange, .keyExchange(.standard, nil)): usage.contains(.agree)
         default: false
         }

@@ -36,7 +36,7 @@ extension PrivateKeyRequest {
         } catch {
             // What the card sent is to blame, save for a ciphertext that was made for another key or with another padding.
             if error.code == .decryptionFailed {
-                throw TokenError(.invalidArgument, "the input is not encrypted for this key with this padding")
+                throw TokenError(.decryptionFailed, "the input is not encrypted for this key with this padding")
             }
             throw TokenError(.malformed, "the card's answer is wrong, and was not passed on: \(error)")
         }

@@ -84,7 +84,7 @@ extension CryptokiError {
         case .unrecognized: CKR_TOKEN_NOT_RECOGNIZED
         case .notFound: CKR_KEY_HANDLE_INVALID
         case .unsupported: CKR_KEY_FUNCTION_NOT_PERMITTED
-        case .invalidArgument: CKR_DATA_INVALID
+        case .invalidArgument, .decryptionFailed: CKR_DATA_INVALID
         case .malformed, .pinPadFailed, .notProven: CKR_DEVICE_ERROR
         case .pinRequired: CKR_USER_NOT_LOGGED_IN
         case .pinFormat: CKR_PIN_LEN_RANGE

@@ -91,7 +91,7 @@ struct ModuleKeyUse {
             }
         } catch {
             if error.code == .decryptionFailed {
-                throw TokenError(.invalidArgument, "the input is not encrypted for this key with this padding")
+                throw TokenError(.decryptionFailed, "the input is not encrypted for this key with this padding")
             }
             throw TokenError(.malformed, "the module's answer is wrong, and was not passed on: \(error)")
         }

@@ -118,11 +118,3 @@ extension SignatureAlgorithm {
         return try ECDSASignature.der(fromFixedWidth: signature)
     }
 }
-
-extension KeyKind {
-    /// Bytes of an RSA modulus; 0 for other kinds.
-    fileprivate var modulusLength: Int {
-        guard case .rsa(let bits) = self else { return 0 }
-        return (bits + 7) / 8
-    }
-}

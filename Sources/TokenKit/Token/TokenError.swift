@@ -13,6 +13,8 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         case unsupported
         /// An argument cannot be used with this key, and nothing was sent.
         case invalidArgument
+        /// The ciphertext was not made for this key, or with another padding.
+        case decryptionFailed
         /// The card answered something its specification does not allow.
         case malformed
         /// The operation needs a PIN first.

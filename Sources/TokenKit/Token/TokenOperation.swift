@@ -25,3 +25,15 @@ public struct TokenOperation: Hashable, Sendable {
         self.publicKey = publicKey
     }
 }
+
+extension TokenOperation.Action {
+    /// What a key is told that does the step itself; nil for a step that only comes down to others.
+    package init?(_ step: AlgorithmStep, _ input: [UInt8]) {
+        switch (step.operation, step.algorithm) {
+        case (.sign, .signature(let algorithm)): self = .sign(algorithm, input)
+        case (.decrypt, .encryption(let encryption)): self = .decrypt(encryption, input)
+        case (.keyExchange, .keyExchange(.standard, nil)): self = .agree(input)
+        default: return nil
+        }
+    }
+}

@@ -23,8 +23,7 @@ struct EncryptionOptions: ParsableArguments {
         }
     }
 
-    /// The hash function of the padding; nil for one that has none.
-    var oaep: DigestAlgorithm? { padding == .pkcs1 ? nil : (digest ?? .sha1).algorithm }
+    var algorithm: RSAEncryption { padding == .pkcs1 ? .pkcs1 : .oaep((digest ?? .sha1).algorithm) }
 
     /// - Parameter kind: what the key is called.
     /// - Throws: for options that mean nothing to a key that is not one of RSA.
@@ -68,9 +67,8 @@ struct Encrypt: ParsableCommand {
         switch try key.resolvePublic(in: session, use: use, authentication: context) {
         case .key(let key):
             try options.check(for: key.kind.description, isRSA: key.kind.isRSA)
-            let algorithm = options.oaep.map(KeyAlgorithm.rsaEncryptionOAEP) ?? .rsaEncryptionPKCS1
             let message = try input.whole()
-            ciphertext = try key.encrypt(message.span, using: algorithm)
+            ciphertext = try key.encrypt(message.span, using: .encryption(options.algorithm))
         case .symmetric(let key):
             try options.check(for: key.typeName, isRSA: false)
             let message = try input.whole(limit: Input.maximumMessage)
@@ -112,8 +110,7 @@ struct Decrypt: ParsableCommand {
         case .pair(let key):
             let kind = try PublicKey(spki: key.publicKey).kind
             try options.check(for: kind.description, isRSA: kind.isRSA)
-            let algorithm = options.oaep.map { RSAEncryption.oaep($0) } ?? .pkcs1
-            try write(key.perform(.decrypt(algorithm, input.whole()), use: use, authentication: context))
+            try write(key.perform(.decrypt(options.algorithm, input.whole()), use: use, authentication: context))
         case .symmetric(let key):
             try options.check(for: key.typeName, isRSA: false)
             let message = try input.whole(limit: Input.maximumCiphertext)

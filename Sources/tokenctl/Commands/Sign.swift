@@ -26,7 +26,7 @@ struct SignatureOptions: ParsableArguments {
     /// - Throws: for an option that means nothing to it.
     func code(for key: SymmetricKey) throws -> KeyAlgorithm {
         guard givenPadding == nil else { throw KeyOptions.isUseless("--padding", key.typeName) }
-        return .hmacSignatureMessage(digest.algorithm)
+        return .hmac(digest.algorithm)
     }
 }
 

@@ -50,13 +50,13 @@ import VirtualCard
 
     @Test func aKeyTooSmallForAPaddingDoesNotSupportIt() throws {
         let small = SoftwareKey(try PrivateKey.generate(.rsa(bits: 1024)))
-        #expect(small.isSupported(.rsaSignatureMessagePSS(.sha384), for: .sign))
-        #expect(!small.isSupported(.rsaSignatureMessagePSS(.sha512), for: .sign))
-        #expect(!small.isSupported(.rsaEncryptionOAEP(.sha512), for: .encrypt))
-        #expect(small.isSupported(.rsaSignatureMessagePKCS1v15(.sha512), for: .sign))
+        #expect(small.isSupported(.messageSignature(.rsaPSS(.sha384)), for: .sign))
+        #expect(!small.isSupported(.messageSignature(.rsaPSS(.sha512)), for: .sign))
+        #expect(!small.isSupported(.encryption(.oaep(.sha512)), for: .encrypt))
+        #expect(small.isSupported(.messageSignature(.rsaPKCS1(.sha512)), for: .sign))
         let tiny = SoftwareKey(try PrivateKey.generate(.rsa(bits: 512)))
-        #expect(tiny.isSupported(.rsaSignatureMessagePKCS1v15(.sha256), for: .sign))
-        #expect(!tiny.isSupported(.rsaSignatureMessagePKCS1v15(.sha384), for: .verify))
+        #expect(tiny.isSupported(.messageSignature(.rsaPKCS1(.sha256)), for: .sign))
+        #expect(!tiny.isSupported(.messageSignature(.rsaPKCS1(.sha384)), for: .verify))
     }
 
     @Test func onACardItCostsNoCommandAndFollowsWhatTheDriverSays() throws {
@@ -75,11 +75,11 @@ import VirtualCard
         let local = try TestKeychain()
         try local.add(try TestKey.named("anna").privateKey, [.label: "mine", .canSign: false])
         let key = try #require(try local.keychain.keys(.name("mine")).first)
-        #expect(!key.isSupported(.ecdsaSignatureMessageX962(.sha256), for: .sign))
-        #expect(key.isSupported(.ecdsaSignatureMessageX962(.sha256), for: .verify))
-        #expect(key.isSupported(.ecdhKeyExchangeStandard, for: .keyExchange))
+        #expect(!key.isSupported(.messageSignature(.ecdsa(.sha256)), for: .sign))
+        #expect(key.isSupported(.messageSignature(.ecdsa(.sha256)), for: .verify))
+        #expect(key.isSupported(.keyExchange(.standard, nil), for: .keyExchange))
         #expect(throws: KeychainError(.param)) {
-            try key.sign([1], using: .ecdsaSignatureMessageX962(.sha256), use: "sign", authentication: .nobody)
+            try key.sign([1], using: .messageSignature(.ecdsa(.sha256)), use: "sign", authentication: .nobody)
         }
     }
 
@@ -87,16 +87,19 @@ import VirtualCard
         let rsa = DoesRawRSAOnly(try TestKey.named("anna", Self.rsa).privateKey)
         let context = AuthenticationContext.nobody
         let rows: [() throws -> Void] = [
-            { _ = try rsa.sign([1], using: .ecdsaSignatureMessageX962(.sha256), use: "x", authentication: context) },
-            { _ = try rsa.sign([1], using: .rsaEncryptionPKCS1, use: "x", authentication: context) },
-            { _ = try rsa.decrypt([1], using: .rsaSignatureRaw, use: "x", authentication: context) },
-            { _ = try rsa.keyExchange(with: [4], using: .ecdhKeyExchangeStandard, use: "x", authentication: context) },
-            { _ = try rsa.verify([1], of: [1], using: .eddsaSignatureMessageCurve25519SHA512) },
-            { _ = try rsa.encrypt([1].span, using: .eciesEncryptionStandardX963AESGCM(.sha256)) },
-            { _ = try rsa.encrypt([1].span, using: .rsaEncryptionPKCS1, sharedInfo: [1]) },
+            { _ = try rsa.sign([1], using: .messageSignature(.ecdsa(.sha256)), use: "x", authentication: context) },
+            { _ = try rsa.sign([1], using: .encryption(.pkcs1), use: "x", authentication: context) },
+            { _ = try rsa.decrypt([1], using: .signature(.rsaRaw), use: "x", authentication: context) },
+            {
+                _ = try rsa.keyExchange(
+                    with: [4], using: .keyExchange(.standard, nil), use: "x", authentication: context)
+            },
+            { _ = try rsa.verify([1], of: [1], using: .signature(.ed25519)) },
+            { _ = try rsa.encrypt([1].span, using: .ecies(.standard, .sha256, .zero)) },
+            { _ = try rsa.encrypt([1].span, using: .encryption(.pkcs1), sharedInfo: [1]) },
             {
                 _ = try rsa.decrypt(
-                    [1], using: .rsaEncryptionPKCS1, sharedInfo: [1], use: "x", authentication: context)
+                    [1], using: .encryption(.pkcs1), sharedInfo: [1], use: "x", authentication: context)
             },
         ]
         for row in rows { #expect(throws: KeychainError(.param)) { try row() } }

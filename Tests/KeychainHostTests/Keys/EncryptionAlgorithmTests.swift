@@ -20,8 +20,8 @@ import TokenKit
 
     @Test func everyRSAEncryptionOpensWhereverTheKeyIs() throws {
         let algorithms =
-            [KeyAlgorithm.rsaEncryptionPKCS1] + DigestAlgorithm.allCases.map { .rsaEncryptionOAEP($0) }
-            + DigestAlgorithm.allCases.map { .rsaEncryptionOAEPAESGCM($0) }
+            [KeyAlgorithm.encryption(.pkcs1)] + DigestAlgorithm.allCases.map { .encryption(.oaep($0)) }
+            + DigestAlgorithm.allCases.map { .rsaHybrid($0) }
         for key in try Self.keys(.rsa2048) {
             for algorithm in algorithms {
                 let ciphertext = try key.encrypt(Self.message.span, using: algorithm)
@@ -34,8 +34,8 @@ import TokenKit
     @Test func plaintextsAreAsLongAsTheirPaddingLets() throws {
         let key = SoftwareKey(try TestKey.named("anna", .rsa(bits: 2048)).privateKey)
         let limits: [(KeyAlgorithm, Int)] = [
-            (.rsaEncryptionPKCS1, 11), (.rsaEncryptionOAEP(.sha1), 42), (.rsaEncryptionOAEP(.sha224), 58),
-            (.rsaEncryptionOAEP(.sha256), 66), (.rsaEncryptionOAEP(.sha384), 98), (.rsaEncryptionOAEP(.sha512), 130),
+            (.encryption(.pkcs1), 11), (.encryption(.oaep(.sha1)), 42), (.encryption(.oaep(.sha224)), 58),
+            (.encryption(.oaep(.sha256)), 66), (.encryption(.oaep(.sha384)), 98), (.encryption(.oaep(.sha512)), 130),
         ]
         for (algorithm, overhead) in limits {
             let longest = [UInt8](repeating: 3, count: 256 - overhead)
@@ -45,17 +45,17 @@ import TokenKit
             #expect(throws: KeychainError(.param)) { try key.encrypt((longest + [1]).span, using: algorithm) }
         }
         let block = [0] + [UInt8](repeating: 3, count: 255)
-        #expect(try key.decrypted(key.encrypt(block.span, using: .rsaEncryptionRaw), .rsaEncryptionRaw) == block)
-        #expect(throws: KeychainError(.param)) { try key.encrypt((block + [1]).span, using: .rsaEncryptionRaw) }
-        for algorithm in [KeyAlgorithm.rsaEncryptionPKCS1, .rsaEncryptionOAEP(.sha256)] {
+        #expect(try key.decrypted(key.encrypt(block.span, using: .encryption(.raw)), .encryption(.raw)) == block)
+        #expect(throws: KeychainError(.param)) { try key.encrypt((block + [1]).span, using: .encryption(.raw)) }
+        for algorithm in [KeyAlgorithm.encryption(.pkcs1), .encryption(.oaep(.sha256))] {
             #expect(throws: KeychainError(.param)) { try key.decrypted([1, 2, 3], algorithm) }
         }
     }
 
     @Test func aHybridTakesAnyLengthAndNoticesEveryChange() throws {
         for (kind, algorithm) in [
-            (KeyKind.rsa(bits: 2048), KeyAlgorithm.rsaEncryptionOAEPAESGCM(.sha256)),
-            (.ecP256, .eciesEncryptionStandardX963AESGCM(.sha256)),
+            (KeyKind.rsa(bits: 2048), KeyAlgorithm.rsaHybrid(.sha256)),
+            (.ecP256, .ecies(.standard, .sha256, .zero)),
         ] {
             let key = SoftwareKey(try TestKey.named("anna", kind).privateKey)
             for count in [0, 1, 16, 10_000] {
@@ -77,7 +77,7 @@ import TokenKit
     // What an RSA hybrid is made of: OAEP of an AES key, then AES-GCM with a zero vector, bound to the public key.
     @Test(arguments: [(2048, 16), (4096, 32)]) func theRSAHybridIsApples(bits: Int, keyLength: Int) throws {
         let pair = try TestKey.named("anna", .rsa(bits: bits)).privateKey
-        let ciphertext = try SoftwareKey(pair).encrypt(Self.message.span, using: .rsaEncryptionOAEPAESGCM(.sha1))
+        let ciphertext = try SoftwareKey(pair).encrypt(Self.message.span, using: .rsaHybrid(.sha1))
         let sessionKey = try pair.decrypt(Array(ciphertext.prefix(bits / 8)), using: .oaep(.sha1))
         #expect(sessionKey.count == keyLength)
         let plaintext = try AESGCM.open(
@@ -164,7 +164,7 @@ import TokenKit
         for size in [nil, 0, -1, Int.max] {
             #expect(throws: KeychainError(.param)) {
                 try key.exchanged(
-                    peer, .ecdhKeyExchangeStandardX963(.sha256), KeyExchangeParameters(requestedSize: size))
+                    peer, .keyExchange(.standard, .sha256), KeyExchangeParameters(requestedSize: size))
             }
         }
     }
@@ -173,9 +173,9 @@ import TokenKit
         let key = SoftwareKey(try TestKey.named("anna").privateKey)
         let p384 = try TestKey.named("ben", .ecP384).publicKey.rawRepresentation
         for peer in [[], [4], p384, [4] + [UInt8](repeating: 1, count: 64)] {
-            #expect(throws: KeychainError.self) { try key.exchanged(peer, .ecdhKeyExchangeStandard) }
+            #expect(throws: KeychainError.self) { try key.exchanged(peer, .keyExchange(.standard, nil)) }
         }
-        let error = #expect(throws: KeychainError(.param)) { try key.exchanged(p384, .ecdhKeyExchangeStandard) }
+        let error = #expect(throws: KeychainError(.param)) { try key.exchanged(p384, .keyExchange(.standard, nil)) }
         #expect(try #require(error).reason.contains("P-384"))
     }
 }

@@ -76,8 +76,8 @@ import Testing
         #expect(throws: refusal) { try test.keychain.exportKey(item.reference, encrypted: false) }
         #expect(throws: refusal) { _ = try test.keychain.secret(of: item.reference) }
         #expect(throws: refusal) { _ = try test.keychain.externalRepresentation(of: item) }
-        let signature = try key("kept").signed([1], .ecdsaSignatureMessageX962(.sha256))
-        #expect(try key("kept").verify(signature, of: [1], using: .ecdsaSignatureMessageX962(.sha256)))
+        let signature = try key("kept").signed([1], .messageSignature(.ecdsa(.sha256)))
+        #expect(try key("kept").verify(signature, of: [1], using: .messageSignature(.ecdsa(.sha256))))
     }
 
     @Test func noChangeMakesAKeyExtractableOrLessSensitive() throws {

@@ -35,9 +35,9 @@ import VirtualCard
         let name = "-\(digest.rawValue)"
         let rsa = try onCard(.rsa2048, "9A")
         let rows: [(KeyAlgorithm, [String])] = [
-            (.rsaSignatureMessagePKCS1v15(digest), []),
+            (.messageSignature(.rsaPKCS1(digest)), []),
             (
-                .rsaSignatureMessagePSS(digest),
+                .messageSignature(.rsaPSS(digest)),
                 ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:digest"]
             ),
         ]
@@ -49,7 +49,7 @@ import VirtualCard
         }
         for algorithm in [CardAlgorithm.p256, .p384] {
             let ec = try onCard(algorithm, "9A")
-            try folder.write("signature", ec.signed(message, .ecdsaSignatureMessageX962(digest)))
+            try folder.write("signature", ec.signed(message, .messageSignature(.ecdsa(digest))))
             let result = try openssl("dgst", name, "-verify", "public.pem", "-signature", "signature", "message")
             #expect(result.status == 0, "\(algorithm): \(result)")
         }
@@ -61,10 +61,10 @@ import VirtualCard
             "pkeyutl", "-encrypt", "-pubin", "-inkey", "public.pem", "-in", "message", "-out", "ciphertext",
             "-pkeyopt", "rsa_padding_mode:oaep", "-pkeyopt", "rsa_oaep_md:\(digest.rawValue)")
         #expect(result.status == 0, "\(result)")
-        #expect(try key.decrypted(folder.read("ciphertext"), .rsaEncryptionOAEP(digest)) == message)
+        #expect(try key.decrypted(folder.read("ciphertext"), .encryption(.oaep(digest))) == message)
         _ = try openssl(
             "pkeyutl", "-encrypt", "-pubin", "-inkey", "public.pem", "-in", "message", "-out", "ciphertext")
-        #expect(try key.decrypted(folder.read("ciphertext"), .rsaEncryptionPKCS1) == message)
+        #expect(try key.decrypted(folder.read("ciphertext"), .encryption(.pkcs1)) == message)
     }
 
     @Test func itOpensWhatWasEncryptedHere() throws {
@@ -72,8 +72,8 @@ import VirtualCard
         try folder.write("private.pem", try PEM.encode(pair.pkcs8(), label: "PRIVATE KEY").copiedBytes)
         let key = SoftwareKey(pair)
         for (algorithm, options) in [
-            (KeyAlgorithm.rsaEncryptionPKCS1, []),
-            (.rsaEncryptionOAEP(.sha256), ["-pkeyopt", "rsa_padding_mode:oaep", "-pkeyopt", "rsa_oaep_md:sha256"]),
+            (KeyAlgorithm.encryption(.pkcs1), []),
+            (.encryption(.oaep(.sha256)), ["-pkeyopt", "rsa_padding_mode:oaep", "-pkeyopt", "rsa_oaep_md:sha256"]),
         ] {
             try folder.write("ciphertext", key.encrypt(message.span, using: algorithm))
             let files = ["-inkey", folder.path("private.pem"), "-in", folder.path("ciphertext")]
@@ -88,7 +88,7 @@ import VirtualCard
         try folder.write("private.pem", try PEM.encode(peer.pkcs8(), label: "PRIVATE KEY").copiedBytes)
         let result = try openssl("pkeyutl", "-derive", "-inkey", "private.pem", "-peerkey", "public.pem")
         #expect(
-            result.output == (try key.exchanged(peer.publicKey.rawRepresentation, .ecdhKeyExchangeStandard)),
+            result.output == (try key.exchanged(peer.publicKey.rawRepresentation, .keyExchange(.standard, nil))),
             "\(result)")
     }
 }

@@ -29,8 +29,8 @@ import Testing
         let rows: [(Attribute, KeyType, KeyOperation, KeyAlgorithm)] = [
             (.canEncrypt, .aes, .encrypt, .aesGCM), (.canDecrypt, .aes, .decrypt, .aesGCM),
             (.canWrap, .aes, .encrypt, .aesKeyWrap), (.canUnwrap, .aes, .decrypt, .aesKeyWrap),
-            (.canSign, .hmac, .sign, .hmacSignatureMessage(.sha256)),
-            (.canVerify, .hmac, .verify, .hmacSignatureMessage(.sha256)),
+            (.canSign, .hmac, .sign, .hmac(.sha256)),
+            (.canVerify, .hmac, .verify, .hmac(.sha256)),
         ]
         for (attribute, type, operation, algorithm) in rows {
             for key in [

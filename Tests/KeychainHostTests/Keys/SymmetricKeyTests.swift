@@ -197,8 +197,8 @@ import TokenKit
         let expected: [KeyType: [KeyOperation: Set<KeyAlgorithm>]] = [
             .aes: [.encrypt: [.aesGCM, .aesKeyWrap], .decrypt: [.aesGCM, .aesKeyWrap]],
             .hmac: [
-                .sign: Set(DigestAlgorithm.allCases.map { .hmacSignatureMessage($0) }),
-                .verify: Set(DigestAlgorithm.allCases.map { .hmacSignatureMessage($0) }),
+                .sign: Set(DigestAlgorithm.allCases.map { .hmac($0) }),
+                .verify: Set(DigestAlgorithm.allCases.map { .hmac($0) }),
             ],
         ]
         for (type, operations) in expected {
@@ -218,7 +218,7 @@ import TokenKit
         test.keychain.lock()
         let person = TypesInTurn()
         let context = AuthenticationContext(prompter: person)
-        for algorithm in [KeyAlgorithm.rsaEncryptionPKCS1, .hmacSignatureMessage(.sha1), .ecdhKeyExchangeStandard] {
+        for algorithm in [KeyAlgorithm.encryption(.pkcs1), .hmac(.sha1), .keyExchange(.standard, nil)] {
             expect(.param, key: "algorithm") { try aes.encrypted([1], algorithm, context: context) }
             expect(.param, key: "algorithm") { try aes.decrypted([1], algorithm, context: context) }
         }
@@ -244,7 +244,7 @@ import TokenKit
     @Test func keysOfPairsDoNothingByTheAlgorithmsOfSymmetricKeys() throws {
         let key = SoftwareKey(try TestKey.named("anna").privateKey)
         let byte: [UInt8] = [1]
-        for algorithm in [KeyAlgorithm.aesGCM, .aesKeyWrap, .hmacSignatureMessage(.sha256)] {
+        for algorithm in [KeyAlgorithm.aesGCM, .aesKeyWrap, .hmac(.sha256)] {
             for operation in KeyOperation.allCases { #expect(!key.isSupported(algorithm, for: operation)) }
             expect(.param, key: "algorithm") { _ = try key.signed([1], algorithm) }
             expect(.param, key: "algorithm") { _ = try key.decrypted([1], algorithm) }

@@ -23,8 +23,8 @@ final class DoesRawRSAOnly: KeychainKey {
     var certificate: [UInt8]? { nil }
 
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
-        (operation == .sign && algorithm == .rsaSignatureRaw)
-            || (operation == .decrypt && algorithm == .rsaEncryptionRaw)
+        (operation == .sign && algorithm == .signature(.rsaRaw))
+            || (operation == .decrypt && algorithm == .encryption(.raw))
     }
 
     func perform(
@@ -92,12 +92,12 @@ extension SymmetricKey {
     func signed(
         _ input: [UInt8], _ digest: DigestAlgorithm, _ context: AuthenticationContext = .owner
     ) throws -> [UInt8] {
-        try sign(input, using: .hmacSignatureMessage(digest), use: "use it", authentication: context)
+        try sign(input, using: .hmac(digest), use: "use it", authentication: context)
     }
 
     func verified(
         _ code: [UInt8], _ input: [UInt8], _ digest: DigestAlgorithm, _ context: AuthenticationContext = .owner
     ) throws -> Bool {
-        try verify(code, of: input, using: .hmacSignatureMessage(digest), use: "use it", authentication: context)
+        try verify(code, of: input, using: .hmac(digest), use: "use it", authentication: context)
     }
 }

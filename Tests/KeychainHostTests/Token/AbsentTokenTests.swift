@@ -115,14 +115,14 @@ import TokenKit
         let key = try #require(try card.keys(.name("9A")).first)
         let person = TypesInTurn("123456")
         let error = #expect(throws: KeychainError(.interactionRequired)) {
-            try key.signed([1], .ecdsaSignatureMessageX962(.sha256), AuthenticationContext(prompter: person))
+            try key.signed([1], .messageSignature(.ecdsa(.sha256)), AuthenticationContext(prompter: person))
         }
         #expect(error?.remedy == "insert card 7654321")
         #expect(error?.reason.contains(card.name) == true)
         #expect(person.requests.isEmpty)
         // What needs no card works without it.
-        #expect(key.isSupported(.ecdsaSignatureMessageX962(.sha256), for: .verify))
-        #expect(try !key.verify([1], of: [1], using: .ecdsaSignatureMessageX962(.sha256)))
+        #expect(key.isSupported(.messageSignature(.ecdsa(.sha256)), for: .verify))
+        #expect(try !key.verify([1], of: [1], using: .messageSignature(.ecdsa(.sha256))))
     }
 
     @Test func inASearchListItComesWhereItIsPut() throws {
@@ -188,12 +188,12 @@ import TokenKit
         let identity = try #require(try identities(session, ["u_AbsentTokens": .bool(true)]).first)
         let key = try session.key(of: identity.key)
         let error = #expect(throws: KeychainError(.interactionRequired)) {
-            try key.signed([1], .ecdsaSignatureMessageX962(.sha256), .owner)
+            try key.signed([1], .messageSignature(.ecdsa(.sha256)), .owner)
         }
         #expect(error?.remedy == "insert card 7654321")
         reader.insert(try TestCard(profile: .yubiKey57).make())
         #expect(throws: Never.self) {
-            try session.key(of: identity.key).signed([1], .ecdsaSignatureMessageX962(.sha256), .owner)
+            try session.key(of: identity.key).signed([1], .messageSignature(.ecdsa(.sha256)), .owner)
         }
         let nobody = KeychainSession(searchList: SearchList())
         #expect(throws: KeychainError(.itemNotFound)) { try nobody.key(of: identity.key) }

@@ -119,7 +119,7 @@ import VirtualCard
                 try desk.perform("9D", .decrypt(.oaep(.sha256), ciphertext), pin: "123456")
             }
         }
-        #expect(errors.allSatisfy { $0?.code == .invalidArgument && $0?.reason == errors.first??.reason })
+        #expect(errors.allSatisfy { $0?.code == .decryptionFailed && $0?.reason == errors.first??.reason })
     }
 
     @Test func whatWasDecryptedIsNotInTheTrace() throws {

@@ -1,10 +1,8 @@
 internal import SecureBytes
-internal import SystemCrypto
-internal import TokenKit
 
 /// AES-GCM under a key that travels along in RSA-OAEP, or comes of a key agreement with a key pair of the message: the
 /// formats of Apple's `…AESGCM` algorithms.
-enum Hybrid {
+package enum Hybrid {
     /// Length of AES-GCM's initialisation vector here, in bytes.
     static let vectorLength = 16
 
@@ -15,9 +13,10 @@ enum Hybrid {
     }
 
     /// Parts a message that was encrypted for `key`.
-    static func split(_ message: [UInt8], for key: PublicKey, _ scheme: Scheme) throws(CryptoError) -> Message {
+    static func split(_ message: [UInt8], for key: PublicKey, _ algorithm: KeyAlgorithm) throws(CryptoError) -> Message
+    {
         var length = key.blockLength
-        if case .ecies = scheme { length = 1 + 2 * length }
+        if case .ecies = algorithm { length = 1 + 2 * length }
         guard message.count >= length + AESGCM.tagLength else {
             throw CryptoError(.invalidLength, "message of \(message.count) bytes")
         }
@@ -26,7 +25,8 @@ enum Hybrid {
 
     // MARK: - RSA
 
-    static func seal(
+    /// Seals a message for an RSA key.
+    package static func seal(
         _ plaintext: Span<UInt8>, for key: PublicKey, using digest: DigestAlgorithm
     ) throws(CryptoError) -> [UInt8] {
         let sessionKey = try RandomBytes.makeSecret(count: key.kind.bits ?? 0 < 4096 ? 16 : 32)
@@ -44,9 +44,10 @@ enum Hybrid {
 
     // MARK: - ECIES
 
-    static func seal(
+    /// Seals a message for a key on a curve.
+    package static func seal(
         _ plaintext: Span<UInt8>, for key: PublicKey, _ parameters: KeyExchangeParameters,
-        using digest: DigestAlgorithm, _ vector: Scheme.InitializationVector
+        using digest: DigestAlgorithm, _ vector: KeyAlgorithm.InitializationVector
     ) throws(CryptoError) -> [UInt8] {
         let ephemeral = try PrivateKey.generate(key.kind)
         let point = ephemeral.publicKey.rawRepresentation
@@ -57,7 +58,7 @@ enum Hybrid {
     }
 
     static func open(
-        _ sealed: [UInt8], derived: borrowing Secret, _ vector: Scheme.InitializationVector
+        _ sealed: [UInt8], derived: borrowing Secret, _ vector: KeyAlgorithm.InitializationVector
     ) throws(CryptoError) -> Secret {
         try AESGCM.open(sealed, key: aesKey(of: derived, vector), nonce: nonce(of: derived, vector))
     }
@@ -65,7 +66,7 @@ enum Hybrid {
     /// AES-128 up to P-256, AES-256 above; the point of the message's key is part of the shared information.
     static func parameters(
         _ parameters: KeyExchangeParameters, ephemeral: [UInt8], for key: PublicKey,
-        _ vector: Scheme.InitializationVector
+        _ vector: KeyAlgorithm.InitializationVector
     ) -> KeyExchangeParameters {
         let keyLength = key.blockLength > 32 ? 32 : 16
         return KeyExchangeParameters(
@@ -73,11 +74,11 @@ enum Hybrid {
             sharedInfo: ephemeral + parameters.sharedInfo)
     }
 
-    private static func aesKey(of derived: borrowing Secret, _ vector: Scheme.InitializationVector) -> Secret {
+    private static func aesKey(of derived: borrowing Secret, _ vector: KeyAlgorithm.InitializationVector) -> Secret {
         Secret(copying: derived.bytes.extracting(droppingLast: vector == .derived ? vectorLength : 0))
     }
 
-    private static func nonce(of derived: borrowing Secret, _ vector: Scheme.InitializationVector) -> [UInt8] {
+    private static func nonce(of derived: borrowing Secret, _ vector: KeyAlgorithm.InitializationVector) -> [UInt8] {
         guard vector == .derived else { return zeroVector }
         let bytes = derived.bytes.extracting(last: vectorLength)
         return bytes.indices.map { bytes[$0] }
