@@ -23,33 +23,40 @@ import VirtualCard
             .sha512: CKG_MGF1_SHA512,
         ]
         return MechanismRequest(
-            type, .pss(hash: digest.mechanism, mgf: mgf[digest] ?? 0, saltLength: CK_ULONG(salt)))
+            type, .pss(hash: digest.numbers.mechanism, mgf: mgf[digest] ?? 0, saltLength: CK_ULONG(salt)))
     }
 
     @Test func rsaSignsByEveryMechanism() throws {
         let (module, session) = try card(.rsa2048)
         let (key, publicKey) = (try module.key(session, [1]), try module.publicKey(session, [1]))
-        for row in MechanismTable.signatures where row.form.suits(.rsa(bits: 2048)) {
-            let digest = row.digest ?? .sha256
-            let hash = try Digest.hash(Self.message, using: digest)
-            switch row.form {
-            case .rsaPKCS1:
-                let input = try row.digest == nil ? RSAPadding.digestInfo(hash, algorithm: digest) : Self.message
+        let rows = MechanismTable.rows.filter { $0.use.flags & CKF_SIGN != 0 && $0.use.suits(.rsa(bits: 2048)) }
+        #expect(rows.count == 13)
+        for row in rows {
+            switch row.use {
+            case .signature(.rsaPKCS1(nil)):
+                let hash = try Digest.hash(Self.message, using: .sha256)
+                let input = try RSAPadding.digestInfo(hash, algorithm: .sha256)
                 let signature = try module.sign(session, MechanismRequest(row.type), key, input)
-                #expect(try publicKey.verify(signature, digest: hash, using: .rsaPKCS1(digest)))
-            case .rsaPSS:
-                let input = row.digest == nil ? hash : Self.message
+                #expect(try publicKey.verify(signature, digest: hash, using: .rsaPKCS1(.sha256)))
+            case .messageSignature(.rsaPKCS1(let digest?)):
+                let signature = try module.sign(session, MechanismRequest(row.type), key, Self.message)
+                #expect(try publicKey.verify(signature, message: Self.message, using: .rsaPKCS1(digest)))
+            case .pss(let ownDigest):
+                let digest = ownDigest ?? .sha256
+                let hash = try Digest.hash(Self.message, using: digest)
+                let input = ownDigest == nil ? hash : Self.message
                 for salt in [0, 20, digest.byteCount] {
                     let signature = try module.sign(session, pss(row.type, digest, salt: salt), key, input)
                     #expect(
                         try publicKey.verify(
                             signature, digest: hash, using: .rsaPSS(digest, mgf1: digest, saltLength: salt)))
                 }
-            case .rsaRaw:
-                let block = try RSAPadding.pkcs1Signature(digest: hash, algorithm: digest, keyBytes: 256)
+            case .signature(.rsaRaw):
+                let hash = try Digest.hash(Self.message, using: .sha256)
+                let block = try RSAPadding.pkcs1Signature(digest: hash, algorithm: .sha256, keyBytes: 256)
                 let signature = try module.sign(session, MechanismRequest(row.type), key, block)
-                #expect(try publicKey.verify(signature, digest: hash, using: .rsaPKCS1(digest)))
-            case .ecdsa, .ed25519: Issue.record("no mechanism of RSA")
+                #expect(try publicKey.verify(signature, digest: hash, using: .rsaPKCS1(.sha256)))
+            default: Issue.record("no mechanism of RSA")
             }
         }
     }
@@ -68,9 +75,13 @@ import VirtualCard
     func ecdsaSignsByEveryMechanism(algorithm: CardAlgorithm, length: Int) throws {
         let (module, session) = try card(algorithm)
         let (key, publicKey) = (try module.key(session, [1]), try module.publicKey(session, [1]))
-        for row in MechanismTable.signatures where row.form == .ecdsa {
-            let hash = try Digest.hash(Self.message, using: row.digest ?? .sha512)
-            let input = row.digest == nil ? hash : Self.message
+        let rows = MechanismTable.rows.filter { $0.use.flags & CKF_SIGN != 0 && $0.use.suits(.ecP256) }
+        #expect(rows.count == 6)
+        for row in rows {
+            var digest: DigestAlgorithm?
+            if case .messageSignature(let algorithm) = row.use { digest = algorithm.digestAlgorithm }
+            let hash = try Digest.hash(Self.message, using: digest ?? .sha512)
+            let input = digest == nil ? hash : Self.message
             let signature = try module.sign(session, MechanismRequest(row.type), key, input)
             #expect(signature.count == length)
             #expect(
@@ -247,7 +258,7 @@ import VirtualCard
     func digestsAreTaken(algorithm: DigestAlgorithm) throws {
         let (module, session) = try card(.p256)
         let expected = try Digest.hash(Self.message, using: algorithm)
-        let request = MechanismRequest(algorithm.mechanism)
+        let request = MechanismRequest(algorithm.numbers.mechanism)
         try module.cryptoki.digestInit(session, request)
         #expect(try length(of: module.cryptoki.digest(session, Self.message, .query)) == algorithm.byteCount)
         #expect(try bytes(of: module.cryptoki.digest(session, Self.message, .bytes(64))) == expected)

@@ -158,7 +158,8 @@ import TokenKit
         ]
         #expect(generate(Encoded.ulongs(signing)) == CKR_TEMPLATE_INCONSISTENT)
         #expect(generate(Encoded.ulongs(signing), (CKA_DERIVE, [0])) == CKR_OK)
-        #expect(generate(Encoded.ulongs(signing + MechanismTable.agreements + [CKM_SHA256])) == CKR_OK)
+        #expect(
+            generate(Encoded.ulongs(signing + [CKM_ECDH1_DERIVE, CKM_ECDH1_COFACTOR_DERIVE] + [CKM_SHA256])) == CKR_OK)
         let one: [Attribute] = [kept, (CKA_ALLOWED_MECHANISMS, Encoded.ulongs([CKM_RSA_PKCS]))]
         #expect(returned { _ = try create(session, CKO_PRIVATE_KEY, one) } == CKR_TEMPLATE_INCONSISTENT)
         #expect(returned { _ = try create(session, CKO_PUBLIC_KEY, one) } == CKR_TEMPLATE_INCONSISTENT)

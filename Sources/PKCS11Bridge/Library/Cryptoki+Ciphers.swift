@@ -11,7 +11,7 @@ extension Cryptoki {
     ) throws(CryptokiError) {
         let session = try session(handle)
         try session.slot.require(request.type, for: CKF_ENCRYPT)
-        if MechanismTable.secretCiphers.contains(request.type) {
+        if case .cipher? = MechanismTable.use(of: request.type, for: CKF_ENCRYPT) {
             let secret = try secretKey(key, in: session, for: CKA_ENCRYPT)
             return try session.state.withLock { state throws(CryptokiError) in
                 try Cryptoki.requireNoParts(state.encryption?.course)
@@ -93,7 +93,7 @@ extension Cryptoki {
     ) throws(CryptokiError) {
         let session = try session(handle)
         try session.slot.require(request.type, for: CKF_DECRYPT)
-        if MechanismTable.secretCiphers.contains(request.type) {
+        if case .cipher? = MechanismTable.use(of: request.type, for: CKF_ENCRYPT) {
             let secret = try secretKey(key, in: session, for: CKA_DECRYPT)
             return try session.state.withLock { state throws(CryptokiError) in
                 try Cryptoki.requireNoParts(state.decryption?.course)
@@ -189,7 +189,7 @@ extension Cryptoki {
 
     package func digestInit(_ handle: CK_SESSION_HANDLE, _ request: MechanismRequest) throws(CryptokiError) {
         let session = try session(handle)
-        guard let algorithm = DigestAlgorithm(mechanism: request.type) else { throw MechanismRequest.unknown }
+        guard case .digest(let algorithm) = try request.use(for: CKF_DIGEST) else { throw MechanismRequest.unknown }
         try request.requireNoParameter()
         try session.state.withLock { state throws(CryptokiError) in
             guard state.digest?.course != .inParts else { throw CryptokiError(CKR_OPERATION_ACTIVE) }

@@ -11,7 +11,8 @@ extension Cryptoki {
         let session = try session(handle, meetingCard: true)
         if try template.bool(CKA_TOKEN) == true { try requireKeeping(session) }
         try session.slot.require(request.type, for: CKF_GENERATE)
-        guard let kind = SecretKeyKind(generatedBy: request.type) else { throw MechanismRequest.unknown }
+        guard case .secretKey(let keyType) = try request.use(for: CKF_GENERATE) else { throw MechanismRequest.unknown }
+        let kind = SecretKeyKind(keyType)
         try request.requireNoParameter()
         try TemplateRules.check(template, for: CKO_SECRET_KEY)
         try TemplateRules.checkGenerated(template, CKO_SECRET_KEY, kind.keyType)
@@ -31,7 +32,7 @@ extension Cryptoki {
         let session = try session(handle)
         try session.slot.require(request.type, for: CKF_WRAP)
         let entry = try handles.keyEntry(key, in: session)
-        if MechanismTable.keyWraps.contains(request.type) {
+        if case .keyWrap? = MechanismTable.use(of: request.type, for: CKF_WRAP) {
             return try wrapKey(entry.object, key, withSecretKey: wrapping, request, room, in: session)
         }
         let publicKey = try Cryptoki.renaming([
@@ -64,7 +65,7 @@ extension Cryptoki {
         try request.requireNoParameter()
         try Cryptoki.requireWrappable(object)
         let secret = try secretKey(key, in: session, for: nil)
-        let isPadded = request.type == CKM_AES_KEY_WRAP_KWP
+        let isPadded = try request.use(for: CKF_WRAP) == .keyWrap(isPadded: true)
         guard let length = AESKeyWrap.wrappedLength(of: secret.bytes.count, padded: isPadded) else {
             throw CryptokiError(CKR_KEY_SIZE_RANGE, "whole eights of bytes, 16 at least, are wrapped without padding")
         }
@@ -91,7 +92,7 @@ extension Cryptoki {
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let session = try session(handle)
         try session.slot.require(request.type, for: CKF_UNWRAP)
-        if MechanismTable.keyWraps.contains(request.type) {
+        if case .keyWrap? = MechanismTable.use(of: request.type, for: CKF_UNWRAP) {
             return try unwrapKey(wrapped, withSecretKey: unwrapping, request, template, in: session)
         }
         let object = try Cryptoki.renaming([
@@ -122,10 +123,10 @@ extension Cryptoki {
         ]) { () throws(CryptokiError) in try secretKey(unwrapping, in: session, for: CKA_UNWRAP) }
         try request.requireNoParameter()
         try requireSecretKey(template, in: session)
+        let isPadded = try request.use(for: CKF_UNWRAP) == .keyWrap(isPadded: true)
         let secret: Secret
         do throws(CryptoError) {
-            secret = try AESKeyWrap.unwrap(
-                wrapped, under: wrapper.bytes, padded: request.type == CKM_AES_KEY_WRAP_KWP)
+            secret = try AESKeyWrap.unwrap(wrapped, under: wrapper.bytes, padded: isPadded)
         } catch {
             throw CryptokiError(
                 error.code == .invalidLength ? CKR_WRAPPED_KEY_LEN_RANGE : CKR_WRAPPED_KEY_INVALID, error.description)

@@ -300,18 +300,18 @@ extension Cryptoki {
 
     private static func kind(_ request: MechanismRequest, _ template: Template) throws(CryptokiError) -> KeyKind {
         try request.requireNoParameter()
-        switch request.type {
-        case CKM_RSA_PKCS_KEY_PAIR_GEN:
+        guard case .keyPair(let keyType) = try request.use(for: CKF_GENERATE_KEY_PAIR) else {
+            throw MechanismRequest.unknown
+        }
+        guard keyType != CKK_RSA else {
             guard let bits = try template.ulong(CKA_MODULUS_BITS) else { throw CryptokiError(CKR_TEMPLATE_INCOMPLETE) }
             let exponent = template[CKA_PUBLIC_EXPONENT].map { Array($0.drop { $0 == 0 }) }
             guard exponent == nil || exponent == [1, 0, 1] else { throw Template.invalid(CKA_PUBLIC_EXPONENT) }
             return .rsa(bits: Int(clamping: bits))
-        case CKM_EC_KEY_PAIR_GEN, CKM_EC_EDWARDS_KEY_PAIR_GEN, CKM_EC_MONTGOMERY_KEY_PAIR_GEN:
-            let kind = try KeyKind.named(by: template.required(CKA_EC_PARAMS))
-            guard kind.generation == request.type else { throw CryptokiError(CKR_CURVE_NOT_SUPPORTED) }
-            return kind
-        default: throw CryptokiError(CKR_MECHANISM_INVALID)
         }
+        let kind = try KeyKind.named(by: template.required(CKA_EC_PARAMS))
+        guard kind.keyType == keyType else { throw CryptokiError(CKR_CURVE_NOT_SUPPORTED) }
+        return kind
     }
 
     func requireWritable(_ session: Session) throws(CryptokiError) {

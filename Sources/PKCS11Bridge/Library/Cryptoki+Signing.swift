@@ -10,7 +10,7 @@ extension Cryptoki {
     ) throws(CryptokiError) {
         let session = try session(handle)
         try session.slot.require(request.type, for: CKF_SIGN)
-        if MechanismTable.isCode(request.type) {
+        if case .hmac? = MechanismTable.use(of: request.type, for: CKF_SIGN) {
             let code = try secretKey(key, in: session, for: CKA_SIGN)
             return try session.state.withLock { state throws(CryptokiError) in
                 try Cryptoki.requireNoParts(state.signature?.input.course)
@@ -96,7 +96,7 @@ extension Cryptoki {
     ) throws(CryptokiError) {
         let session = try session(handle)
         try session.slot.require(request.type, for: CKF_VERIFY)
-        if MechanismTable.isCode(request.type) {
+        if case .hmac? = MechanismTable.use(of: request.type, for: CKF_SIGN) {
             let code = try secretKey(key, in: session, for: CKA_VERIFY)
             return try session.state.withLock { state throws(CryptokiError) in
                 try Cryptoki.requireNoParts(state.verification?.input.course)

@@ -12,7 +12,7 @@ struct AgreementScheme: Sendable {
     /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_KEY_TYPE_INCONSISTENT`.
     init(_ request: MechanismRequest, key: PublicKey) throws(CryptokiError) {
         // On these curves the cofactor is 1, and X25519 clears it: both mechanisms are the same.
-        guard MechanismTable.agreements.contains(request.type) else { throw MechanismRequest.unknown }
+        guard case .keyExchange = try request.use(for: CKF_DERIVE) else { throw MechanismRequest.unknown }
         guard key.kind.agrees else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
         guard case .agreement(let kdf, let sharedInfo, let publicData) = request.parameter,
             let peer = key.kind.point(in: publicData)
@@ -27,7 +27,7 @@ struct AgreementScheme: Sendable {
             derivation = nil
             return
         }
-        guard let derivation = DigestAlgorithm(kdf: kdf) else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
+        guard let derivation = DigestAlgorithm(kdf, as: \.kdf) else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
         self.derivation = derivation
     }
 

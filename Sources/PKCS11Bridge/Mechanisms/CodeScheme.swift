@@ -10,14 +10,14 @@ struct CodeScheme: Sendable {
 
     /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_KEY_TYPE_INCONSISTENT`.
     init(_ request: MechanismRequest, key: CryptokiObject) throws(CryptokiError) {
-        guard let row = MechanismTable.codes.first(where: { [$0.type, $0.general].contains(request.type) }) else {
+        guard case .hmac(let digest, let isGeneral) = try request.use(for: CKF_SIGN) else {
             throw MechanismRequest.unknown
         }
-        guard [CKK_GENERIC_SECRET, row.key].contains(key.keyType) else {
+        guard [CKK_GENERIC_SECRET, digest.numbers.hmacKey].contains(key.keyType) else {
             throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT)
         }
-        digest = row.digest
-        guard request.type == row.general else {
+        self.digest = digest
+        guard isGeneral else {
             try request.requireNoParameter()
             length = digest.byteCount
             return

@@ -10,21 +10,19 @@ struct EncryptionScheme: Sendable {
 
     /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_KEY_TYPE_INCONSISTENT`.
     init(_ request: MechanismRequest, key: PublicKey) throws(CryptokiError) {
-        guard MechanismTable.ciphers.contains(request.type) else { throw MechanismRequest.unknown }
-        guard key.kind.isRSA else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
+        let use = try request.use(for: CKF_ENCRYPT)
+        guard use.suits(key.kind) else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
         self.key = key
-        switch request.type {
-        case CKM_RSA_PKCS:
+        switch use {
+        case .encryption(let encryption):
             try request.requireNoParameter()
-            encryption = .pkcs1
-        case CKM_RSA_X_509:
-            try request.requireNoParameter()
-            encryption = .raw
-        default:
+            self.encryption = encryption
+        case .oaep:
             guard case .oaep(let hash, let mgf, let label) = request.parameter,
-                let hash = DigestAlgorithm(mechanism: hash), let mgf1 = DigestAlgorithm(mgf: mgf)
+                let hash = DigestAlgorithm(hash, as: \.mechanism), let mgf1 = DigestAlgorithm(mgf, as: \.mgf)
             else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
             encryption = .oaep(hash, mgf1: mgf1, label: label)
+        default: throw MechanismRequest.unknown
         }
     }
 

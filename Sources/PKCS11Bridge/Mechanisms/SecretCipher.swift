@@ -29,22 +29,20 @@ struct SecretCipher: ~Copyable {
     /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`.
     init(_ request: MechanismRequest, encrypts: Bool, key: borrowing Secret) throws(CryptokiError) {
         let invalid = CryptokiError(CKR_MECHANISM_PARAM_INVALID)
-        let mode: AESStream.Mode
+        guard case .cipher(let mode) = try request.use(for: CKF_ENCRYPT) else { throw MechanismRequest.unknown }
         let vector: [UInt8]
         var (associated, tagLength) = ([UInt8](), AESGCM.tagLength)
-        switch request.type {
-        case CKM_AES_CBC, CKM_AES_CBC_PAD:
+        switch mode {
+        case .cbc, .paddedCBC:
             guard case .bytes(let bytes) = request.parameter else { throw invalid }
-            mode = request.type == CKM_AES_CBC ? .cbc : .paddedCBC
             vector = bytes
-        case CKM_AES_CTR:
+        case .ctr:
             guard case .counter(let bits, let block) = request.parameter, 1...128 ~= bits, block.count == 16 else {
                 throw invalid
             }
-            mode = .ctr
             vector = block
             bytesLeft = SecretCipher.bytes(leftBy: block, countingBits: Int(bits))
-        case CKM_AES_GCM:
+        case .gcm:
             guard case .gcm(let nonce, let associatedData, let tagBits) = request.parameter,
                 let length = AESGCM.tagLengths.first(where: { CK_ULONG($0 * 8) == tagBits }),
                 AESGCM.nonceLengths ~= nonce.count
@@ -53,11 +51,9 @@ struct SecretCipher: ~Copyable {
                 opening = Opening(key: key.clone(), nonce: nonce, associatedData: associatedData, tagLength: length)
                 return
             }
-            mode = .gcm
             vector = nonce
             associated = associatedData
             tagLength = length
-        default: throw MechanismRequest.unknown
         }
         do throws(CryptoError) {
             stream = try AESStream(

@@ -14,31 +14,33 @@ struct SignatureScheme: Sendable {
     /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_KEY_TYPE_INCONSISTENT`,
     ///   `CKR_KEY_SIZE_RANGE` for a key too short for the padding.
     init(_ request: MechanismRequest, key: PublicKey) throws(CryptokiError) {
-        guard let row = MechanismTable.signatures.first(where: { $0.type == request.type }) else {
-            throw MechanismRequest.unknown
-        }
-        guard row.form.suits(key.kind) else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
-        if row.form != .rsaPSS, row.form != .ed25519 { try request.requireNoParameter() }
+        let use = try request.use(for: CKF_SIGN)
+        guard use.suits(key.kind) else { throw CryptokiError(CKR_KEY_TYPE_INCONSISTENT) }
         self.key = key
-        digest = row.digest
-        switch row.form {
-        case .rsaRaw: algorithm = .rsaRaw
-        case .rsaPKCS1: algorithm = .rsaPKCS1(row.digest)
-        case .rsaPSS: algorithm = try SignatureScheme.pss(request.parameter, digest: row.digest, key)
-        // PKCS #11 §6.3.1 has the signature as r‖s.
-        case .ecdsa: algorithm = .ecdsa(row.digest, .rfc4754)
-        // Its parameter is for variants of Ed25519 that no token here has; an empty one is none.
-        case .ed25519:
+        switch use {
+        case .pss(let digest):
+            self.digest = digest
+            algorithm = try SignatureScheme.pss(request.parameter, digest: digest, key)
+        case .messageSignature(let algorithm):
+            try request.requireNoParameter()
+            digest = algorithm.digestAlgorithm
+            self.algorithm = algorithm
+        case .signature(let algorithm):
+            // The parameter of Ed25519 is for variants that no token here has; an empty one is none.
+            if algorithm != .ed25519 { try request.requireNoParameter() }
             if case .bytes = request.parameter { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
-            algorithm = .ed25519
+            digest = nil
+            self.algorithm = algorithm
+        default: throw MechanismRequest.unknown
         }
     }
 
     private static func pss(
         _ parameter: MechanismRequest.Parameter, digest: DigestAlgorithm?, _ key: PublicKey
     ) throws(CryptokiError) -> SignatureAlgorithm {
-        guard case .pss(let hash, let mgf, let saltLength) = parameter, let hash = DigestAlgorithm(mechanism: hash),
-            let mgf1 = DigestAlgorithm(mgf: mgf), digest == nil || digest == hash,
+        guard case .pss(let hash, let mgf, let saltLength) = parameter,
+            let hash = DigestAlgorithm(hash, as: \.mechanism),
+            let mgf1 = DigestAlgorithm(mgf, as: \.mgf), digest == nil || digest == hash,
             let saltLength = Int(exactly: saltLength), let bits = key.kind.bits
         else { throw CryptokiError(CKR_MECHANISM_PARAM_INVALID) }
         guard saltLength <= bits / 8, (bits - 1 + 7) / 8 >= hash.byteCount + saltLength + 2 else {

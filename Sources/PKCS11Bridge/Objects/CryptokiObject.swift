@@ -186,16 +186,7 @@ extension KeyKind {
     }
 
     /// The mechanism that generates such keys.
-    var generation: CK_MECHANISM_TYPE {
-        switch self {
-        case .rsa: CKM_RSA_PKCS_KEY_PAIR_GEN
-        case .ecP256, .ecP384, .ecP521: CKM_EC_KEY_PAIR_GEN
-        case .ed25519: CKM_EC_EDWARDS_KEY_PAIR_GEN
-        case .x25519: CKM_EC_MONTGOMERY_KEY_PAIR_GEN
-        // `CK_UNAVAILABLE_INFORMATION`
-        case .other: CK_ULONG.max
-        }
-    }
+    var generation: CK_MECHANISM_TYPE { MechanismTable.type(of: .keyPair(keyType)) }
 
     /// The curve's object identifier in DER: SEC 2 §A.2, RFC 8410 §3.
     var curveParameters: [UInt8]? {

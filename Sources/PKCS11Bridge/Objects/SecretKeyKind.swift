@@ -27,15 +27,6 @@ enum SecretKeyKind: Equatable {
         }
     }
 
-    /// The kind that a mechanism generates.
-    init?(generatedBy mechanism: CK_MECHANISM_TYPE) {
-        switch mechanism {
-        case CKM_AES_KEY_GEN: self = .aes
-        case CKM_GENERIC_SECRET_KEY_GEN: self = .generic
-        default: return nil
-        }
-    }
-
     var keyType: CK_KEY_TYPE {
         switch self {
         case .aes: CKK_AES
@@ -45,14 +36,7 @@ enum SecretKeyKind: Equatable {
     }
 
     /// The mechanism that generates such keys.
-    var generation: CK_MECHANISM_TYPE {
-        switch self {
-        case .aes: CKM_AES_KEY_GEN
-        case .generic: CKM_GENERIC_SECRET_KEY_GEN
-        // `CK_UNAVAILABLE_INFORMATION`
-        case .other: CK_ULONG.max
-        }
-    }
+    var generation: CK_MECHANISM_TYPE { MechanismTable.type(of: .secretKey(keyType)) }
 
     /// What a keychain calls it; nil for a kind that none keeps.
     var itemType: KeyType? {
@@ -79,7 +63,7 @@ enum SecretKeyKind: Equatable {
             ]
         case .generic: [(CKA_SIGN, .canSign), (CKA_VERIFY, .canVerify)]
         case .other(let type):
-            MechanismTable.codes.contains { $0.key == type } ? [(CKA_SIGN, .canSign), (CKA_VERIFY, .canVerify)] : []
+            DigestAlgorithm(type, as: \.hmacKey) != nil ? [(CKA_SIGN, .canSign), (CKA_VERIFY, .canVerify)] : []
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import CCryptoki
 package import SecureBytes
+internal import SystemCrypto
 internal import TokenKit
 package import Wire
 
@@ -225,25 +226,24 @@ extension MechanismRequest {
             self.init(type, mechanism.parameter == .none ? .none : .bytes([]))
             return
         }
-        switch (type, numbers.count, strings.count) {
-        case (CKM_RSA_PKCS_PSS, 3, 0), (CKM_SHA1_RSA_PKCS_PSS, 3, 0), (CKM_SHA224_RSA_PKCS_PSS, 3, 0),
-            (CKM_SHA256_RSA_PKCS_PSS, 3, 0), (CKM_SHA384_RSA_PKCS_PSS, 3, 0), (CKM_SHA512_RSA_PKCS_PSS, 3, 0):
+        switch (MechanismTable.use(of: type, for: .max), numbers.count, strings.count) {
+        case (.pss, 3, 0):
             self.init(
                 type, .pss(hash: CK_ULONG(numbers[0]), mgf: CK_ULONG(numbers[1]), saltLength: CK_ULONG(numbers[2])))
-        case (CKM_RSA_PKCS_OAEP, 3, 1):
+        case (.oaep, 3, 1):
             let (source, label) = (CK_ULONG(numbers[2]), strings[0])
             // 0 is what some programs say where there is none.
             guard source == CKZ_DATA_SPECIFIED || source == 0 && label.isEmpty else {
                 throw CryptokiError(CKR_MECHANISM_PARAM_INVALID, "an unknown source of the label")
             }
             self.init(type, .oaep(hash: CK_ULONG(numbers[0]), mgf: CK_ULONG(numbers[1]), label: label))
-        case (CKM_ECDH1_DERIVE, 1, 2), (CKM_ECDH1_COFACTOR_DERIVE, 1, 2):
+        case (.keyExchange, 1, 2):
             self.init(type, .agreement(kdf: CK_ULONG(numbers[0]), sharedInfo: strings[0], publicData: strings[1]))
-        case (CKM_AES_CTR, 1, 1): self.init(type, .counter(bits: CK_ULONG(numbers[0]), block: strings[0]))
+        case (.cipher(.ctr), 1, 1): self.init(type, .counter(bits: CK_ULONG(numbers[0]), block: strings[0]))
         // How many bits the nonce has is said by its length: programs that leave the second field away are many.
-        case (CKM_AES_GCM, 2, 2):
+        case (.cipher(.gcm), 2, 2):
             self.init(type, .gcm(nonce: strings[0], associatedData: strings[1], tagBits: CK_ULONG(numbers[1])))
-        case (_, 1, 0) where MechanismTable.isCode(type): self.init(type, .codeLength(CK_ULONG(numbers[0])))
+        case (.hmac, 1, 0): self.init(type, .codeLength(CK_ULONG(numbers[0])))
         default: self.init(type, .bytes(strings.first ?? []))
         }
     }

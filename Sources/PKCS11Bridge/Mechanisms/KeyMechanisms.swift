@@ -1,0 +1,66 @@
+internal import CCryptoki
+internal import KeychainHost
+internal import SystemCrypto
+internal import TokenKit
+
+/// What a private key may be used for, and by which mechanisms.
+struct KeyMechanisms: Sendable {
+    private(set) var canSign = false
+    private(set) var canDecrypt = false
+    private(set) var canUnwrap = false
+    private(set) var canDerive = false
+    private(set) var allowed: [CK_MECHANISM_TYPE] = []
+
+    /// Those of an object that is no private key.
+    init() {}
+
+    private init(_ kind: KeyKind, signs: Bool, decrypts: Bool, unwraps: Bool, derives: Bool) {
+        (canSign, canDecrypt, canUnwrap) = (signs && kind != .x25519, decrypts && kind.isRSA, unwraps && kind.isRSA)
+        canDerive = derives && !kind.isRSA && kind != .ed25519
+        if canSign { allowed += MechanismTable.types(for: CKF_SIGN, of: kind) }
+        if canDecrypt || canUnwrap {
+            allowed += MechanismTable.types(for: CKF_DECRYPT, of: kind).filter { !allowed.contains($0) }
+        }
+        if canDerive { allowed += MechanismTable.types(for: CKF_DERIVE, of: kind) }
+    }
+
+    /// Those of a token's key. On a curve it is one for signatures or one for key management, as its place on the token has it.
+    init(_ key: TokenKey, _ kind: KeyKind, _ certificate: Certificate?) {
+        let decrypts = key.usage.contains(.decrypt)
+        let signs = key.purpose != .keyManagement || certificate?.keyUsage?.isDisjoint(with: .signatures) == false
+        self.init(
+            kind, signs: key.usage.contains(.sign) && (signs || !kind.isEC), decrypts: decrypts, unwraps: decrypts,
+            derives: key.usage.contains(.agree) && (key.purpose != .signatures || !kind.isEC))
+    }
+
+    /// Those of a key with an item's attributes.
+    init(_ kind: KeyKind, _ attribute: (Attribute) -> AttributeValue?) {
+        func can(_ use: Attribute) -> Bool { attribute(use)?.isTrue ?? true }
+        // What unwraps a secret that is told then has decrypted: an item that says nothing of it goes by the other.
+        let unwraps = attribute(.canUnwrap)?.isTrue ?? can(.canDecrypt)
+        self.init(
+            kind, signs: can(.canSign), decrypts: can(.canDecrypt), unwraps: unwraps, derives: can(.canDerive))
+    }
+
+    /// What a public key may be kept from, and where its item has it.
+    static let publicUses: [(CK_ATTRIBUTE_TYPE, Attribute)] = [
+        (CKA_ENCRYPT, .canEncrypt), (CKA_VERIFY, .canVerify), (CKA_WRAP, .canWrap), (CKA_DERIVE, .canDerive),
+    ]
+
+    var attributes: ObjectAttributes.Attributes {
+        [
+            CKA_SIGN: Encoded.bool(canSign), CKA_DECRYPT: Encoded.bool(canDecrypt),
+            CKA_UNWRAP: Encoded.bool(canUnwrap), CKA_DERIVE: Encoded.bool(canDerive),
+            CKA_ALLOWED_MECHANISMS: Encoded.ulongs(allowed),
+        ]
+    }
+}
+
+extension TokenKey {
+    /// Whether it takes the certificate to know what the key is for.
+    var isJudgedByCertificate: Bool { purpose == .keyManagement && [.ecP256, .ecP384].contains(algorithm) }
+}
+
+extension KeyUsage {
+    fileprivate static var signatures: KeyUsage { [.digitalSignature, .nonRepudiation] }
+}
