@@ -47,14 +47,10 @@ struct CreateCSR: ParsableCommand {
             subject: try DistinguishedName(commonName: commonName), publicKey: try PublicKey(spki: key.publicKey))
         request.subjectAlternativeNames = dns.map { .dns($0) } + email.map { .email($0) }
         let algorithm = try CertificateBuilder.signatureAlgorithm(of: request.publicKey, digest: .sha256)
-        let scheme = SignatureScheme(kind: request.publicKey.kind, digest: .sha256, padding: .pkcs1)
-        let message = request.toBeSigned
-        let input = try scheme.signsMessage ? message : Digest.hash(message, using: .sha256)
-        let signature = try key.perform(
-            scheme.action(input), use: "sign a request",
+        let signature = try key.sign(
+            request.toBeSigned, using: .messageSignature(algorithm), use: "sign a request",
             authentication: authentication.context(session.process, for: self.key.key, cards.reader))
-        let bytes = signature.bytes
-        let der = try request.assemble(signature: Array(copying: bytes), algorithm: algorithm)
+        let der = try request.assemble(signature: signature, algorithm: algorithm)
         try destination.write(
             Array(PEM.encode(der, label: "CERTIFICATE REQUEST").utf8), as: .text("request", orElse: "data"))
     }

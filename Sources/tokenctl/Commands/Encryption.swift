@@ -4,36 +4,6 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// How an RSA message is padded.
-enum EncryptionPadding: String, CaseIterable, ExpressibleByArgument {
-    case pkcs1, oaep
-}
-
-/// What both sides of an RSA message must agree on.
-struct EncryptionOptions: ParsableArguments {
-    @Option(help: "The padding of an RSA message. (default: oaep)")
-    var padding: EncryptionPadding?
-
-    @Option(help: "The hash function of the padding oaep. (default: sha1)")
-    var digest: HashFunction?
-
-    func validate() throws {
-        guard padding != .pkcs1 || digest == nil else {
-            throw ValidationError("the padding pkcs1 has no hash function (--digest)")
-        }
-    }
-
-    var algorithm: RSAEncryption { padding == .pkcs1 ? .pkcs1 : .oaep((digest ?? .sha1).algorithm) }
-
-    /// - Parameter kind: what the key is called.
-    /// - Throws: for options that mean nothing to a key that is not one of RSA.
-    func check(for kind: String, isRSA: Bool) throws {
-        guard !isRSA else { return }
-        if padding != nil { throw KeyOptions.isUseless("--padding", kind) }
-        if digest != nil { throw KeyOptions.isUseless("--digest", kind) }
-    }
-}
-
 struct Encrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "encrypt",

@@ -3,33 +3,6 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-/// What both sides of a signature must agree on.
-struct SignatureOptions: ParsableArguments {
-    @Option(name: .customLong("digest"), help: "The hash function; with Ed25519 there is no choice. (default: sha256)")
-    var givenDigest: HashFunction?
-
-    @Option(name: .customLong("padding"), help: "The padding of an RSA signature. (default: pkcs1)")
-    var givenPadding: SignaturePadding?
-
-    var digest: HashFunction { givenDigest ?? .sha256 }
-
-    /// - Throws: for an option that means nothing to a key of the kind.
-    func scheme(for kind: KeyKind) throws -> SignatureScheme {
-        let scheme = SignatureScheme(kind: kind, digest: digest.algorithm, padding: givenPadding ?? .pkcs1)
-        if scheme.signsMessage, givenDigest != nil { throw KeyOptions.isUseless("--digest", kind.description) }
-        if !kind.isRSA, givenPadding != nil { throw KeyOptions.isUseless("--padding", kind.description) }
-        return scheme
-    }
-
-    /// What a symmetric key makes.
-    ///
-    /// - Throws: for an option that means nothing to it.
-    func code(for key: SymmetricKey) throws -> KeyAlgorithm {
-        guard givenPadding == nil else { throw KeyOptions.isUseless("--padding", key.typeName) }
-        return .hmac(digest.algorithm)
-    }
-}
-
 struct Sign: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",
@@ -65,13 +38,14 @@ struct Sign: ParsableCommand {
         )
         switch key {
         case .pair(let key):
-            let scheme = try signature.scheme(for: try PublicKey(spki: key.publicKey).kind)
+            let kind = try PublicKey(spki: key.publicKey).kind
+            let algorithm = try signature.algorithm(for: kind)
             if input.isLong { try key.askAhead(use: use, authentication: context) }
             let bytes =
-                scheme.signsMessage
-                ? try input.whole(limit: Input.maximumMessage) : try input.digest(signature.digest.algorithm)
-            let result = try key.perform(scheme.action(bytes), use: use, authentication: context)
-            try destination.write(result, as: .base64("signature"), scheme.facts)
+                algorithm == .ed25519
+                ? try input.whole(limit: Input.maximumMessage) : try input.digest(signature.digest)
+            let result = try key.perform(.sign(algorithm, bytes), use: use, authentication: context)
+            try destination.write(result, as: .base64("signature"), signature.facts(of: algorithm, kind))
         case .symmetric(let key):
             let algorithm = try signature.code(for: key)
             let code = try key.sign(
@@ -166,13 +140,11 @@ struct Verify: ParsableCommand {
     }
 
     private func isValid(by publicKey: PublicKey) throws -> Bool {
-        let scheme = try options.scheme(for: publicKey.kind)
+        let algorithm = try options.algorithm(for: publicKey.kind).withAnySalt
         let signature = try Input(signature).whole()
         let input = try Input(file, isStream: true)
-        return scheme.signsMessage
-            ? try publicKey.verify(
-                signature, message: input.whole(limit: Input.maximumMessage), using: scheme.verification)
-            : try publicKey.verify(
-                signature, digest: input.digest(options.digest.algorithm), using: scheme.verification)
+        let bytes =
+            algorithm == .ed25519 ? try input.whole(limit: Input.maximumMessage) : try input.digest(options.digest)
+        return try publicKey.verify(signature, of: bytes, using: algorithm)
     }
 }
