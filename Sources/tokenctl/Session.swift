@@ -63,7 +63,7 @@ extension PresentKeychains {
         var result = try searchList.items(matching: query)
         var damage: Set<SearchList.Failure> = []
         for keychain in locals {
-            for error in try keychain.damage(matching: query) {
+            for error in try keychain.damage(matching: ResolvedQuery(query)) {
                 damage.insert(SearchList.Failure(keychain: keychain.name, error: error))
             }
         }

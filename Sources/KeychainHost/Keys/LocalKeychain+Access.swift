@@ -35,7 +35,7 @@ extension LocalKeychain {
     }
 
     public func sealedSecrets(
-        for changes: borrowing ItemChanges, matching query: Query, authentication: AuthenticationContext
+        for changes: borrowing ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets {
         var sealed = SealedSecrets()
         switch changes.secret {

@@ -41,19 +41,10 @@ public struct Query: Sendable, Hashable {
     public let keychains: [KeychainIdentifier]?
     public internal(set) var limit: Limit
     public let authenticationUI: AuthenticationUI
-
-    /// The groups that are open to whoever asks; nil for all.
-    var accessGroups: AccessGroups?
-    /// What whoever asks trusts.
-    var trustAnchors = TrustAnchors.system
-    /// Whether nothing on a token is meant, be it half of an identity.
-    var isLocalOnly = false
-    /// Whether of rows that are the same but for where they are only the first is wanted.
-    var isDistinct = false
-    /// Normalised names of issuers whose certificates lead to a name of ``Filter/issuers(_:)``.
-    var issuerNames: Set<[UInt8]> = []
-    /// What certificates are checked by for ``Filter/trusted``.
-    var trust: ChainTrust?
+    /// Whether items on tokens are left out, be they half of an identity.
+    public internal(set) var isLocalOnly = false
+    /// Whether the same item in several keychains counts once, as it is found first.
+    public internal(set) var isDistinct = false
 
     /// The value of `sync` that matches synchronizable and other items alike.
     public static let anySynchronizable: AttributeValue = "syna"

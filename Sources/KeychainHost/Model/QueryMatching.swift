@@ -1,24 +1,18 @@
 internal import SystemCrypto
 
 /// The meaning of a query, as one predicate for the items of every kind of keychain.
-extension Query {
+extension ResolvedQuery {
     /// Whether an item satisfies everything the query asks for, the limit aside.
     ///
-    /// An identity is not an item: the two halves of one are matched by whoever pairs them. A chain is followed only as far
-    /// as ``SearchList`` has said what it leads to; by itself a certificate has a subject and an issuer.
+    /// An identity is not an item: the search list matches its two halves, and pairs them.
     public func matches(_ item: Item) -> Bool {
-        guard item.itemClass == itemClass, includes(item.keychain), isReadable(item) else { return false }
-        if let reference, item.reference != reference { return false }
-        guard attributes.allSatisfy({ matches($0.value, for: $0.key, of: item) }) else { return false }
-        guard !filters.isEmpty else { return true }
+        guard item.itemClass == query.itemClass, query.includes(item.keychain), isReadable(item) else { return false }
+        if let reference = query.reference, item.reference != reference { return false }
+        guard query.attributes.allSatisfy({ query.matches($0.value, for: $0.key, of: item) }) else { return false }
+        guard !query.filters.isEmpty else { return true }
         // Read once, since several filters may ask for it, and only if something else does not fail before.
         let certificate = needsCertificate ? item.certificate : nil
-        return filters.allSatisfy { accepts($0, item, certificate) }
-    }
-
-    /// Whether a keychain is one of those the query is about.
-    public func includes(_ keychain: KeychainIdentifier) -> Bool {
-        keychains?.contains(keychain) ?? true
+        return query.filters.allSatisfy { accepts($0, item, certificate) }
     }
 
     /// Whether the item's access group is open to the client. What is on a token is open to everybody.
@@ -27,18 +21,8 @@ extension Query {
         return item[.accessGroup]?.bytes.map { accessGroups.allow(String(decoding: $0, as: UTF8.self)) } ?? false
     }
 
-    func matches(_ wanted: AttributeValue, for attribute: Attribute, of item: Item) -> Bool {
-        guard let actual = item[attribute] else {
-            return itemClass.countsAbsentAsDefault(attribute) && wanted.isDefault
-        }
-        if folds(attribute), let left = wanted.string, let right = actual.string {
-            return folding.fold(left) == folding.fold(right)
-        }
-        return actual.matches(wanted)
-    }
-
     private var needsCertificate: Bool {
-        filters.contains { filter in
+        query.filters.contains { filter in
             switch filter {
             case .emailAddress, .policy, .validOn, .trusted: true
             case .subject, .issuers, .hostOrSubdomain, .items: false
@@ -48,7 +32,7 @@ extension Query {
 
     private func accepts(_ filter: Filter, _ item: Item, _ certificate: Certificate?) -> Bool {
         switch filter {
-        case .subject(let match): item.commonName.map { match.accepts($0, folding) } ?? false
+        case .subject(let match): item.commonName.map { match.accepts($0, query.folding) } ?? false
         case .emailAddress(let address):
             certificate?.emailAddresses.contains { !$0.isEmpty && $0.lowercased() == address.lowercased() } ?? false
         case .policy(let policy): certificate.map(policy.accepts) ?? false
@@ -72,6 +56,27 @@ extension Query {
         guard let bytes = item[.server]?.bytes else { return false }
         let (server, host) = (String(decoding: bytes, as: UTF8.self).lowercased(), host.lowercased())
         return server == host || server.hasSuffix("." + host)
+    }
+}
+
+extension Query {
+    /// Whether an item satisfies everything the query asks for by itself, the limit aside: access groups are not looked at,
+    /// a certificate's chain ends with its issuer, and nothing is trusted.
+    public func matches(_ item: Item) -> Bool { ResolvedQuery(self).matches(item) }
+
+    /// Whether a keychain is one of those the query is about.
+    public func includes(_ keychain: KeychainIdentifier) -> Bool {
+        keychains?.contains(keychain) ?? true
+    }
+
+    func matches(_ wanted: AttributeValue, for attribute: Attribute, of item: Item) -> Bool {
+        guard let actual = item[attribute] else {
+            return itemClass.countsAbsentAsDefault(attribute) && wanted.isDefault
+        }
+        if folds(attribute), let left = wanted.string, let right = actual.string {
+            return folding.fold(left) == folding.fold(right)
+        }
+        return actual.matches(wanted)
     }
 }
 

@@ -18,15 +18,17 @@ extension SearchList {
     /// A certificate pairs with a private key of the same public-key hash that can be used for something: one in its own
     /// keychain if there is one, else the first in the list. One key with several certificates makes several identities.
     /// An attribute that both halves have is the certificate's. Keychain semantics 1.9.
-    public func identities(matching query: Query) throws(KeychainError) -> Result<Identity> {
+    public func identities(
+        matching query: Query, for client: SearchClient = SearchClient()
+    ) throws(KeychainError) -> Result<Identity> {
         guard query.itemClass == .identity else {
             throw KeychainError(.param, "the query is for items of class \(query.itemClass.rawValue)", key: "class")
         }
-        let certificates = try items(matching: query.half(.certificate))
+        let certificates = try items(matching: query.half(.certificate), for: client)
         var result = Result<Identity>()
         (result.failures, result.damagedOthers) = (certificates.failures, certificates.damagedOthers)
         guard !certificates.found.isEmpty else { return result }
-        let keys = try items(matching: query.half(.key))
+        let keys = try items(matching: query.half(.key), for: client)
         // What fails for certificates mostly fails for keys as well; it is told once.
         result.failures += keys.failures.filter { !result.failures.contains($0) }
         result.damagedOthers += keys.damagedOthers
@@ -72,8 +74,6 @@ extension Query {
                 itemClass, attributes, filters: isCertificate ? certificateFilters : [],
                 folding: isCertificate ? folding : [], in: keychains, limit: .all, authenticationUI: authenticationUI)
         }
-        half.accessGroups = accessGroups
-        half.trustAnchors = trustAnchors
         half.isLocalOnly = isLocalOnly
         half.isDistinct = isDistinct && itemClass == .certificate
         return half

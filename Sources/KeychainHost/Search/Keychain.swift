@@ -23,7 +23,7 @@ public protocol Keychain: Sendable {
     /// The items that the query finds, in the keychain's own order. Nobody is asked anything for it.
     ///
     /// A keychain whose card is out has no items; one that cannot be read throws.
-    func items(matching query: Query) throws(KeychainError) -> SearchResult
+    func items(matching query: ResolvedQuery) throws(KeychainError) -> SearchResult
 
     /// The secret of one of its items: a password, a key's PKCS #8 or its bytes; nil where it has none.
     ///
@@ -66,7 +66,7 @@ public protocol Keychain: Sendable {
 
     /// What a change needs that is asked for, before anything is held for it.
     func sealedSecrets(
-        for changes: borrowing ItemChanges, matching query: Query, authentication: AuthenticationContext
+        for changes: borrowing ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets
 
     /// Changes all items that any of the queries finds, or none of them.
@@ -77,7 +77,7 @@ public protocol Keychain: Sendable {
     ///     either.
     /// - Returns: how many there were, the others included; 0 is no error here.
     func update(
-        matching queries: [Query], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        matching queries: [ResolvedQuery], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int
 
@@ -86,7 +86,7 @@ public protocol Keychain: Sendable {
     /// - Parameter others: as for updates.
     /// - Returns: how many there were, the others included; 0 is no error here.
     func delete(
-        matching queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
+        matching queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int
 }
 
@@ -98,6 +98,11 @@ extension Keychain {
 
     public func part(identifiedBy identifier: KeychainIdentifier) -> (any Keychain)? {
         isIdentified(by: identifier) ? self : nil
+    }
+
+    /// The items that the query finds for a client to whom all access groups are open.
+    public func items(matching query: Query) throws(KeychainError) -> SearchResult {
+        try items(matching: ResolvedQuery(query))
     }
 
     /// Adds an item that asks for nothing.
@@ -117,8 +122,9 @@ extension Keychain {
         matching query: Query, to changes: borrowing ItemChanges,
         authentication: AuthenticationContext = AuthenticationContext()
     ) throws(KeychainError) -> Int {
-        let sealed = try sealedSecrets(for: changes, matching: query, authentication: authentication)
-        return try checked(update(matching: [query], to: changes, sealed) { 0 }, query)
+        let resolved = ResolvedQuery(query)
+        let sealed = try sealedSecrets(for: changes, matching: resolved, authentication: authentication)
+        return try checked(update(matching: [resolved], to: changes, sealed) { 0 }, resolved)
     }
 
     /// Deletes all items a query finds, locked or not. One that is damaged is deleted by its reference alone.
@@ -127,10 +133,11 @@ extension Keychain {
     /// - Throws: `errSecReadOnly`, `errSecDecode` where all of them are damaged.
     @discardableResult
     public func delete(matching query: Query) throws(KeychainError) -> Int {
-        try checked(delete(matching: [query]) { 0 }, query)
+        let resolved = ResolvedQuery(query)
+        return try checked(delete(matching: [resolved]) { 0 }, resolved)
     }
 
-    private func checked(_ count: Int, _ query: Query) throws(KeychainError) -> Int {
+    private func checked(_ count: Int, _ query: ResolvedQuery) throws(KeychainError) -> Int {
         if count == 0, let damage = try (self as? LocalKeychain)?.damage(matching: query).first { throw damage }
         return count
     }

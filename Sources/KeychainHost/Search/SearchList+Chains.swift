@@ -5,27 +5,37 @@ extension SearchList {
     /// How far a chain of names is followed.
     static let maximumChainLength = 10
 
-    /// The query with what its filters have to know of chains; the certificates between may be in any member.
+    /// The query for a client, with what its filters have to know of chains; the certificates between may be in any member.
     ///
     /// - Throws: `errSecTrustNotAvailable` where there are no roots to be trusted.
-    func followingChains(_ query: Query) throws(KeychainError) -> Query {
+    func resolve(_ query: Query, for client: SearchClient) throws(KeychainError) -> ResolvedQuery {
         let wanted = query.filters.flatMap { filter -> [[UInt8]] in
             if case .issuers(let names) = filter { names } else { [] }
         }
         let isTrustWanted = query.filters.contains(.trusted)
-        guard !wanted.isEmpty || isTrustWanted else { return query }
-        var query = query
+        var resolved = ResolvedQuery(query, accessGroups: client.accessGroups)
+        guard !wanted.isEmpty || isTrustWanted else { return resolved }
         let known = certificates
         if !wanted.isEmpty {
-            query.issuerNames = Self.names(
+            resolved.issuerNames = Self.names(
                 leadingTo: wanted.compactMap { NormalizedName.content(of: $0) }, through: known)
         }
         if isTrustWanted {
-            query.trust = ChainTrust(
-                roots: try query.trustAnchors.roots(), intermediates: known.compactMap(\.certificate),
+            resolved.trust = ChainTrust(
+                roots: try client.trustAnchors.roots(), intermediates: known.compactMap(\.certificate),
                 time: query.time ?? OpenKeychain.now())
         }
-        return query
+        return resolved
+    }
+
+    /// The queries that members are searched by: for an identity its certificate first, then its key.
+    func resolvedParts(
+        of query: Query, for client: SearchClient
+    ) throws(KeychainError) -> [ResolvedQuery] {
+        guard query.itemClass == .identity else { return [try resolve(query, for: client)] }
+        return [
+            try resolve(query.half(.certificate), for: client), try resolve(query.half(.key), for: client),
+        ]
     }
 
     /// Every certificate there is. What cannot be searched for them is reported by the search itself.

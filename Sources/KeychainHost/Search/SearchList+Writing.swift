@@ -9,27 +9,27 @@ extension SearchList {
     ///   fails with, since nobody knows then what it holds; and whatever ``LocalKeychain/update(matching:to:)`` does.
     @discardableResult
     public func update(
-        matching query: Query, to changes: borrowing ItemChanges,
+        matching query: Query, to changes: borrowing ItemChanges, for client: SearchClient = SearchClient(),
         authentication: AuthenticationContext = AuthenticationContext()
     ) throws(KeychainError) -> Int {
         // What cannot be at all is refused as such, whatever there is and wherever.
         _ = try changes.checked(for: query.itemClass)
         guard query.itemClass == .identity else {
-            let query = try followingChains(query)
-            let members = try writableMembers(query)
+            let resolved = try resolve(query, for: client)
+            let members = try writableMembers(resolved)
             var sealed = SealedSecrets()
             if changes.secret != nil {
-                for member in members where try !member.items(matching: query).items.isEmpty {
+                for member in members where try !member.items(matching: resolved).items.isEmpty {
                     try member.unlock(use: "change a \(query.itemClass.noun)", authentication: authentication)
                 }
             }
             for member in members {
-                let own = try member.sealedSecrets(for: changes, matching: query, authentication: authentication)
+                let own = try member.sealedSecrets(for: changes, matching: resolved, authentication: authentication)
                 sealed.byItem.merge(own.byItem) { $1 }
             }
-            return try update(members.map { ($0, [query]) }[...], to: changes, sealed)
+            return try update(members.map { ($0, [resolved]) }[...], to: changes, sealed)
         }
-        let identities = try wholeIdentities(matching: query)
+        let identities = try wholeIdentities(matching: query, for: client)
         let halves: [ItemClass] = [.certificate, .key].filter { !changes.attributes.concerning($0).isEmpty }
         let changed = Set(identities.flatMap { [$0.certificate, $0.key] }.filter { halves.contains($0.itemClass) })
         try checkWritable(changed)
@@ -43,15 +43,19 @@ extension SearchList {
     /// Of an identity the certificate is deleted, and the key unless it is on a token or another certificate has it.
     ///
     /// - Returns: how many there were; 0 is no error here.
-    /// - Parameter others: what else is searched for certificates that need a key; nil for this list.
+    /// - Parameters:
+    ///   - client: whom the search is for.
+    ///   - others: what else is searched for certificates that need a key; nil for this list.
     /// - Throws: as ``update(matching:to:)`` does.
     @discardableResult
-    public func delete(matching query: Query, sharedWith others: SearchList? = nil) throws(KeychainError) -> Int {
+    public func delete(
+        matching query: Query, for client: SearchClient = SearchClient(), sharedWith others: SearchList? = nil
+    ) throws(KeychainError) -> Int {
         guard query.itemClass == .identity else {
-            let query = try followingChains(query)
-            return try delete(writableMembers(query).map { ($0, [query]) }[...])
+            let resolved = try resolve(query, for: client)
+            return try delete(writableMembers(resolved).map { ($0, [resolved]) }[...])
         }
-        let identities = try wholeIdentities(matching: query)
+        let identities = try wholeIdentities(matching: query, for: client)
         let certificates = identities.map(\.certificate)
         try checkWritable(certificates)
         let keys = try (others ?? self).unsharedKeys(of: identities)
@@ -62,7 +66,7 @@ extension SearchList {
     // MARK: Several files as one
 
     /// What is meant in one member.
-    private typealias Selection = (member: any Keychain, queries: [Query])
+    private typealias Selection = (member: any Keychain, queries: [ResolvedQuery])
 
     /// Each member commits once those behind it have; whoever comes first is the same for everybody, so that two clients
     /// never wait for each other.
@@ -83,7 +87,9 @@ extension SearchList {
     /// Items, one by one, in the members that have them.
     private func selections(of items: some Sequence<Item>) -> [Selection] {
         writers.compactMap { member in
-            let queries = items.filter { member.isIdentified(by: $0.keychain) }.map { Query($0.reference) }
+            let queries = items.filter { member.isIdentified(by: $0.keychain) }.map {
+                ResolvedQuery(Query($0.reference))
+            }
             return queries.isEmpty ? nil : (member, queries)
         }
     }
@@ -97,7 +103,7 @@ extension SearchList {
             .map(\.0)
     }
 
-    private func writableMembers(_ query: Query) throws(KeychainError) -> [any Keychain] {
+    private func writableMembers(_ query: ResolvedQuery) throws(KeychainError) -> [any Keychain] {
         for member in members where member.isReadOnly {
             guard let item = try member.items(matching: query).items.first else { continue }
             throw Self.refusal(of: item, in: member)
@@ -108,8 +114,10 @@ extension SearchList {
     // MARK: Identities
 
     /// The identities, if every member could be searched for them.
-    private func wholeIdentities(matching query: Query) throws(KeychainError) -> [Identity] {
-        let result = try identities(matching: query.withoutLimit)
+    private func wholeIdentities(
+        matching query: Query, for client: SearchClient
+    ) throws(KeychainError) -> [Identity] {
+        let result = try identities(matching: query.withoutLimit, for: client)
         if let failure = result.failures.first(where: { !failures.contains($0) }) { throw failure.error }
         return result.found
     }

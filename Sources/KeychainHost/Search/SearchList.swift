@@ -61,21 +61,24 @@ public struct SearchList: Sendable {
     /// The limit counts what passed every filter. The same certificate on a card and in a file is two items, unless the
     /// query wants each once.
     ///
+    /// - Parameter client: whom the search is for.
     /// - Throws: where every member failed, what the first of them failed with; `errSecParam` for a query of identities,
     ///   which ``identities(matching:)`` finds.
-    public func items(matching query: Query) throws(KeychainError) -> Result<Item> {
+    public func items(
+        matching query: Query, for client: SearchClient = SearchClient()
+    ) throws(KeychainError) -> Result<Item> {
         guard query.itemClass != .identity else {
             throw KeychainError(.param, "an identity is two items, a certificate and a key", key: "class")
         }
-        let query = try followingChains(query)
-        let part = query.isDistinct ? query.withoutLimit : query
+        let resolved = try resolve(query, for: client)
+        let part = query.isDistinct ? resolved.withoutLimit : resolved
         var result = Result<Item>()
         try visit(&result) { (member, result) throws(KeychainError) in
             let found = try member.items(matching: part)
             result.found += found.items
             result.failures += found.damaged.map { Failure(keychain: member.name, error: $0) }
             result.damagedOthers += found.damagedOthers.map { Failure(keychain: member.name, error: $0) }
-            return part.limit.count.map { result.found.count < $0 } ?? true
+            return part.query.limit.count.map { result.found.count < $0 } ?? true
         }
         if query.isDistinct {
             var seen: Set<Attributes> = []

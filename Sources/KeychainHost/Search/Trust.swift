@@ -36,18 +36,3 @@ public enum TrustAnchors: Sendable, Hashable {
         return nil
     }
 }
-
-/// What it takes to tell whether a certificate is trusted.
-struct ChainTrust: Sendable, Hashable {
-    let roots: [Certificate]
-    /// Certificates that may help; nothing is believed of them.
-    let intermediates: [Certificate]
-    /// When the chain must be valid, in seconds since 1970.
-    let time: Int64
-
-    func accepts(_ certificate: Certificate) -> Bool {
-        let outcome = try? CertificateChain.verify(
-            certificate, intermediates: intermediates, roots: roots, at: time)
-        return if case .trusted? = outcome { true } else { false }
-    }
-}

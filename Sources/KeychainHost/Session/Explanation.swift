@@ -53,7 +53,7 @@ extension KeychainSession {
         let query = request.query
         let identities =
             query.itemClass == .identity
-            ? (try? request.searchList.identities(matching: query.withoutLimit).found) ?? [] : nil
+            ? (try? request.searchList.identities(matching: query.withoutLimit, for: request.client).found) ?? [] : nil
         let unread = request.searchList.failures.map {
             Explanation.Visit(keychain: $0.keychain, outcome: .failed(reason: $0.error.reason), question: nil, plan: [])
         }
@@ -67,13 +67,13 @@ extension KeychainSession {
         }
         let found =
             identities.map { min($0.count, query.limit.count ?? $0.count) }
-            ?? (try? request.searchList.items(matching: query).found.count) ?? 0
+            ?? (try? request.searchList.items(matching: query, for: request.client).found.count) ?? 0
         let folded = query.attributes.keys.filter(query.folds).sorted()
         return Explanation(
             itemClass: query.itemClass,
             columns: query.attributes.keys.filter { !query.folds($0) }.sorted(),
             filters: folded.map { "\($0) loosely" } + query.filters.map(\.key)
-                + (query.accessGroups == .all ? [] : [Attribute.accessGroup.rawValue])
+                + (request.client.accessGroups == .all ? [] : [Attribute.accessGroup.rawValue])
                 + (query.isDistinct ? ["u_Distinct"] : []),
             limit: query.limit.count, visits: visits + unread, count: found)
     }
@@ -84,16 +84,14 @@ extension KeychainSession {
     private func visit(
         _ member: any Keychain, _ request: SearchRequest, _ identities: [Identity]?, isReached: Bool
     ) -> Explanation.Visit {
-        // An identity is searched for by its two halves, the certificate first.
-        let queries: [Query]
+        let queries: [ResolvedQuery]
         do throws(KeychainError) {
-            let query = try request.searchList.followingChains(request.query).withoutLimit
-            queries = query.itemClass == .identity ? [try query.half(.certificate), try query.half(.key)] : [query]
+            queries = try request.searchList.resolvedParts(of: request.query.withoutLimit, for: request.client)
         } catch {
             return Explanation.Visit(
                 keychain: member.name, outcome: .failed(reason: error.reason), question: nil, plan: [])
         }
-        let reasons = queries.compactMap { member.reasonToSkip($0) }
+        let reasons = queries.compactMap { member.reasonToSkip($0.query) }
         if reasons.count == queries.count, let reason = reasons.first {
             return Explanation.Visit(keychain: member.name, outcome: .skipped(reason: reason), question: nil, plan: [])
         }
@@ -113,7 +111,7 @@ extension KeychainSession {
             return Explanation.Visit(
                 keychain: member.name, outcome: .searched(matches: matches), damage: damage,
                 question: isReached ? nil : question(for: items, in: member, request, cards: authentication.cards),
-                plan: queries.flatMap { member.plan(for: $0) })
+                plan: queries.flatMap { member.plan(for: $0.query) })
         } catch {
             return Explanation.Visit(
                 keychain: member.name, outcome: .failed(reason: error.reason), question: nil, plan: [])

@@ -23,7 +23,9 @@ extension KeychainSession {
     /// - Throws: `errSecDecode` where that is all there is, `errSecItemNotFound` where there is nothing.
     private func checkDamage(of request: SearchRequest, count: Int) throws(KeychainError) {
         for case let keychain as LocalKeychain in request.searchList.members {
-            for damage in try keychain.damage(matching: request.query) {
+            for damage in try keychain.damage(
+                matching: ResolvedQuery(request.query, accessGroups: request.client.accessGroups))
+            {
                 guard count > 0 else { throw keychain.isReadOnly ? KeychainError(.readOnly, damage.reason) : damage }
                 reportDamage(SearchList.Failure(keychain: keychain.name, error: damage))
             }
@@ -33,12 +35,12 @@ extension KeychainSession {
 
     private func update(_ request: SearchRequest, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
         try request.searchList.update(
-            matching: request.query, to: changes, authentication: request.context.authentication)
+            matching: request.query, to: changes, for: request.client, authentication: request.context.authentication)
     }
 
     @discardableResult
     func delete(matching request: SearchRequest) throws(KeychainError) -> Int {
-        let count = try request.searchList.delete(matching: request.query, sharedWith: searchList)
+        let count = try request.searchList.delete(matching: request.query, for: request.client, sharedWith: searchList)
         try checkDamage(of: request, count: count)
         return count
     }
@@ -47,8 +49,10 @@ extension KeychainSession {
         let query = request.query.withoutLimit
         let items =
             query.itemClass == .identity
-            ? try request.searchList.identities(matching: query).found.flatMap { [$0.certificate, $0.key] }
-            : try request.searchList.items(matching: query).found
+            ? try request.searchList.identities(matching: query, for: request.client).found.flatMap {
+                [$0.certificate, $0.key]
+            }
+            : try request.searchList.items(matching: query, for: request.client).found
         for member in request.searchList.members where !member.isReadOnly {
             guard items.contains(where: { member.isIdentified(by: $0.keychain) }) else { continue }
             try member.unlock(

@@ -7,12 +7,12 @@ extension KeychainSession {
     ///
     ///     let found = try session.items(matching: .genericPasswords.where(.service, "mail")).found
     public func items(matching query: some QueryForm) throws(KeychainError) -> SearchList.Result<Item> {
-        try searchList.items(matching: SearchRequest(query, in: self).query)
+        try searchList.items(matching: SearchRequest(query, in: self).query, for: client)
     }
 
     /// The identities that a query finds, in the order of the search list, and what could not be searched.
     public func identities(matching query: some QueryForm) throws(KeychainError) -> SearchList.Result<Identity> {
-        try searchList.identities(matching: SearchRequest(query, in: self).query)
+        try searchList.identities(matching: SearchRequest(query, in: self).query, for: client)
     }
 
     /// The secret of an item: a password, a key's PKCS #8 or its bytes; nil where it has none.

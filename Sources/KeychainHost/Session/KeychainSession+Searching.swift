@@ -24,12 +24,12 @@ extension KeychainSession {
         let found: [FoundItem]
         let failures, others: [SearchList.Failure]
         if query.itemClass == .identity {
-            let result = try request.searchList.identities(matching: query)
+            let result = try request.searchList.identities(matching: query, for: request.client)
             (found, failures, others) = (
                 result.found.map { .identity($0) }, result.failures, result.damagedOthers
             )
         } else {
-            let result = try request.searchList.items(matching: query)
+            let result = try request.searchList.items(matching: query, for: request.client)
             (found, failures, others) = (result.found.map { .item($0) }, result.failures, result.damagedOthers)
         }
         for other in others { reportDamage(other) }

@@ -34,6 +34,11 @@ public struct KeychainSession: Sendable {
     }
 }
 
+extension KeychainSession {
+    /// Whom its searches are for.
+    var client: SearchClient { SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors) }
+}
+
 // MARK: The dictionary form
 
 extension KeychainSession {

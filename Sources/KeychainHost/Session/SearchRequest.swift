@@ -3,6 +3,8 @@ internal import SystemCrypto
 /// A search as it is carried out: the query, the keychains, and what is wanted of what they have.
 struct SearchRequest: Sendable {
     let query: Query
+    /// Whom it is for.
+    let client: SearchClient
     let searchList: SearchList
     let returns: ParsedDictionary.Returns
     let context: RequestContext
@@ -49,11 +51,10 @@ struct SearchRequest: Sendable {
                     itemClass, attributes, filters: filters, folding: parsed.folding, limit: limit,
                     authenticationUI: parsed.authenticationUI)
             }
-        query.accessGroups = session.accessGroups
-        query.trustAnchors = session.trustAnchors
         query.isLocalOnly = parsed.isLocalOnly
         query.isDistinct = parsed.isDistinct
         self.query = query
+        client = session.client
         searchList = try session.searchList(for: parsed)
         returns = parsed.returns
         absentTokens = session.absentTokens
@@ -64,10 +65,8 @@ struct SearchRequest: Sendable {
 extension SearchRequest {
     init(_ form: some QueryForm, in session: KeychainSession) throws(KeychainError) {
         try session.checkEntitled()
-        var query = try form.checked()
-        query.accessGroups = session.accessGroups
-        query.trustAnchors = session.trustAnchors
-        self.query = query
+        query = try form.checked()
+        client = session.client
         searchList = session.searchList
         returns = []
         absentTokens = session.absentTokens

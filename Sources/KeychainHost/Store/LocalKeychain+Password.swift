@@ -91,7 +91,8 @@ extension OpenKeychain {
             }
             if !new.hasPassword {
                 for itemClass in ItemClass.stored {
-                    _ = try remove(Query(itemClass, Self.passcodeBound, limit: .all), evenAltered: true)
+                    _ = try remove(
+                        ResolvedQuery(Query(itemClass, Self.passcodeBound, limit: .all)), evenAltered: true)
                 }
             }
             let result = try others()

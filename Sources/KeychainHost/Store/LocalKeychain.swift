@@ -160,7 +160,7 @@ extension LocalKeychain {
     }
 
     /// The items a query finds, at most as many as its limit, in the order they were added. No secret is needed for it.
-    public func items(matching query: Query) throws(KeychainError) -> SearchResult {
+    public func items(matching query: ResolvedQuery) throws(KeychainError) -> SearchResult {
         try use { opened throws(KeychainError) in try opened.search(query) }
     }
 
@@ -184,7 +184,7 @@ extension LocalKeychain {
 
     /// What is wrong with items that match by what they have now, but are not as they were written: they are neither found,
     /// nor changed, nor deleted but by their references.
-    public func damage(matching query: Query) throws(KeychainError) -> [KeychainError] {
+    public func damage(matching query: ResolvedQuery) throws(KeychainError) -> [KeychainError] {
         try use { opened throws(KeychainError) in try opened.damage(matching: query) }
     }
 
@@ -193,14 +193,14 @@ extension LocalKeychain {
     }
 
     public func update(
-        matching queries: [Query], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        matching queries: [ResolvedQuery], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
         try change { opened throws(KeychainError) in try opened.update(queries, changes, sealed, with: others) }
     }
 
     public func delete(
-        matching queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
+        matching queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
         try change { opened throws(KeychainError) in try opened.delete(queries, with: others) }
     }

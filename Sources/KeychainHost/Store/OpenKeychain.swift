@@ -29,13 +29,14 @@ struct OpenKeychain: ~Copyable {
     // MARK: Searching
 
     /// The items a query finds, in the order they were added, and what could not be read among them.
-    func search(_ query: Query) throws(KeychainError) -> SearchResult {
-        var result = try found(query)
+    func search(_ resolved: ResolvedQuery) throws(KeychainError) -> SearchResult {
+        let query = resolved.query
+        var result = try found(resolved)
         guard result.items.count != query.limit.count else { return result }
         switch checkIntegrity() {
         case nil, .sound: break
         case .repaired:
-            result = try found(query)
+            result = try found(resolved)
             result.damaged.append(Self.repaired)
         case .damaged(let error): result.damaged.append(error)
         }
@@ -45,29 +46,29 @@ struct OpenKeychain: ~Copyable {
     }
 
     /// - Parameter filtersAltered: whether an altered item counts only where it passes the filters by what it has now, too.
-    private func found(_ query: Query, filtersAltered: Bool = false) throws(KeychainError) -> SearchResult {
+    private func found(_ resolved: ResolvedQuery, filtersAltered: Bool = false) throws(KeychainError) -> SearchResult {
         var result = SearchResult()
-        try forEachRow(query, startingOver: { result = SearchResult() }) { row throws(KeychainError) in
+        try forEachRow(resolved.query, startingOver: { result = SearchResult() }) { row throws(KeychainError) in
             do throws(KeychainError) {
                 let row = try row()
                 let item = row.item(in: identifier)
                 if row.isAltered {
-                    if filtersAltered ? query.matches(item) : query.isReadable(item) { throw row.altered }
-                } else if query.matches(item) {
+                    if filtersAltered ? resolved.matches(item) : resolved.isReadable(item) { throw row.altered }
+                } else if resolved.matches(item) {
                     if !row.itemClass.isPassword { try checkSeal(of: row) }
                     result.items.append(item)
                 }
             } catch {
                 result.damaged.append(error)
             }
-            return result.items.count != query.limit.count
+            return result.items.count != resolved.query.limit.count
         }
         return result
     }
 
     /// What is wrong with the items that match by what they have now, but are not as they were written.
     /// Where items may be out of reach, that is all that can be said.
-    func damage(matching query: Query) throws(KeychainError) -> [KeychainError] {
+    func damage(matching query: ResolvedQuery) throws(KeychainError) -> [KeychainError] {
         let found = try found(query, filtersAltered: true)
         guard found.items.isEmpty, found.damaged.isEmpty, case .damaged(let error) = checkIntegrity() else {
             return found.damaged
@@ -138,12 +139,12 @@ struct OpenKeychain: ~Copyable {
 
     /// Changes every item that any of the queries finds, or none.
     func update(
-        _ queries: [Query], _ changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        _ queries: [ResolvedQuery], _ changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
         for query in queries {
-            try checkSelection(query)
-            _ = try changes.checked(for: query.itemClass)
+            try checkSelection(query.query)
+            _ = try changes.checked(for: query.query.itemClass)
         }
         try checkIndexes()
         return try database.writing { () throws(KeychainError) in
@@ -158,13 +159,14 @@ struct OpenKeychain: ~Copyable {
     ///
     /// - Throws: `errSecDecode` where nothing was found but what its seal tells to have been altered.
     private func change(
-        _ query: Query, _ changes: borrowing ItemChanges, _ sealed: SealedSecrets
+        _ resolved: ResolvedQuery, _ changes: borrowing ItemChanges, _ sealed: SealedSecrets
     ) throws(KeychainError) -> Int {
-        let attributes = try changes.checked(for: query.itemClass)
-        let columns = query.itemClass.columns
+        let itemClass = resolved.query.itemClass
+        let attributes = try changes.checked(for: itemClass)
+        let columns = itemClass.columns
         var count = 0
         var damage: KeychainError?
-        for row in try matchingRows(query) where !row.isAltered {
+        for row in try matchingRows(resolved) where !row.isAltered {
             let new: ItemRow
             do throws(KeychainError) {
                 new = try changed(row, attributes, secret: changes.secret, sealed)
@@ -186,9 +188,9 @@ struct OpenKeychain: ~Copyable {
 
     /// Deletes every item that any of the queries finds. This works while the keychain is locked.
     func delete(
-        _ queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
+        _ queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int {
-        for query in queries { try checkSelection(query) }
+        for query in queries { try checkSelection(query.query) }
         // What cannot be repaired may be deleted.
         _ = checkIntegrity()
         return try database.writing { () throws(KeychainError) in
@@ -202,9 +204,10 @@ struct OpenKeychain: ~Copyable {
     /// reference: what else it has may have been another's.
     ///
     /// - Parameter evenAltered: whether those that match by what they have now go as well.
-    func remove(_ query: Query, evenAltered: Bool = false) throws(KeychainError) -> Int {
+    func remove(_ resolved: ResolvedQuery, evenAltered: Bool = false) throws(KeychainError) -> Int {
+        let query = resolved.query
         let delete = query.itemClass.columns.delete
-        let found = try matchingRows(query).filter { !$0.isAltered || evenAltered || query.reference != nil }
+        let found = try matchingRows(resolved).filter { !$0.isAltered || evenAltered || query.reference != nil }
         for row in found {
             try KeychainError.mapping { () throws(SQLiteError) in try database.run(delete, [.blob(row.id.bytes)]) }
             try note(.delete, row)
@@ -214,14 +217,15 @@ struct OpenKeychain: ~Copyable {
 
     // MARK: Rows
 
-    private func matchingRows(_ query: Query) throws(KeychainError) -> [ItemRow] {
+    private func matchingRows(_ resolved: ResolvedQuery) throws(KeychainError) -> [ItemRow] {
+        let query = resolved.query
         var rows: [ItemRow] = []
         try forEachRow(query, startingOver: { rows = [] }) { row throws(KeychainError) in
             // A row beyond reading is not what the query means; it must not keep the others from being changed.
             guard let row = try? row() else { return true }
             let item = row.item(in: identifier)
             let isNamed = row.isAltered && query.reference == item.reference && query.filters.isEmpty
-            if isNamed ? query.isReadable(item) : query.matches(item) { rows.append(row) }
+            if isNamed ? resolved.isReadable(item) : resolved.matches(item) { rows.append(row) }
             return true
         }
         return rows
@@ -233,7 +237,7 @@ struct OpenKeychain: ~Copyable {
             let error = KeychainError(error)
             guard error.code == .duplicateItem else { throw error }
             let unique = row.itemClass.uniqueValues(of: row.attributes)
-            let others = try found(Query(row.itemClass, unique, limit: .all))
+            let others = try found(ResolvedQuery(Query(row.itemClass, unique, limit: .all)))
             if others.items.isEmpty, let damage = others.damaged.first { throw damage }
             throw duplicate(of: row)
         }

@@ -35,7 +35,7 @@ public struct AbsentTokenKeychain: CardKeychain {
 
     public func triesLeft() -> Int? { nil }
 
-    public func items(matching query: Query) throws(KeychainError) -> SearchResult {
+    public func items(matching query: ResolvedQuery) throws(KeychainError) -> SearchResult {
         TokenItems(identity: token.identity).result(of: query, in: token.inventory)
     }
 

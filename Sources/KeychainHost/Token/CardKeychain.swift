@@ -44,16 +44,16 @@ extension CardKeychain {
     ) throws(KeychainError) -> Item { throw refusal }
 
     public func sealedSecrets(
-        for changes: borrowing ItemChanges, matching query: Query, authentication: AuthenticationContext
+        for changes: borrowing ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets { SealedSecrets() }
 
     public func update(
-        matching queries: [Query], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        matching queries: [ResolvedQuery], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int { throw refusal }
 
     public func delete(
-        matching queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
+        matching queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int { throw refusal }
 
     /// What is on a card was put there by its issuer, and stays as it is.

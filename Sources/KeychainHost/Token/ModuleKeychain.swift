@@ -47,11 +47,12 @@ public struct ModuleKeychain: CardKeychain {
         do { return try module.tokens() } catch { throw KeychainError(error) }
     }
 
-    public func items(matching query: Query) throws(KeychainError) -> SearchResult {
+    public func items(matching resolved: ResolvedQuery) throws(KeychainError) -> SearchResult {
+        let query = resolved.query
         guard query.itemClass != .identity, reasonToSkip(query) == nil else { return SearchResult() }
         var result = SearchResult()
         for token in try tokens() {
-            let found = try token.items(matching: query)
+            let found = try token.items(matching: resolved)
             result.items += found.items
             result.damaged += found.damaged
         }

@@ -8,17 +8,17 @@ struct TokenItems {
     private var keychain: KeychainIdentifier { KeychainIdentifier(rawValue: identity.id.description) }
 
     /// The objects' items that the query finds, and an error for each object that could not be read.
-    func result(of query: Query, in inventory: TokenInventory) -> SearchResult {
+    func result(of resolved: ResolvedQuery, in inventory: TokenInventory) -> SearchResult {
         var result = SearchResult()
         for object in inventory.objects {
             do throws(CryptoError) {
-                guard let item = try item(query.itemClass, object), query.matches(item) else { continue }
+                guard let item = try item(resolved.query.itemClass, object), resolved.matches(item) else { continue }
                 result.items.append(item)
             } catch {
                 result.damaged.append(KeychainError(.decode, "cannot read \(object.id): \(error)"))
             }
         }
-        if let count = query.limit.count { result.items = Array(result.items.prefix(count)) }
+        if let count = resolved.query.limit.count { result.items = Array(result.items.prefix(count)) }
         result.damaged += TokenItems.errors(inventory.failures)
         return result
     }

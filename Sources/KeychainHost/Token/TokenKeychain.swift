@@ -25,7 +25,8 @@ public struct TokenKeychain: CardKeychain {
     /// Whether there is a card that a driver knows.
     var isRecognized: Bool { (try? identity()) ?? nil != nil }
 
-    public func items(matching query: Query) throws(KeychainError) -> SearchResult {
+    public func items(matching resolved: ResolvedQuery) throws(KeychainError) -> SearchResult {
+        let query = resolved.query
         guard query.itemClass != .identity, reasonToSkip(query) == nil else { return SearchResult() }
         let content = try reading { (token, card, _) throws(TokenError) -> (TokenIdentity, TokenInventory)? in
             let identity = try token.identity(&card)
@@ -33,7 +34,7 @@ public struct TokenKeychain: CardKeychain {
             return (identity, try token.inventory(selection, &card))
         }
         guard case let (identity, inventory)?? = content else { return SearchResult() }
-        return TokenItems(identity: identity).result(of: query, in: inventory)
+        return TokenItems(identity: identity).result(of: resolved, in: inventory)
     }
 
     /// What to read on the card for the objects of an id in PKCS #11; nil where none can have it. No command is sent for it.

@@ -8,7 +8,7 @@ struct AlwaysFails: Keychain {
     var isReadOnly = true
     var code = ErrSec.deviceFailed
 
-    func items(matching query: Query) throws(KeychainError) -> SearchResult { throw KeychainError(code) }
+    func items(matching query: ResolvedQuery) throws(KeychainError) -> SearchResult { throw KeychainError(code) }
     var status: KeychainStatus { [] }
     var isLocked: Bool { false }
     func triesLeft() -> Int? { nil }
@@ -25,14 +25,14 @@ struct AlwaysFails: Keychain {
     }
     var writableIdentifier: KeychainIdentifier? { nil }
     func sealedSecrets(
-        for changes: borrowing ItemChanges, matching query: Query, authentication: AuthenticationContext
+        for changes: borrowing ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets { throw KeychainError(code) }
     func update(
-        matching queries: [Query], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        matching queries: [ResolvedQuery], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
         with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int { throw KeychainError(code) }
     func delete(
-        matching queries: [Query], with others: @Sendable () throws(KeychainError) -> Int
+        matching queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
     ) throws(KeychainError) -> Int { throw KeychainError(code) }
 }
 

@@ -1,0 +1,12 @@
+/// Whom a search is for: the access groups that are open to the client, and the roots that the client trusts.
+public struct SearchClient: Sendable {
+    /// The groups whose items can be found; nil for all.
+    public let accessGroups: AccessGroups?
+    /// What chains of certificates have to lead to for ``Filter/trusted``.
+    public let trustAnchors: TrustAnchors
+
+    public init(accessGroups: AccessGroups? = nil, trustAnchors: TrustAnchors = .system) {
+        self.accessGroups = accessGroups
+        self.trustAnchors = trustAnchors
+    }
+}
