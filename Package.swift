@@ -45,7 +45,7 @@ let package = Package(
     products: [
         .library(name: "TokenKit", targets: ["TokenKit"]),
         .library(name: "PIVDriver", targets: ["PIVDriver"]),
-        .library(name: "KeychainHost", targets: ["KeychainHost"]),
+        .library(name: "KeychainHost", targets: ["KeychainHost", "KeychainModel"]),
         .library(name: "SecItem", targets: ["SecItem"]),
         .library(name: "Security", targets: ["Security"]),
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
@@ -85,16 +85,20 @@ let package = Package(
         .target(
             name: "VirtualCard", dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "Platform"],
             swiftSettings: strict),
+        .target(name: "KeychainModel", dependencies: ["SecureBytes", "SystemCrypto"], swiftSettings: strict),
         .target(
             name: "KeychainHost",
-            dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
+            dependencies: [
+                "KeychainModel", "SecureBytes", "TokenKit", "SystemCrypto", "CSQLite", "CLinux", "Platform",
+            ],
             swiftSettings: strict),
         .target(
             name: "StandardDrivers", dependencies: ["KeychainHost", "PIVDriver", "TokenKit"], swiftSettings: strict),
         .target(
             name: "SecItem",
             dependencies: [
-                "SecureBytes", "KeychainHost", "PKCS11Driver", "Platform", "StandardDrivers", "SystemCrypto",
+                "SecureBytes", "KeychainHost", "KeychainModel", "PKCS11Driver", "Platform", "StandardDrivers",
+                "SystemCrypto",
                 "TokenKit",
             ],
             swiftSettings: strict),
@@ -105,7 +109,9 @@ let package = Package(
         .target(name: "CSecKeychain", exclude: ["tokenkit-keychain.pc.in"]),
         .target(
             name: "SecKeychain",
-            dependencies: ["SecureBytes", "CSecKeychain", "KeychainHost", "StandardDrivers", "TokenKit"],
+            dependencies: [
+                "SecureBytes", "CSecKeychain", "KeychainHost", "KeychainModel", "StandardDrivers", "TokenKit",
+            ],
             exclude: ["exports.map"], swiftSettings: strict,
             linkerSettings: [
                 // Swift's runtime is inside, which does not survive to be unloaded.
@@ -115,12 +121,16 @@ let package = Package(
             ]),
         .target(
             name: "PKCS11Bridge",
-            dependencies: ["SecureBytes", "CCryptoki", "KeychainHost", "SystemCrypto", "TokenKit", "Wire"],
+            dependencies: [
+                "SecureBytes", "CCryptoki", "KeychainHost", "KeychainModel", "SystemCrypto", "TokenKit", "Wire",
+            ],
             swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
         .target(
             name: "HostServer",
-            dependencies: ["SecureBytes", "CLinux", "KeychainHost", "PKCS11Bridge", "TokenKit", "Wire"],
+            dependencies: [
+                "SecureBytes", "CLinux", "KeychainHost", "KeychainModel", "PKCS11Bridge", "TokenKit", "Wire",
+            ],
             swiftSettings: strict),
         .target(name: "CPKCS11Module", dependencies: ["CCryptoki"]),
         .target(
@@ -132,8 +142,9 @@ let package = Package(
         .executableTarget(
             name: "tokenkitd",
             dependencies: [
-                "CCryptoki", "HostServer", "KeychainHost", "PKCS11Bridge", "Platform", "StandardDrivers", "TokenKit",
-                "Wire",
+                "CCryptoki", "HostServer", "KeychainHost", "KeychainModel", "PKCS11Bridge", "Platform",
+                "StandardDrivers",
+                "TokenKit", "Wire",
             ],
             exclude: ["systemd"],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
@@ -142,6 +153,7 @@ let package = Package(
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "StandardDrivers", "VirtualCard",
                 "KeychainHost",
+                "KeychainModel",
                 "Platform", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
@@ -171,20 +183,27 @@ let package = Package(
         .testTarget(
             name: "PKCS11DriverTests",
             dependencies: [
-                "SecureBytes", "PKCS11Driver", "KeychainHost", "SystemCrypto", "CCryptoki", "TestSupport", "tokenctl",
+                "SecureBytes", "PKCS11Driver", "KeychainHost", "KeychainModel", "SystemCrypto", "CCryptoki",
+                "TestSupport", "tokenctl",
                 "TokenKit",
             ],
             swiftSettings: test),
+        .testTarget(
+            name: "KeychainModelTests", dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "TestSupport"],
+            swiftSettings: test),
         .executableTarget(
-            name: "KeychainWriter", dependencies: ["SecureBytes", "KeychainHost", "SystemCrypto", "CSQLite"],
+            name: "KeychainWriter",
+            dependencies: ["SecureBytes", "KeychainHost", "KeychainModel", "SystemCrypto", "CSQLite"],
             path: "Tests/KeychainWriter", swiftSettings: test),
         .executableTarget(
-            name: "PromptAsker", dependencies: ["SecureBytes", "KeychainHost"], path: "Tests/PromptAsker",
+            name: "PromptAsker", dependencies: ["SecureBytes", "KeychainHost", "KeychainModel"],
+            path: "Tests/PromptAsker",
             swiftSettings: test),
         .testTarget(
             name: "KeychainHostTests",
             dependencies: [
-                "SecureBytes", "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite", "TestSupport",
+                "SecureBytes", "KeychainHost", "KeychainModel", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite",
+                "TestSupport",
                 "KeychainWriter", "PromptAsker", "Platform", "TokenKit",
             ],
             swiftSettings: test),
@@ -195,26 +214,30 @@ let package = Package(
             name: "SecItemTests",
             dependencies: [
                 "SecureBytes", "SecItem", "Security", "LocalAuthentication", "CryptoTokenKit", "KeychainHost",
+                "KeychainModel",
                 "SecItemExample", "SystemCrypto", "TestSupport", "TokenKit", "tokenctl",
             ],
             swiftSettings: test),
         .testTarget(
             name: "PKCS11BridgeTests",
             dependencies: [
-                "SecureBytes", "PKCS11Bridge", "CCryptoki", "KeychainHost", "PIVDriver", "VirtualCard", "SystemCrypto",
+                "SecureBytes", "PKCS11Bridge", "CCryptoki", "KeychainHost", "KeychainModel", "PIVDriver", "VirtualCard",
+                "SystemCrypto",
                 "TestSupport", "TokenKit",
             ],
             swiftSettings: test),
         .testTarget(
             name: "TokenctlTests",
             dependencies: [
-                "SecureBytes", "TokenKit", "tokenctl", "KeychainHost", "SystemCrypto", "TestSupport", argumentParser,
+                "SecureBytes", "TokenKit", "tokenctl", "KeychainHost", "KeychainModel", "SystemCrypto", "TestSupport",
+                argumentParser,
             ],
             exclude: ["Scripts"], swiftSettings: test),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "SecureBytes", "TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "SystemCrypto", "TestSupport",
+                "SecureBytes", "TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "KeychainModel", "SystemCrypto",
+                "TestSupport",
                 "CPCSC",
             ],
             exclude: ["Consumers/Scripts"], swiftSettings: test),

@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import Foundation
 internal import KeychainHost
 internal import SystemCrypto

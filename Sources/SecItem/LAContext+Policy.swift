@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import KeychainHost
 
 /// How a person is to show that they are the owner. LAContext.h.

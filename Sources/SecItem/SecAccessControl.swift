@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import KeychainHost
 
 /// What has to be shown before an item's secret is used, the value of ``kSecAttrAccessControl``.

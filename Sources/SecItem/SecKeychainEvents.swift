@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import KeychainHost
 
 // What happens to keychains, SecKeychain.h. Keychain semantics 2.4.

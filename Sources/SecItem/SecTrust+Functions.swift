@@ -1,3 +1,4 @@
+internal import KeychainModel
 public import Dispatch
 public import Foundation
 internal import KeychainHost

@@ -1,3 +1,4 @@
+internal import KeychainModel
 public import CSecKeychain
 internal import Glibc
 internal import KeychainHost

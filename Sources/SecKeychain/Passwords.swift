@@ -1,3 +1,4 @@
+internal import KeychainModel
 public import CSecKeychain
 internal import KeychainHost
 internal import SecureBytes

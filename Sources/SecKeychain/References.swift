@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import CSecKeychain
 internal import KeychainHost
 internal import StandardDrivers

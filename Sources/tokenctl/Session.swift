@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import KeychainHost
 internal import StandardDrivers
 internal import PKCS11Driver

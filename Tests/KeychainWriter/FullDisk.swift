@@ -1,5 +1,6 @@
 import Glibc
 import KeychainHost
+import KeychainModel
 import SecureBytes
 
 /// A keychain that is opened on a disk which is full by then.

@@ -1,5 +1,6 @@
 import Glibc
 import KeychainHost
+import KeychainModel
 import SecureBytes
 
 /// A process of its own for tests that need more than one. The password comes from standard input.

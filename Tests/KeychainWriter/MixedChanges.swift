@@ -1,4 +1,5 @@
 import KeychainHost
+import KeychainModel
 import SecureBytes
 
 /// A fixed sequence of additions, updates and deletions, so that what a keychain holds after so many of them is known.

@@ -1,5 +1,6 @@
 import CSQLite
 import KeychainHost
+import KeychainModel
 
 /// The table of a keychain's passwords without the keychain: no encryption, no checks, one prepared statement.
 final class PlainStore {

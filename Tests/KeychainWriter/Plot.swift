@@ -1,5 +1,6 @@
 import Glibc
 import KeychainHost
+import KeychainModel
 
 /// Time over number of items, both in powers of ten, as an SVG.
 struct Plot {

@@ -1,6 +1,7 @@
 import CSQLite
 import Glibc
 import KeychainHost
+import KeychainModel
 import SecureBytes
 import SystemCrypto
 

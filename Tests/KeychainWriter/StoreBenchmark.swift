@@ -1,5 +1,6 @@
 import Glibc
 import KeychainHost
+import KeychainModel
 import SecureBytes
 
 /// Rows per second of a keychain, against plain SQLite writing rows of the same columns, indexes and sizes, each row in a

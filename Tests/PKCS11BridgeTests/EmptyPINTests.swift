@@ -1,5 +1,6 @@
 import CCryptoki
 import KeychainHost
+import KeychainModel
 import SecureBytes
 import TestSupport
 import Testing

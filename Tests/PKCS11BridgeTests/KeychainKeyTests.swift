@@ -1,5 +1,6 @@
 import CCryptoki
 import KeychainHost
+import KeychainModel
 import SystemCrypto
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import CCryptoki
 import Foundation
 import KeychainHost
+import KeychainModel
 import SecureBytes
 import Synchronization
 import SystemCrypto

@@ -1,3 +1,4 @@
+import KeychainModel
 import CCryptoki
 import KeychainHost
 import SystemCrypto

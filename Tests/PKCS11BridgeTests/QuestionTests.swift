@@ -2,6 +2,7 @@ import CCryptoki
 import Dispatch
 import Foundation
 import KeychainHost
+import KeychainModel
 import SecureBytes
 import Synchronization
 import TestSupport

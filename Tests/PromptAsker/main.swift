@@ -5,6 +5,7 @@
 
 import Glibc
 import KeychainHost
+import KeychainModel
 import SecureBytes
 
 func prompter(_ text: String) throws -> any Prompter {

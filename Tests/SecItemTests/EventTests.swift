@@ -1,6 +1,7 @@
 import CryptoTokenKit
 import Foundation
 import KeychainHost
+import KeychainModel
 import Synchronization
 import TestSupport
 import Testing

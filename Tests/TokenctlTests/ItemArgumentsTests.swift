@@ -1,4 +1,5 @@
 import KeychainHost
+import KeychainModel
 import SecureBytes
 import Testing
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import KeychainHost
+import KeychainModel
 import TestSupport
 import Testing
 

@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 /// When the secrets of items may be used, keychain semantics 3.1. Every one needs the keychain's key.
 extension OpenKeychain {
     /// - Throws: `errSecInteractionNotAllowed` while the login session is locked, for an item that is not to be used then.

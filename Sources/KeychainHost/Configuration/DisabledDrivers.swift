@@ -1,3 +1,5 @@
+public import KeychainModel
+
 /// The drivers of cards that are to be left alone: a name a line in a file of the user's.
 private struct DisabledDrivers: SettingsText {
     var names: Set<String> = []

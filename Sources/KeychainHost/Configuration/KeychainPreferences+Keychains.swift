@@ -1,3 +1,4 @@
+public import KeychainModel
 public import SecureBytes
 
 // Keychains come and go together with their places in the settings. Keychain semantics 2.1.

@@ -1,3 +1,5 @@
+public import KeychainModel
+
 // For how long a card's PIN counts, and what a card does before it is given one. The card's own policy is the bound.
 // Keychain semantics 7.5.
 extension KeychainPreferences {

@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 /// The text of a file of settings: lines `name = value`, empty lines, and comments after `#`.
 ///
 /// Changing a setting leaves every other line as it is.

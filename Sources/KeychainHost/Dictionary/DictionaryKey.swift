@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import SystemCrypto
 
 /// A key that is no attribute: where it is legal, and what it means (keychain semantics 1.1, 1.5, 1.7 and 3.3).

@@ -1,3 +1,4 @@
+package import KeychainModel
 internal import SystemCrypto
 
 /// What a dictionary of the `SecItem` interface says, each key of it understood and legal for the operation.

@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import Glibc
 
 /// How the programs of a user tell each other that one of them had a card block its PIN: by a line in a file that is gone when

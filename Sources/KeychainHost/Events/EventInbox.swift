@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import Synchronization
 
 /// Events that other threads of the process bring to a watch.

@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import CLinux
 internal import Glibc
 

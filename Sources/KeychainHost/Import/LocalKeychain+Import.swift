@@ -1,3 +1,5 @@
+public import KeychainModel
+
 extension LocalKeychain {
     /// Adds all items of a file, or none of them. Items that the keychain already has are left unchanged.
     ///

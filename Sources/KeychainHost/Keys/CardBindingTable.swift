@@ -1,4 +1,5 @@
 internal import SystemCrypto
+internal import KeychainModel
 internal import TokenKit
 
 /// The rows of the table `card_binding`, one for each card.

@@ -1,3 +1,4 @@
+public import KeychainModel
 public import SecureBytes
 public import SystemCrypto
 internal import TokenKit

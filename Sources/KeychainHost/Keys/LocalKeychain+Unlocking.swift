@@ -1,3 +1,4 @@
+public import KeychainModel
 internal import SecureBytes
 
 // How a keychain's key is come by: a password that a program gave, a bound card, or a password that is asked for.

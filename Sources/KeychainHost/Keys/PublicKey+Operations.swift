@@ -1,3 +1,4 @@
+public import KeychainModel
 public import SystemCrypto
 
 /// What a public key does by Apple's algorithms, wherever its private half is.

@@ -1,3 +1,4 @@
+public import KeychainModel
 public import SecureBytes
 internal import SystemCrypto
 
@@ -86,49 +87,4 @@ extension SymmetricKey: Hashable {
 
     /// Nothing of the bytes goes into a hash, which may be kept or shown.
     public func hash(into hasher: inout Hasher) { hasher.combine(type) }
-}
-
-extension KeyType {
-    /// AES; Apple's number for it is that of CDSA.
-    public static let aes = KeyType(rawValue: 0x8000_0001)
-    /// HMAC, whatever the hash function; Apple has no number for it, and CDSA has this one (`CSSM_ALGID_SHA1HMAC`).
-    public static let hmac = KeyType(rawValue: 91)
-
-    /// The fewest bits of an HMAC key, SP 800-131A §10.
-    public static let minimumHMACBits = 112
-    /// The most bits of one that is generated. More than a block of the hash function, 1024 bits at the most, makes no key
-    /// stronger, FIPS 198-1 §3.
-    public static let maximumGeneratedHMACBits = 65_536
-
-    /// - Throws: as for a key that is given, and for one that is longer than it has any use.
-    fileprivate func checkSize(ofGeneratedKey bits: Int) throws(KeychainError) {
-        let isAllowed = Self.minimumHMACBits...Self.maximumGeneratedHMACBits ~= bits && bits.isMultiple(of: 8)
-        guard self != .hmac || isAllowed else {
-            throw KeychainError(
-                .keySizeNotAllowed, "\(bits) bits are not a size of new HMAC keys",
-                remedy: "use whole bytes, \(Self.minimumHMACBits) to \(Self.maximumGeneratedHMACBits) bits",
-                key: Attribute.keySizeInBits.rawValue)
-        }
-        try checkSize(ofSymmetricKey: bits)
-    }
-
-    /// - Throws: `errSecKeySizeNotAllowed`; `errSecParam` for a type whose keys nothing is done with.
-    func checkSize(ofSymmetricKey bits: Int) throws(KeychainError) {
-        let size = Attribute.keySizeInBits.rawValue
-        switch self {
-        case .aes where [128, 192, 256].contains(bits): return
-        case .aes:
-            throw KeychainError(
-                .keySizeNotAllowed, "AES has no keys of \(bits) bits", remedy: "use 128, 192 or 256", key: size)
-        case .hmac where bits >= Self.minimumHMACBits && bits.isMultiple(of: 8): return
-        case .hmac:
-            throw KeychainError(
-                .keySizeNotAllowed, "\(bits) bits are not a size of HMAC keys",
-                remedy: "use whole bytes, at least \(Self.minimumHMACBits) bits", key: size)
-        default:
-            throw KeychainError(
-                .param, "symmetric keys of type \(rawValue) are not supported", remedy: "AES and HMAC can be used",
-                key: Attribute.keyType.rawValue)
-        }
-    }
 }

@@ -1,3 +1,4 @@
+public import KeychainModel
 internal import CLinux
 internal import Glibc
 internal import Platform

@@ -1,3 +1,4 @@
+public import KeychainModel
 public import SecureBytes
 
 /// Asks on the controlling terminal, whatever standard input and output are, without showing what is typed.

@@ -1,16 +1,4 @@
-/// A certificate and the private key that belongs to it, wherever each of them is.
-public struct Identity: Sendable, Hashable {
-    public let certificate: Item
-    public let key: Item
-
-    package init(certificate: Item, key: Item) {
-        self.certificate = certificate
-        self.key = key
-    }
-
-    /// The certificate's reference as an identity.
-    public var reference: PersistentReference { certificate.reference.retyped(as: .identity) }
-}
+public import KeychainModel
 
 extension SearchList {
     /// The identities whose halves pass the query, in the order of their certificates.
@@ -50,54 +38,5 @@ extension Item {
     var isUsablePrivateKey: Bool {
         let uses: [Attribute] = [.canSign, .canDecrypt, .canUnwrap, .canDerive]
         return isPrivateKey && uses.contains { self[$0]?.isTrue ?? false }
-    }
-}
-
-extension Query {
-    /// The part of a query for identities that concerns one of the two classes they are made of.
-    ///
-    /// An attribute that certificates have is matched there, one that only keys have at the key; how many are wanted
-    /// counts only once they are paired.
-    func half(_ itemClass: ItemClass) throws(KeychainError) -> Query {
-        var attributes = attributes.concerning(itemClass)
-        // A query keeps no value for "any", and a new one without a value would mean 0.
-        attributes[.synchronizable] = self.attributes[.synchronizable] ?? Query.anySynchronizable
-        if isLocalOnly { attributes[.tokenID] = "" }
-        var half: Query
-        if itemClass == .certificate, let reference {
-            half = try Query(
-                reference.retyped(as: .certificate), attributes, filters: certificateFilters, folding: folding,
-                in: keychains, limit: .all, authenticationUI: authenticationUI)
-        } else {
-            let isCertificate = itemClass == .certificate
-            half = try Query(
-                itemClass, attributes, filters: isCertificate ? certificateFilters : [],
-                folding: isCertificate ? folding : [], in: keychains, limit: .all, authenticationUI: authenticationUI)
-        }
-        half.isLocalOnly = isLocalOnly
-        half.isDistinct = isDistinct && itemClass == .certificate
-        return half
-    }
-
-    /// A list of items may name an identity by either half, or as a whole.
-    private var certificateFilters: [Filter] { filters.filter { $0.itemList == nil } }
-}
-
-extension Attributes {
-    /// Those of an identity that concern one of the two items it is made of: what both have is the certificate's.
-    func concerning(_ half: ItemClass) -> Attributes {
-        filter { half.has($0.key) && (half == .certificate || !ItemClass.certificate.has($0.key)) }
-    }
-}
-
-extension Filter {
-    fileprivate var itemList: ItemList? {
-        if case .items(let list) = self { list } else { nil }
-    }
-}
-
-extension ItemList {
-    fileprivate func contains(_ identity: Identity) -> Bool {
-        references.contains(identity.reference) || contains(identity.certificate) || contains(identity.key)
     }
 }

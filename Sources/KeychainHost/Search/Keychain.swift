@@ -1,3 +1,4 @@
+public import KeychainModel
 public import SecureBytes
 
 /// A member of the search list: a local file, or a card.
@@ -141,19 +142,4 @@ extension Keychain {
         if count == 0, let damage = try (self as? LocalKeychain)?.damage(matching: query).first { throw damage }
         return count
     }
-}
-
-/// How a private key is named.
-public enum KeySelector: Hashable, Sendable {
-    /// By its object on a card (`9A`), or its label in a local keychain.
-    case name(String)
-    /// By the same, for whoever is about to sign with it: one on a card is as it was when the card was last read. Signing tells
-    /// whether it still is.
-    case signer(String)
-    /// By its label alone, for which a whole card is read.
-    case label(String)
-    /// By the SHA-1 of its public key, which its certificates carry as well.
-    case publicKeyHash([UInt8])
-    /// By the reference of its item. A search list takes the reference of an identity or a certificate as well.
-    case reference(PersistentReference)
 }

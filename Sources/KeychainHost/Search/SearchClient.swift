@@ -1,3 +1,5 @@
+public import KeychainModel
+
 /// Whom a search is for: the access groups that are open to the client, and the roots that the client trusts.
 public struct SearchClient: Sendable {
     /// The groups whose items can be found; nil for all.

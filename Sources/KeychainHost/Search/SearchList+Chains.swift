@@ -1,3 +1,4 @@
+package import KeychainModel
 internal import SystemCrypto
 
 // Keychain semantics 1.5, `m_Issuers` and `m_TrustedOnly`.
@@ -23,7 +24,7 @@ extension SearchList {
         if isTrustWanted {
             resolved.trust = ChainTrust(
                 roots: try client.trustAnchors.roots(), intermediates: known.compactMap(\.certificate),
-                time: query.time ?? OpenKeychain.now())
+                time: query.time ?? ItemDate.now.seconds)
         }
         return resolved
     }

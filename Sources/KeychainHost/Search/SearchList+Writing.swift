@@ -1,3 +1,5 @@
+public import KeychainModel
+
 // Changes to everything that a query finds, wherever it is. Keychain semantics 1.8 and 4.3.
 extension SearchList {
     /// Changes all items a query finds, or none of them, in whatever files they are.

@@ -1,3 +1,5 @@
+public import KeychainModel
+
 /// The keychains that a query visits, in the order in which it does: tokens first, then local files.
 ///
 /// A member that fails hides no other: what it failed with is part of the result.

@@ -1,3 +1,4 @@
+public import KeychainModel
 internal import Glibc
 internal import Platform
 public import SystemCrypto

@@ -1,3 +1,4 @@
+package import KeychainModel
 internal import SystemCrypto
 package import TokenKit
 

@@ -1,4 +1,5 @@
 internal import TokenKit
+public import KeychainModel
 
 /// What a search would do and why: the answer to "why was it not found?".
 public struct Explanation: Sendable {

@@ -1,3 +1,4 @@
+public import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 

@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import TokenKit
 
 // Keychain semantics 1.8, "update" and "delete", and 4.3.

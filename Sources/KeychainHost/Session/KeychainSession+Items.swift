@@ -1,3 +1,4 @@
+public import KeychainModel
 public import SecureBytes
 
 // MARK: The typed form

@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import SystemCrypto
 internal import TokenKit
 

@@ -1,3 +1,4 @@
+public import KeychainModel
 public import TokenKit
 
 /// What a client works with: the keychains that it searches, the one that it adds to, the access groups that are open to

@@ -1,3 +1,4 @@
+public import KeychainModel
 internal import TokenKit
 
 /// Where an item comes from, and what stands between it and its use.

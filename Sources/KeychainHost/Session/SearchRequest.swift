@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import SystemCrypto
 
 /// A search as it is carried out: the query, the keychains, and what is wanted of what they have.

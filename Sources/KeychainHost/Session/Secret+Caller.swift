@@ -1,3 +1,4 @@
+package import KeychainModel
 package import SecureBytes
 
 extension Secret {

@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 /// The bytes a sealed value is bound to: each part with its length before it, so that no two lists of parts are the same.
 struct AssociatedData {
     private(set) var bytes: [UInt8] = []

@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import Glibc
 
 /// What happened to a keychain, written in the same transaction, for every process that wants to know.

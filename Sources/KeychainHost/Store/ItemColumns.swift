@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import Synchronization
 
 /// How items of a class lie in their table: one column an attribute, named by its code.
@@ -181,12 +182,5 @@ extension ItemClass {
         case .certificate, .identity: ItemColumns.certificate
         case .key: ItemColumns.key
         }
-    }
-}
-
-extension PersistentReference {
-    /// The id of a local item.
-    var localID: UniqueID? {
-        if case .local(let id) = target { id } else { nil }
     }
 }

@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -155,13 +156,5 @@ struct ItemRow {
         data.append(number: der == nil ? 0 : 1)
         data.append(der ?? [])
         return data
-    }
-}
-
-extension ItemClass {
-    /// Whether items with these attributes hold a secret, be it nothing: all but certificates and public keys. They are never
-    /// without a seal.
-    func holdsSecret(_ attributes: Attributes) -> Bool {
-        isPassword || self == .key && attributes[.keyClass]?.isTrue == true
     }
 }

@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 /// For how long an unlocked keychain stays so.
 struct KeyLifetime: Sendable {
     private(set) var settings: KeychainSettings

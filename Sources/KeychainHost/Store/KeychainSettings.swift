@@ -1,15 +1,4 @@
-/// When a keychain locks by itself. Keychain semantics 2.1.
-public struct KeychainSettings: Sendable, Hashable {
-    /// Whether it locks when the machine sleeps.
-    public var locksOnSleep: Bool
-    /// After how many seconds without use it locks; nil for never.
-    public var lockInterval: UInt32?
-
-    public init(locksOnSleep: Bool = false, lockInterval: UInt32? = nil) {
-        self.locksOnSleep = locksOnSleep
-        self.lockInterval = lockInterval
-    }
-}
+internal import KeychainModel
 
 // The one row of a table of their own, so that whoever sets them vouches for nothing else.
 extension KeychainSettings {
@@ -57,20 +46,4 @@ extension KeychainSettings {
             [.integer(locksOnSleep ? 1 : 0), interval])
         try database.stampRows(of: "settings")
     }
-}
-
-/// What can be done with a keychain at the moment, by the bits of SecKeychainStatus.
-public struct KeychainStatus: OptionSet, Sendable, Hashable {
-    public let rawValue: UInt32
-
-    public init(rawValue: UInt32) {
-        self.rawValue = rawValue
-    }
-
-    /// Secrets are within reach.
-    public static let unlocked = KeychainStatus(rawValue: 1)
-    /// Items can be found.
-    public static let readable = KeychainStatus(rawValue: 2)
-    /// Items can be added, changed and deleted.
-    public static let writable = KeychainStatus(rawValue: 4)
 }

@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 /// The steps that lead from an empty file to the present layout; a step that was ever released is never edited.
 ///
 /// One table a class, one column an attribute, named by its code. Text and data attributes are of type `ANY`, because a

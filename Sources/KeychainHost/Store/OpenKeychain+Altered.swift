@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 // SQL compares what an altered row has now, and a search may be for what it had. Keychain semantics 2.3.
 extension OpenKeychain {
     /// Adds to a result that came back short what is known of the altered items of the class.

@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import Glibc
 internal import SecureBytes
 internal import SystemCrypto
@@ -126,10 +127,6 @@ extension OpenKeychain {
         return database
     }
 
-    /// The time in whole seconds since the start of 1970, UTC. Wraps `clock_gettime`.
-    @Sendable static func now() -> Int64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec)
-    }
+    /// The time in whole seconds since the start of 1970, UTC.
+    @Sendable static func now() -> Int64 { ItemDate.now.seconds }
 }

@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import SecureBytes
 
 /// How a keychain gets its key, hands it on, and loses it.

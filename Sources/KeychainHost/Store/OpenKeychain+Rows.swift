@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 // How rows are read: one that is damaged hides no other.
 extension OpenKeychain {
     /// Calls `body` for each row that SQL finds, until it returns false; what it is given reads the row.

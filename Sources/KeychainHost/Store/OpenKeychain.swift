@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import SecureBytes
 
 /// A keychain file that is open, and its key while it is unlocked. For one thread at a time.
@@ -343,14 +344,4 @@ struct OpenKeychain: ~Copyable {
     static var locked: KeychainError {
         KeychainError(.interactionNotAllowed, "the keychain is locked", remedy: "unlock it")
     }
-}
-
-/// What a search of one keychain found.
-public struct SearchResult: Sendable {
-    /// The items, in the order they were added.
-    public internal(set) var items: [Item] = []
-    /// One error for each item that is damaged beyond reading; it hides no other.
-    public internal(set) var damaged: [KeychainError] = []
-    /// Damaged items that cannot match the query, judged by the attributes that are still readable.
-    public internal(set) var damagedOthers: [KeychainError] = []
 }

@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 /// A value as SQLite stores it.
 enum SQLValue: Hashable, Sendable {
     case null

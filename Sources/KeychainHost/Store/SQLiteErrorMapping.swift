@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 extension KeychainError {
     /// What a failure of the store means for a caller of the keychain (keychain semantics 1.12).
     init(_ error: SQLiteError) {

@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 /// The one row of the table `keychain`.
 extension WrappedKey {
     /// Reads the row.

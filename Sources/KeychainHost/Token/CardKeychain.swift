@@ -1,3 +1,4 @@
+public import KeychainModel
 public import SecureBytes
 
 /// A card as a keychain, be it in a reader or not: it is only read, and what is secret on it stays there.

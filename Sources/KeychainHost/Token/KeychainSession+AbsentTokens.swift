@@ -1,3 +1,4 @@
+public import KeychainModel
 internal import TokenKit
 
 // Keychain semantics 7.4: who asks for it sees cards that are known and in no reader.

@@ -1,3 +1,4 @@
+public import KeychainModel
 public import TokenKit
 
 /// The tokens of a module of another maker, as a read-only keychain.

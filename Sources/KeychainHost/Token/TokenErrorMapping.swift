@@ -1,3 +1,4 @@
+public import KeychainModel
 public import TokenKit
 
 extension KeychainError {

@@ -1,3 +1,4 @@
+public import KeychainModel
 public import TokenKit
 
 /// A card in a reader as a read-only keychain.

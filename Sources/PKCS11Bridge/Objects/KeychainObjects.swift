@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import CCryptoki
 internal import KeychainHost
 internal import SecureBytes

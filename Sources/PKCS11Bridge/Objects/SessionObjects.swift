@@ -1,3 +1,4 @@
+internal import KeychainModel
 internal import CCryptoki
 internal import KeychainHost
 internal import SystemCrypto
@@ -23,7 +24,7 @@ extension CryptokiObject {
     ///
     /// - Parameter isGenerated: whether it was made just now; a copy's template has what its original was.
     static func sessionPrivateKey(
-        _ key: PrivateKey, _ template: Template, _ wishes: KeychainHost.Attributes, isPrivate: Bool,
+        _ key: PrivateKey, _ template: Template, _ wishes: KeychainModel.Attributes, isPrivate: Bool,
         isGenerated: Bool, number: Int
     ) -> CryptokiObject {
         let mechanisms = KeyMechanisms(key.kind) { wishes[$0] }

@@ -1,3 +1,4 @@
+internal import KeychainModel
 package import CCryptoki
 internal import KeychainHost
 internal import SecureBytes

@@ -1,4 +1,5 @@
 public import ArgumentParser
+internal import KeychainModel
 internal import KeychainHost
 public import SystemCrypto
 

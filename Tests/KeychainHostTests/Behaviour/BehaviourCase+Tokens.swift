@@ -1,3 +1,4 @@
+import KeychainModel
 import SystemCrypto
 import TestSupport
 import Testing

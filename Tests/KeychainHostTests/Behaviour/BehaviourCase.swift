@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Where a behaviour case is played.
 enum Venue: String, Sendable, CaseIterable {

@@ -5,6 +5,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A user with folders of their own, and a system with settings of its own.
 struct TestUser {

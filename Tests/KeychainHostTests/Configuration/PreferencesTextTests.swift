@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct PreferencesTextTests {
     private func parse(_ text: String) throws -> PreferencesText {

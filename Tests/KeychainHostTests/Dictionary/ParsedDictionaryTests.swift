@@ -3,6 +3,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychain semantics 1.1 and 1.7: what a dictionary may say, and where.
 @Suite struct ParsedDictionaryTests {

@@ -3,6 +3,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychain semantics 1.6: every combination of return keys at every limit, on a card, in a file and over both.
 @Suite struct ResultShapeTests {

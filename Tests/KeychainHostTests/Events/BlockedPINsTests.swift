@@ -6,6 +6,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// What the programs of a user tell each other of PINs that were blocked.
 @Suite struct BlockedPINsTests {

@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// What a keychain does to its files for those who watch them.
 @Suite struct FileWatcherTests {

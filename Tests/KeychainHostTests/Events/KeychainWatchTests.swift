@@ -5,6 +5,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// What a watch has told so far, for a test to wait for.
 final class Told: Sendable {

@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// `isSupported` answers without doing anything. Keychain semantics 4.5.
 @Suite struct AlgorithmSupportTests {

@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A context's own credentials come before any question. Keychain semantics 3.3 and 4.4.
 @Suite struct AuthenticationContextTests {

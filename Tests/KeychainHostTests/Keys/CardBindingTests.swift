@@ -6,6 +6,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A card's PIN opens a keychain. Keychain semantics 4.6 and 7.11.
 @Suite struct CardBindingTests {

@@ -7,6 +7,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A bound card shows that it is the one that was bound, before its PIN is asked for. Keychain semantics 7.11.
 @Suite struct CardProofTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keys that are generated, imported and exported. Keychain semantics 1.10 and 4.5.
 @Suite struct LocalKeyTests {

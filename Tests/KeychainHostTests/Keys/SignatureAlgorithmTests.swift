@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Signatures by every algorithm, on cards, in files and by a key that does the bare operation alone.
 @Suite struct SignatureAlgorithmTests {

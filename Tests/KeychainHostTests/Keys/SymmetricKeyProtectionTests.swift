@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Symmetric keys are protected as private keys are. Keychain semantics 1.10, 3.2 and 4.5.
 @Suite struct SymmetricKeyProtectionTests {

@@ -5,6 +5,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// What symmetric keys do, those of a keychain and those in memory alike. Keychain semantics 4.5.
 @Suite struct SymmetricKeyTests {

@@ -4,6 +4,7 @@ import SystemCrypto
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A key that does the RSA primitive and nothing else, as the plainest of cards.
 final class DoesRawRSAOnly: KeychainKey {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A pinentry of a few lines of shell, which writes down what it is told.
 private struct FakePinentry {

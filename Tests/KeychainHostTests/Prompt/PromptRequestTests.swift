@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct PromptRequestTests {
     static let sentences: [(PromptRequest, String)] = [

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct SecretSourceTests {
     private let folder: TemporaryFolder

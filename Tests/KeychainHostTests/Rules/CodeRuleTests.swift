@@ -2,6 +2,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychain semantics 1.12 and 2.4: numbers that others know.
 @Suite struct CodeRuleTests {

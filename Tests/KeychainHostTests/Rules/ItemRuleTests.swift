@@ -5,6 +5,7 @@ import Testing
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychain semantics 1.3 to 1.10, what the cases of section 6 leave open.
 @Suite struct ItemRuleTests {

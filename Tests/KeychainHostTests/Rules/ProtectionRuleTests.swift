@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychain semantics 3.1: the table of accessibilities.
 @Suite struct ProtectionRuleTests {

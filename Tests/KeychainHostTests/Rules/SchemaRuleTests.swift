@@ -3,6 +3,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychain semantics 1.1 to 1.4: which attributes there are, of which kind, and what becomes of others.
 @Suite struct SchemaRuleTests {

@@ -1,4 +1,5 @@
 import KeychainHost
+import KeychainModel
 
 /// The columns of keychain semantics 1.2, written down a second time: what the source says is compared with this, and never
 /// read from it. A star makes a column part of what makes an item unique.

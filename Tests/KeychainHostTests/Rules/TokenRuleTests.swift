@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychain semantics 4.2 and 4.3: several cards, and what is written.
 @Suite struct TokenRuleTests {

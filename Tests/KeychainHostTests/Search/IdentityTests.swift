@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct IdentityTests {
     private func list(_ desk: Desk? = nil, _ locals: TestKeychain...) -> SearchList {

@@ -5,6 +5,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// `m_Issuers`: a chain is followed through whatever keychains it is in.
 @Suite struct IssuerTests {

@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Where a key of a test is.
 enum Place: String, CaseIterable, Sendable {

@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct SearchListTests {
     @Test func tokensComeFirstWhateverOrderTheyWereFilledIn() throws {

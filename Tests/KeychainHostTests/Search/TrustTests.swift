@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychain semantics 1.5, `m_TrustedOnly`.
 @Suite struct TrustTests {

@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychain semantics 4.3: nothing is written to a token, and nothing half.
 @Suite struct WritingTests {

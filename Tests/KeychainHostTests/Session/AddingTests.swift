@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// What is added is protected as it is said or as it was, and what fails has added nothing. Keychain semantics 1.8 and 3.2.
 @Suite struct AddingTests {

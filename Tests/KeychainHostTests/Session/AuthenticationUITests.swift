@@ -2,6 +2,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychain semantics 3.3: what happens when a password is needed.
 @Suite struct AuthenticationUITests {

@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keys by their bytes, as Apple's external representation has them. Keychain semantics 1.6 and 4.5.
 @Suite struct KeyDataTests {

@@ -7,6 +7,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A program's one way from readers and files to what it searches, with a card at the channel.
 @Suite struct ProcessKeychainsTests {

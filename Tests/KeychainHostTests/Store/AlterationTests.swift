@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A secret opens only in the row it was sealed in, as it was sealed; whatever else is done to one row leaves the others.
 @Suite struct AlterationTests {

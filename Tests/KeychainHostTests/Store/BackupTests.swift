@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct BackupTests {
     private let test: TestKeychain

@@ -3,6 +3,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// The tables and indexes of the file against the table of attributes.
 @Suite struct ColumnTests {

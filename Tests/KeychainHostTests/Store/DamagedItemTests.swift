@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// What is damaged may be another item than it looks: what is done beside it passes it over, and says so.
 @Suite struct DamagedItemTests {

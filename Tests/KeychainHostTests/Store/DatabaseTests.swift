@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct DatabaseTests {
     private func withDatabase(_ body: (borrowing Database) throws -> Void) throws {

@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A damaged file gives an error or what it still holds: never a crash, and never a wrong secret.
 @Suite struct FileDamageTests {

@@ -5,6 +5,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Keychains and settings that a process with other rights than the user who names them must not use: what a setuid program, or root
 /// with `HOME` of a user, would read from that user and write for that user.

@@ -5,6 +5,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Where the kernel offers no keyring, as in some containers, the same calls must say so.
 @Suite struct KernelKeyringTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct KeyLifetimeTests {
     private func at(_ total: Int64, asleep: Int64 = 0) -> Uptime { Uptime(total: total, asleep: asleep) }

@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 private func mode(_ path: String) -> mode_t? {
     var status = stat()

@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Four processes that add, update and delete, and are killed whenever it hits them.
 @Suite struct KilledWritersTests {

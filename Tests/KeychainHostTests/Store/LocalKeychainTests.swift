@@ -3,6 +3,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct LocalKeychainTests {
     @Test func whatIsAddedIsFoundWithItsAttributesAndSecret() throws {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A clock that only the test moves.
 final class TestUptime: Sendable {

@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct ManyProcessesTests {
     @Test func severalProcessesWriteAtOnceAndLoseNothing() throws {

@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A keychain file or backup that somebody prepared: nothing in its schema runs, and nothing but rows is taken from it.
 @Suite struct PreparedFileTests {

@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Certificates and public keys are under seals as secrets are. Somebody else here writes to the file, and knows of checksums.
 @Suite struct PublicSealTests {

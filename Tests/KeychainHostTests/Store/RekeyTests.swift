@@ -6,6 +6,7 @@ import Testing
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A new password, and what it takes from copies of the file, sessions, cards and other processes.
 @Suite struct RekeyTests {
@@ -221,7 +222,9 @@ import VirtualCard
             _ = try opened.add(.genericPassword([.account: "b"], secret: .of("x")))
         }
         expectLocked { () throws(KeychainError) in
-            _ = try opened.update([Query(item.reference)], ItemChanges(secret: .of("x")), SealedSecrets()) { 0 }
+            _ = try opened.update(
+                [ResolvedQuery(Query(item.reference))], ItemChanges(secret: .of("x")), SealedSecrets()
+            ) { 0 }
         }
         expectLocked { () throws(KeychainError) in _ = try opened.secret(of: item.reference) }
         #expect(try test.passwords() == [item])

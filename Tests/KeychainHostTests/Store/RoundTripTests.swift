@@ -2,6 +2,7 @@ import SecureBytes
 import Testing
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// The same numbers on every run, so that what one run found another finds again (SplitMix64).
 private struct SeededGenerator: RandomNumberGenerator {

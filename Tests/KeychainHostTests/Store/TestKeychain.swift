@@ -3,6 +3,7 @@ import SecureBytes
 import TestSupport
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 extension ScryptCost {
     /// As good as nothing, for tests of anything else.

@@ -2,6 +2,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct UniquenessTests {
     private func add(

@@ -3,6 +3,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A clock that moves when it is told to.
 final class SetClock: Sendable {

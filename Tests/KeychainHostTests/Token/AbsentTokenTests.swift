@@ -6,6 +6,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 @testable import VirtualCard
 
 /// Absent is not missing. Keychain semantics 7.4.

@@ -7,6 +7,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// When a person is asked for a PIN, what for, and what it costs. Keychain semantics 4.4.
 @Suite struct PINPromptTests {

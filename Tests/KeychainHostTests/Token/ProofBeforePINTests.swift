@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// Where the user wants it (`tokenctl card pin proof`), a card shows before any PIN that it is the one that was seen first.
 @Suite struct ProofBeforePINTests {

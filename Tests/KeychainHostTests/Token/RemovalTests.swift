@@ -5,6 +5,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A key is that of the card it was listed on, whatever happens to the card meanwhile.
 @Suite struct RemovalTests {

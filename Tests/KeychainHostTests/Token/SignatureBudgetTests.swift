@@ -6,6 +6,7 @@ import TokenKit
 import VirtualCard
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// How many commands a signature costs a program that starts anew, as each run of the command is, with a card that was listed
 /// before.

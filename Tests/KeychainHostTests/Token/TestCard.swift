@@ -1,4 +1,5 @@
 import KeychainHost
+import KeychainModel
 import PIVDriver
 import SecureBytes
 import Synchronization

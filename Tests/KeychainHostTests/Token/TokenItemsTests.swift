@@ -4,13 +4,14 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct TokenItemsTests {
     private let items = TokenItems(
         identity: TokenIdentity(id: TokenID(driver: "piv", instance: "1"), label: "Card"))
 
     private func found(_ itemClass: ItemClass, _ object: TokenObject) throws -> SearchResult {
-        items.result(of: try Query(itemClass, limit: .all), in: TokenInventory(objects: [object]))
+        items.result(of: ResolvedQuery(try Query(itemClass, limit: .all)), in: TokenInventory(objects: [object]))
     }
 
     private func object(_ key: TestKey, usage: TokenKey.Usage = [.sign, .agree]) -> TokenObject {
@@ -81,7 +82,7 @@ import TokenKit
         let failures = [
             TokenObjectID("9C"): TokenError(.malformed, "bad"), TokenObjectID("9A"): TokenError(.malformed, "worse"),
         ]
-        let result = items.result(of: try Query(.key), in: TokenInventory(failures: failures))
+        let result = items.result(of: ResolvedQuery(try Query(.key)), in: TokenInventory(failures: failures))
         #expect(result.damaged.map(\.reason) == ["cannot read 9A: worse", "cannot read 9C: bad"])
     }
 

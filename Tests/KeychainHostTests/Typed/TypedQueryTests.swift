@@ -5,6 +5,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct TypedQueryTests {
     private let local: TestKeychain
@@ -113,7 +114,7 @@ import TokenKit
     @Test func aWrongAttributeForAClassDoesNotCompile() throws {
         let folder = try TemporaryFolder()
         let statements = Self.accepted + Self.refused
-        let source = "import KeychainHost\n" + statements.map { "_ = \($0)\n" }.joined()
+        let source = "import KeychainHost; import KeychainModel\n" + statements.map { "_ = \($0)\n" }.joined()
         let path = folder.path("main.swift")
         try Data(source.utf8).write(to: URL(filePath: path))
         let modules = ["CPCSC", "CSQLite", "COpenSSL", "CLinux"].map {

@@ -1,5 +1,6 @@
 import Foundation
 import KeychainHost
+import KeychainModel
 import PKCS11Driver
 import SystemCrypto
 import TestSupport

@@ -7,6 +7,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 /// A real module of other people's, used as a keychain.
 @Suite struct SoftHSMTests {

@@ -1,4 +1,5 @@
 import KeychainHost
+import KeychainModel
 import PKCS11Driver
 import SecureBytes
 import Synchronization

@@ -1,0 +1,28 @@
+public import SystemCrypto
+
+extension KeychainError {
+    /// What a failure of the cryptographic library means for a caller of the keychain.
+    public init(_ error: CryptoError) {
+        let code: ErrSec =
+            switch error.code {
+            case .malformed, .invalidKey, .authenticationFailed, .decryptionFailed: .decode
+            case .unsupported: .invalidAlgorithm
+            case .invalidLength: .param
+            case .passwordRequired: .passphraseRequired
+            case .wrongPassword: .authFailed
+            case .library: .internalError
+            }
+        self.init(code, "\(error)")
+    }
+
+    /// Runs calls of the cryptographic library and turns their failure into the caller's.
+    package static func mapping<Result: ~Copyable>(
+        _ body: () throws(CryptoError) -> Result
+    ) throws(KeychainError) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}

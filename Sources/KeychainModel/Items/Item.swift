@@ -1,0 +1,64 @@
+internal import SystemCrypto
+
+/// What anybody may know of a keychain item. Its secret is never part of it.
+public struct Item: Sendable, Hashable {
+    /// The class; never ``ItemClass/identity``, which is made of two items.
+    public let itemClass: ItemClass
+    /// The attributes, each of the type its class gives it.
+    public let attributes: Attributes
+    /// The keychain or token the item was found in.
+    public let keychain: KeychainIdentifier
+    /// The item's name across updates and restarts.
+    public let reference: PersistentReference
+    /// The public part in DER: a certificate, or the SubjectPublicKeyInfo of a public or private key.
+    public let der: [UInt8]?
+
+    /// What programs know an item on a token by in PKCS #11, `CKA_ID`; nil for what they are not shown, and for local items, whose ids
+    /// depend on each other.
+    package var cryptokiID: [UInt8]?
+
+    public init(
+        _ itemClass: ItemClass, attributes: Attributes, keychain: KeychainIdentifier, reference: PersistentReference,
+        der: [UInt8]? = nil
+    ) {
+        self.itemClass = itemClass
+        self.attributes = attributes
+        self.keychain = keychain
+        self.reference = reference
+        self.der = der
+    }
+
+    /// The value of an attribute.
+    public subscript(_ attribute: Attribute) -> AttributeValue? { attributes[attribute] }
+
+    /// Whether the item is on a token, and so can be neither changed nor read out.
+    public var isOnToken: Bool { reference.tokenID != nil }
+
+    /// The label, if there is one and it is text.
+    public var label: String? { attributes[.label]?.string }
+
+    /// The hash of the public key that pairs certificates with private keys: `pkhh` of the one, `klbl` of the other.
+    public var publicKeyHash: [UInt8]? {
+        switch itemClass {
+        case .certificate: attributes[.publicKeyHash]?.bytes
+        case .key: attributes[.applicationLabel]?.bytes
+        case .genericPassword, .internetPassword, .identity: nil
+        }
+    }
+
+    /// The common name of a certificate's subject.
+    public var commonName: String? {
+        guard itemClass == .certificate, let der else { return nil }
+        return try? Certificate.commonName(inDER: der)
+    }
+
+    /// Whether this is a private key.
+    public var isPrivateKey: Bool {
+        itemClass == .key && attributes[.keyClass]?.integer == KeyClass.private.rawValue
+    }
+
+    /// Whether this is a symmetric key.
+    public var isSymmetricKey: Bool {
+        itemClass == .key && attributes[.keyClass]?.integer == KeyClass.symmetric.rawValue
+    }
+}

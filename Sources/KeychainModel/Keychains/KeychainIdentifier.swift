@@ -1,0 +1,24 @@
+/// Which keychain an item is in: a local file, or a token.
+///
+/// A token's is the token id its items carry (`tkid`): the driver's id, a colon, and the card's serial.
+public struct KeychainIdentifier: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// The identifier of the local keychain that was created with `id`.
+    public init(local id: UniqueID) {
+        rawValue = Self.localPrefix + id.description
+    }
+
+    /// Whether this is a local keychain's.
+    public var isLocal: Bool { rawValue.hasPrefix(Self.localPrefix) }
+
+    package static let localPrefix = "local:"
+}
+
+extension KeychainIdentifier: CustomStringConvertible {
+    public var description: String { rawValue }
+}

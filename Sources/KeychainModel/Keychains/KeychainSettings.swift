@@ -1,0 +1,12 @@
+/// When a keychain locks by itself. Keychain semantics 2.1.
+public struct KeychainSettings: Sendable, Hashable {
+    /// Whether it locks when the machine sleeps.
+    public var locksOnSleep: Bool
+    /// After how many seconds without use it locks; nil for never.
+    public var lockInterval: UInt32?
+
+    public init(locksOnSleep: Bool = false, lockInterval: UInt32? = nil) {
+        self.locksOnSleep = locksOnSleep
+        self.lockInterval = lockInterval
+    }
+}

@@ -1,0 +1,42 @@
+extension Query {
+    /// The part of a query for identities that concerns one of the two classes they are made of.
+    ///
+    /// An attribute that certificates have is matched there, one that only keys have at the key; how many are wanted
+    /// counts only once they are paired.
+    package func half(_ itemClass: ItemClass) throws(KeychainError) -> Query {
+        var attributes = attributes.concerning(itemClass)
+        // A query keeps no value for "any", and a new one without a value would mean 0.
+        attributes[.synchronizable] = self.attributes[.synchronizable] ?? Query.anySynchronizable
+        if isLocalOnly { attributes[.tokenID] = "" }
+        var half: Query
+        if itemClass == .certificate, let reference {
+            half = try Query(
+                reference.retyped(as: .certificate), attributes, filters: certificateFilters, folding: folding,
+                in: keychains, limit: .all, authenticationUI: authenticationUI)
+        } else {
+            let isCertificate = itemClass == .certificate
+            half = try Query(
+                itemClass, attributes, filters: isCertificate ? certificateFilters : [],
+                folding: isCertificate ? folding : [], in: keychains, limit: .all, authenticationUI: authenticationUI)
+        }
+        half.isLocalOnly = isLocalOnly
+        half.isDistinct = isDistinct && itemClass == .certificate
+        return half
+    }
+
+    /// A list of items may name an identity by either half, or as a whole.
+    private var certificateFilters: [Filter] { filters.filter { $0.itemList == nil } }
+}
+
+extension Attributes {
+    /// Those of an identity that concern one of the two items it is made of: what both have is the certificate's.
+    package func concerning(_ half: ItemClass) -> Attributes {
+        filter { half.has($0.key) && (half == .certificate || !ItemClass.certificate.has($0.key)) }
+    }
+}
+
+extension Filter {
+    package var itemList: ItemList? {
+        if case .items(let list) = self { list } else { nil }
+    }
+}

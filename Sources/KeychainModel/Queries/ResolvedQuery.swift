@@ -1,0 +1,48 @@
+package import SystemCrypto
+
+/// A query as it is carried out: with what answering it takes and the query itself does not say.
+public struct ResolvedQuery: Sendable, Hashable {
+    /// What is asked for.
+    public var query: Query
+    /// The access groups that are open to the client; nil for all.
+    let accessGroups: AccessGroups?
+    /// Normalised names of issuers whose certificates lead to a name of ``Filter/issuers(_:)``.
+    package var issuerNames: Set<[UInt8]> = []
+    /// The roots and intermediates that ``Filter/trusted`` is decided by; nil where nothing is trusted.
+    package var trust: ChainTrust?
+
+    /// - Parameter accessGroups: those that are open to the client; nil for all.
+    public init(_ query: Query, accessGroups: AccessGroups? = nil) {
+        self.query = query
+        self.accessGroups = accessGroups
+    }
+
+    /// The same for everything that matches.
+    package var withoutLimit: ResolvedQuery {
+        var resolved = self
+        resolved.query = query.withoutLimit
+        return resolved
+    }
+}
+
+/// The roots that decide whether a certificate is trusted, the certificates that may lead to them, and the time.
+package struct ChainTrust: Sendable, Hashable {
+    let roots: [Certificate]
+    /// Certificates that may help; nothing is believed of them.
+    let intermediates: [Certificate]
+    /// When the chain must be valid, in seconds since 1970.
+    let time: Int64
+
+    package init(roots: [Certificate], intermediates: [Certificate], time: Int64) {
+        self.roots = roots
+        self.intermediates = intermediates
+        self.time = time
+    }
+
+    /// Whether a chain leads from the certificate to one of the roots.
+    func accepts(_ certificate: Certificate) -> Bool {
+        let outcome = try? CertificateChain.verify(
+            certificate, intermediates: intermediates, roots: roots, at: time)
+        return if case .trusted? = outcome { true } else { false }
+    }
+}
