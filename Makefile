@@ -131,7 +131,7 @@ sanitize-thread:
 # Parsers of what cards and processes send, the card and its transactions, the keychain's file, and secrets: minutes, so that each
 # change can go through it (.ci/run).
 store := $(shell ls Tests/KeychainHostTests/Store | sed -n 's/Tests\.swift$$//p' | grep -vE '^(KilledWriters|ManyProcesses)$$' | paste -sd '|')
-sanitize-quick: SUITES := ^(Fuzz|HostServer|PIVDriver|Platform|SecureBytes|TokenKit|VirtualCard|Wire)Tests\.|^KeychainHostTests\.($(store))Tests|^SystemCryptoTests\.(DER|OID|PEM|Certificate|PrivateKey|PKCS12|OpenSSH)|WipingTests
+sanitize-quick: SUITES := ^(Fuzz|HostServer|KeychainStore|PIVDriver|Platform|SecureBytes|TokenKit|VirtualCard|Wire)Tests\.|^KeychainHostTests\.($(store))Tests|^SystemCryptoTests\.(DER|OID|PEM|Certificate|PrivateKey|PKCS12|OpenSSH)|WipingTests
 sanitize-quick: sanitize-address
 
 fuzz: $(tokenctl) .build/install/tokenkitd

@@ -87,9 +87,13 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "KeychainModel", dependencies: ["SecureBytes", "SystemCrypto"], swiftSettings: strict),
         .target(
+            name: "KeychainStore",
+            dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
+            swiftSettings: strict),
+        .target(
             name: "KeychainHost",
             dependencies: [
-                "KeychainModel", "SecureBytes", "TokenKit", "SystemCrypto", "CSQLite", "CLinux", "Platform",
+                "KeychainModel", "KeychainStore", "SecureBytes", "TokenKit", "SystemCrypto", "CLinux", "Platform",
             ],
             swiftSettings: strict),
         .target(
@@ -191,6 +195,10 @@ let package = Package(
         .testTarget(
             name: "KeychainModelTests", dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
+        .testTarget(
+            name: "KeychainStoreTests",
+            dependencies: ["KeychainModel", "KeychainStore", "SecureBytes", "SystemCrypto", "TestSupport"],
+            swiftSettings: test),
         .executableTarget(
             name: "KeychainWriter",
             dependencies: ["SecureBytes", "KeychainHost", "KeychainModel", "SystemCrypto", "CSQLite"],
@@ -202,7 +210,8 @@ let package = Package(
         .testTarget(
             name: "KeychainHostTests",
             dependencies: [
-                "SecureBytes", "KeychainHost", "KeychainModel", "PIVDriver", "VirtualCard", "SystemCrypto", "CSQLite",
+                "SecureBytes", "KeychainHost", "KeychainModel", "KeychainStore", "PIVDriver", "VirtualCard",
+                "SystemCrypto", "CSQLite",
                 "TestSupport",
                 "KeychainWriter", "PromptAsker", "Platform", "TokenKit",
             ],

@@ -1,7 +1,7 @@
-import KeychainModel
 import CCryptoki
 import Foundation
 import KeychainHost
+import KeychainModel
 import SystemCrypto
 import TestSupport
 import Testing

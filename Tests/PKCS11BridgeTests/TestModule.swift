@@ -1,6 +1,6 @@
-import KeychainModel
 import CCryptoki
 import KeychainHost
+import KeychainModel
 import PIVDriver
 import SecureBytes
 import Synchronization

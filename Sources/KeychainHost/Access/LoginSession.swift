@@ -1,3 +1,4 @@
+internal import KeychainStore
 internal import Glibc
 internal import Platform
 internal import Synchronization

@@ -1,3 +1,4 @@
+internal import KeychainStore
 internal import KeychainModel
 internal import CLinux
 internal import Glibc
@@ -87,7 +88,7 @@ struct KeychainSight {
 
 /// The journal of one keychain, read to where it was last.
 final class JournalReader {
-    private var opened: OpenKeychain
+    private var opened: KeychainConnection
     let bell: Bell
     private let path: String
     private var listening: Int32
@@ -102,7 +103,7 @@ final class JournalReader {
     init?(_ path: String, since start: Int64) {
         do throws(KeychainError) {
             let file = try KeychainFile(existing: path)
-            opened = try OpenKeychain(file, clock: OpenKeychain.now, uptime: Uptime.now)
+            opened = try KeychainConnection(file, in: .ofUser)
             self.path = file.path
             bell = Bell(of: file.path)
             position = unsafe clinux_birth(file.path) >= start ? 0 : try opened.journalEnd()

@@ -1,3 +1,4 @@
+internal import KeychainStore
 public import KeychainModel
 public import SecureBytes
 
@@ -7,9 +8,7 @@ extension LocalKeychain: Keychain {
 
     /// What a keychain in that file is called.
     public static func name(ofFile path: String) -> String {
-        let file = path.split(separator: "/").last ?? path[...]
-        guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return String(file) }
-        return String(file[..<dot])
+        KeychainFile.keychainName(ofFile: path)
     }
 
     public var writableIdentifier: KeychainIdentifier? { isReadOnly ? nil : identifier }

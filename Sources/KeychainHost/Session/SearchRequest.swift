@@ -77,14 +77,6 @@ extension SearchRequest {
     }
 }
 
-extension Query {
-    /// The token that is named by its id or by a reference to what is on it.
-    var tokenID: KeychainIdentifier? {
-        let named = attributes[.tokenID]?.bytes.map { String(decoding: $0, as: UTF8.self) } ?? reference?.tokenID
-        return named.flatMap { $0.isEmpty ? nil : KeychainIdentifier(rawValue: $0) }
-    }
-}
-
 extension Certificate {
     /// What makes an item of it unique, so that it is found again.
     var uniqueAttributes: Attributes {

@@ -142,6 +142,12 @@ extension Attribute {
 }
 
 extension Query {
+    /// The token that is named by its id or by a reference to what is on it.
+    package var tokenID: KeychainIdentifier? {
+        let named = attributes[.tokenID]?.bytes.map { String(decoding: $0, as: UTF8.self) } ?? reference?.tokenID
+        return named.flatMap { $0.isEmpty ? nil : KeychainIdentifier(rawValue: $0) }
+    }
+
     /// Whether an attribute is compared without regard to some difference, and so by no index.
     package func folds(_ attribute: Attribute) -> Bool { !folding.isEmpty && attribute.isFolded }
 

@@ -5,6 +5,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainStore
 
 @Suite struct DirectoriesTests {
     private func directories(_ variables: [String: String]) -> Directories {

@@ -6,6 +6,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// A user with folders of their own, and a system with settings of its own.
 struct TestUser {

@@ -7,6 +7,7 @@ import VirtualCard
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// A card's PIN opens a keychain. Keychain semantics 4.6 and 7.11.
 @Suite struct CardBindingTests {
@@ -230,7 +231,7 @@ import VirtualCard
             try keychain.bind(to: desk.token, authentication: .owner)
         }
         let theirs = try #require(try other.keychain.cardBindings().first)
-        try CardBindingTable.put(theirs, in: try local.database())
+        try CardBindingTable.put(theirs.row, in: try local.database())
         let reopened = try local.reopened()
         #expect(throws: KeychainError(.dataNotAvailable)) {
             try reopened.unlock(with: [desk.token], use: "read", authentication: .owner)

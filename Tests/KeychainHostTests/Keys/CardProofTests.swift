@@ -8,6 +8,7 @@ import VirtualCard
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// A bound card shows that it is the one that was bound, before its PIN is asked for. Keychain semantics 7.11.
 @Suite struct CardProofTests {

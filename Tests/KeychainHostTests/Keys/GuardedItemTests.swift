@@ -7,6 +7,7 @@ import VirtualCard
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// What an access control asks for before a secret is used. Keychain semantics 3.2 and 3.3.
 @Suite struct GuardedItemTests {

@@ -1,3 +1,4 @@
+import KeychainStore
 import SystemCrypto
 import TestSupport
 import Testing

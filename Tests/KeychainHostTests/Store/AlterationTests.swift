@@ -5,6 +5,7 @@ import Testing
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// A secret opens only in the row it was sealed in, as it was sealed; whatever else is done to one row leaves the others.
 @Suite struct AlterationTests {

@@ -6,6 +6,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 @Suite struct ChangeJournalTests {
     private let test: TestKeychain

@@ -4,6 +4,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// The tables and indexes of the file against the table of attributes.
 @Suite struct ColumnTests {

@@ -1,4 +1,5 @@
 import Glibc
+import KeychainStore
 import SecureBytes
 import Synchronization
 import Testing

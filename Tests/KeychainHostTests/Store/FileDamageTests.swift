@@ -5,6 +5,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// A damaged file gives an error or what it still holds: never a crash, and never a wrong secret.
 @Suite struct FileDamageTests {

@@ -6,6 +6,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// Keychains and settings that a process with other rights than the user who names them must not use: what a setuid program, or root
 /// with `HOME` of a user, would read from that user and write for that user.

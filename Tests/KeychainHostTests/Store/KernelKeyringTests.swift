@@ -6,6 +6,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// Where the kernel offers no keyring, as in some containers, the same calls must say so.
 @Suite struct KernelKeyringTests {

@@ -4,6 +4,7 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainStore
 
 /// Looks for the key of a keychain in the memory of a process that has used it, and in every file.
 @Suite struct KeyInMemoryTests {

@@ -5,6 +5,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 private func mode(_ path: String) -> mode_t? {
     var status = stat()
@@ -347,7 +348,7 @@ private func entries(_ folder: String) -> [String] {
     @Test func everyConnectionIsAsDurableAndSecretiveAsPromised() throws {
         let test = try TestKeychain()
         let file = try KeychainFile(existing: test.path)
-        let opened = try OpenKeychain(file, clock: { 0 })
+        let opened = try KeychainConnection(file, clock: { 0 })
         func pragma(_ name: String) throws -> SQLValue { try opened.database.value("PRAGMA \(name)") }
         #expect(try pragma("journal_mode") == .text("wal"))
         #expect(try pragma("synchronous") == .integer(2))

@@ -5,6 +5,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 @Suite struct LifecycleTests {
     // Case 69

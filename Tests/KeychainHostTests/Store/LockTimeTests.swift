@@ -6,6 +6,7 @@ import Testing
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// A clock that only the test moves.
 final class TestUptime: Sendable {

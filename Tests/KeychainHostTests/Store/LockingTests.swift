@@ -5,6 +5,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 @Suite struct LockingTests {
     @Test func aNewKeychainIsUnlockedAndAnOpenedOneLocked() throws {
@@ -18,7 +19,7 @@ import TokenKit
     @Test func aForkedChildFindsTheKeychainLocked() async {
         await #expect(processExitsWith: .success) {
             let test = try TestKeychain()
-            var opened = try OpenKeychain(KeychainFile(existing: test.path), clock: OpenKeychain.now)
+            var opened = try KeychainConnection(KeychainFile(existing: test.path), clock: ConnectionEnvironment.now)
             try opened.unlock(WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct"), of: "test"))
             let state = KeychainState(opened, bell: Bell(of: test.path), isReadOnly: false)
             func isLocked() -> Bool {

@@ -1,4 +1,5 @@
 import Foundation
+import KeychainStore
 import TestSupport
 import Testing
 import TokenKit

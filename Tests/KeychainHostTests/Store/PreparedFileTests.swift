@@ -5,6 +5,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// A keychain file or backup that somebody prepared: nothing in its schema runs, and nothing but rows is taken from it.
 @Suite struct PreparedFileTests {
@@ -94,7 +95,7 @@ import TokenKit
     }
 
     @Test func theStoreDoesNotWriteToASchema() throws {
-        let database = try OpenKeychain.connect(test.path, access: .readWrite)
+        let database = try KeychainConnection.connect(test.path, access: .readWrite)
         try database.execute("PRAGMA writable_schema = ON")
         #expect(throws: SQLiteError.self) { try database.execute("DELETE FROM sqlite_schema") }
     }

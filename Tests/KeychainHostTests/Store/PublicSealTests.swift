@@ -5,6 +5,7 @@ import TokenKit
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// Certificates and public keys are under seals as secrets are. Somebody else here writes to the file, and knows of checksums.
 @Suite struct PublicSealTests {

@@ -7,6 +7,7 @@ import VirtualCard
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 /// A new password, and what it takes from copies of the file, sessions, cards and other processes.
 @Suite struct RekeyTests {
@@ -137,7 +138,9 @@ import VirtualCard
         try test.keychain.state.withLock { opened in
             // A connection that runs triggers, as the store's own do not.
             opened.database = try test.database()
-            #expect(throws: KeychainError.self) { try opened.rekey(from: old, to: new, current, replacement) }
+            #expect(throws: KeychainError.self) {
+                try opened.rekey(from: old, to: new, current, replacement) { $0 }
+            }
         }
         try test.database().execute("DROP TRIGGER stop")
         #expect(try content() == before)
@@ -205,7 +208,7 @@ import VirtualCard
 
     /// As it is between its look at the file and its transaction.
     @Test func nothingIsWrittenUnderAnOldKey() throws {
-        var opened = try OpenKeychain(KeychainFile(existing: test.path), clock: OpenKeychain.now)
+        var opened = try KeychainConnection(KeychainFile(existing: test.path), clock: ConnectionEnvironment.now)
         try opened.unlock(WrappedKey(readingFrom: test.database()).unwrap(password: .of("correct"), of: "test"))
         let isOver = opened.lockIfOver()
         #expect(!isOver)
@@ -313,7 +316,7 @@ import VirtualCard
         let isOpen = try reopened.unlock(with: [desk.token], use: "read", authentication: .owner)
         #expect(isOpen)
         #expect(try reopened.secretText(item.reference) == "s3cret")
-        try CardBindingTable.put(binding, in: test.database())
+        try CardBindingTable.put(binding.row, in: test.database())
         #expect(throws: KeychainError(.dataNotAvailable)) {
             try test.reopened().unlock(with: [desk.token], use: "read", authentication: .owner)
         }
@@ -325,7 +328,7 @@ import VirtualCard
         let binding = try test.keychain.bind(to: own.token, authentication: .owner)
         let elsewhere = try TestKeychain()
         let foreign = try elsewhere.keychain.bind(to: stranger.token, authentication: .owner)
-        try CardBindingTable.put(foreign, in: test.database())
+        try CardBindingTable.put(foreign.row, in: test.database())
         // Nor is the key of a card that is bound replaced.
         try test.forge(
             "UPDATE card_binding SET public_key = ? WHERE token = ?",

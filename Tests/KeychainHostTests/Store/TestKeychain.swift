@@ -4,6 +4,7 @@ import TestSupport
 
 @testable import KeychainHost
 @testable import KeychainModel
+@testable import KeychainStore
 
 extension ScryptCost {
     /// As good as nothing, for tests of anything else.
@@ -29,7 +30,7 @@ struct TestKeychain {
     let keychain: LocalKeychain
 
     init(
-        password: String = "correct", clock: @escaping @Sendable () -> Int64 = OpenKeychain.now,
+        password: String = "correct", clock: @escaping @Sendable () -> Int64 = ConnectionEnvironment.now,
         uptime: @escaping @Sendable () -> Uptime = Uptime.now,
         isSessionLocked: @escaping @Sendable () -> Bool = { false }
     ) throws {
@@ -144,6 +145,30 @@ struct TestKeychain {
             """
         ),
     ]
+}
+
+extension KeychainConnection {
+    /// A connection in the environment of this process, with another clock.
+    init(_ file: KeychainFile, clock: @escaping @Sendable () -> Int64) throws(KeychainError) {
+        try self.init(
+            file,
+            in: ConnectionEnvironment(
+                clock: clock, isSessionLocked: { false }, sessionFolder: { Directories.ofUser.volatile }))
+    }
+}
+
+extension KernelKeyring {
+    /// As a connection in the environment of this process does.
+    static func store(
+        _ secret: borrowing Secret, as description: String, seconds: UInt32
+    ) throws(KeychainError) {
+        try store(secret, as: description, seconds: seconds, wrappedIn: Directories.ofUser.volatile)
+    }
+
+    /// As a connection in the environment of this process does.
+    static func secret(_ description: String) throws(KeychainError) -> Secret? {
+        try secret(description, wrappedIn: Directories.ofUser.volatile)
+    }
 }
 
 extension LocalKeychain {

@@ -1,0 +1,60 @@
+internal import KeychainStore
+internal import KeychainModel
+internal import SecureBytes
+internal import Synchronization
+internal import TokenKit
+
+/// An open keychain and who may use it: one thread at a time, of the program's own and the timer's.
+final class KeychainState: Sendable {
+    let bell: Bell
+    private let isReadOnly: Bool
+    private let opened: Mutex<KeychainConnection>
+
+    init(_ opened: consuming sending KeychainConnection, bell: Bell, isReadOnly: Bool) {
+        self.bell = bell
+        self.isReadOnly = isReadOnly
+        self.opened = Mutex(opened)
+    }
+
+    func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending KeychainConnection) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        try opened.withLock(body)
+    }
+
+    /// Locks if it is time; the milliseconds until that is to be looked at again, nil for never.
+    func timeToNextCheck() -> Int64? {
+        withLock { opened in
+            lockIfOver(&opened)
+            return opened.key == nil ? nil : opened.lifetime.nextCheck(at: opened.environment.uptime())
+        }
+    }
+
+    /// Locks if it is time, and writes that down. That the session has lost the key, all notice who had it from there.
+    func lockIfOver(_ opened: inout KeychainConnection) {
+        guard !opened.isKeyLost else {
+            opened.lock()
+            return
+        }
+        let sharing = opened.lifetime.isShared ? opened.sharing : nil
+        if opened.lockIfOver() { record(.lock, in: opened, unlessAfter: sharing) }
+    }
+
+    /// Writes down, for those who listen, that the keychain was locked or unlocked: for nobody else, since who reads one secret
+    /// has nothing else to write. It has happened all the same where that is not possible soon.
+    func record(_ kind: KeychainEvent.Kind, in opened: borrowing KeychainConnection, unlessAfter known: Int64? = nil) {
+        guard !isReadOnly, bell.isHeard else { return }
+        opened.record(kind, unlessAfter: known)
+        bell.ring()
+    }
+}
+
+extension KeychainConnection {
+    /// Whether this is a child by `fork`, which does not have its parent's key. The parent has it still, so that nobody is to be told.
+    fileprivate var isKeyLost: Bool {
+        switch key {
+        case .some(let key): key.isEmpty
+        case .none: false
+        }
+    }
+}

@@ -1,0 +1,151 @@
+internal import KeychainStore
+public import KeychainModel
+public import SecureBytes
+
+// Secrets of items with an access control. Keychain semantics 3.2.
+extension LocalKeychain {
+    /// Adds an item, its secret under the context's application password where its access control says so.
+    ///
+    /// - Parameter cost: what one guess at the application password is to cost.
+    /// - Throws: as ``add(_:)`` does; `errSecInteractionNotAllowed` where the password is neither there nor can be asked
+    ///   for.
+    @discardableResult
+    public func add(
+        _ item: borrowing NewItem, authentication: AuthenticationContext, cost: ScryptCost
+    ) throws(KeychainError) -> Item {
+        guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true else { return try add(item) }
+        switch item.secret {
+        case .none: return try add(item)
+        case .some(let secret):
+            let request = PromptRequest(.newPassword, subject: item.attributes[.label]?.string ?? "the new item")
+            let password = try authentication.applicationPassword(request)
+            let sealed = try ApplicationSeal.seal(
+                secret, password: password, keychain: try wrappedKey().keychain, cost: cost)
+            return try add(
+                NewItem(
+                    item.itemClass, item.attributes, der: item.der, secret: sealed, isApplicationSealed: true))
+        }
+    }
+
+    public func sealedSecrets(
+        for changes: borrowing ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
+    ) throws(KeychainError) -> SealedSecrets {
+        var sealed = SealedSecrets()
+        switch changes.secret {
+        case .none: break
+        case .some(let secret):
+            for item in try items(matching: query.withoutLimit).items {
+                do throws(KeychainError) {
+                    guard try item.accessControl?.wantsApplicationPassword == true, let id = item.reference.localID
+                    else { continue }
+                    sealed.byItem[id] = try seal(secret, of: item, authentication).copied()
+                } catch {
+                    // The change itself leaves it out, or says so.
+                    guard error.code == .decode else { throw error }
+                }
+            }
+        }
+        return sealed
+    }
+
+    private func seal(
+        _ secret: borrowing Secret, of item: Item, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        let old = try use { opened throws(KeychainError) in
+            try opened.secret(of: item.reference, leaving: false, isAuthorized: true)
+        }
+        let subject = item.label ?? item.itemClass.noun
+        switch old {
+        case .some(let old):
+            let request = PromptRequest(.password, subject: subject, use: "change it")
+            return try replace(old, by: secret, request, authentication)
+        case .none:
+            let password = try authentication.applicationPassword(PromptRequest(.newPassword, subject: subject))
+            return try ApplicationSeal.seal(
+                secret, password: password, keychain: try wrappedKey().keychain, cost: .standard)
+        }
+    }
+
+    private func replace(
+        _ sealed: borrowing Secret, by secret: borrowing Secret, _ request: PromptRequest,
+        _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        try withApplicationPassword(request, authentication) { password, keychain throws(KeychainError) in
+            try ApplicationSeal.replace(sealed, by: secret, password: password, keychain: keychain)
+        }
+    }
+
+    /// The secret of an item, or nil if it was stored without one; whatever its access control asks for is asked for.
+    ///
+    /// - Parameter use: completes "password to …".
+    /// - Throws: as ``secret(of:)`` does; `errSecAuthFailed` where password, PIN or application password is wrong.
+    public func secret(
+        of reference: PersistentReference, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        try secret(of: reference, leaving: true, use: use, authentication: authentication)
+    }
+
+    /// The bytes of a key, for use and not to be given away.
+    func keyMaterial(
+        of reference: PersistentReference, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        try secret(of: reference, leaving: false, use: use, authentication: authentication)
+    }
+
+    private func secret(
+        of reference: PersistentReference, leaving: Bool, use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        guard let item = try items(matching: Query(reference)).items.first else { throw KeychainError(.itemNotFound) }
+        let control = try item.accessControl
+        if control?.wantsPasscode == true {
+            try confirmPresence(use: use, authentication: authentication)
+        } else {
+            try unlock(use: use, authentication: authentication)
+        }
+        let stored = try self.use { opened throws(KeychainError) in
+            try opened.secret(of: reference, leaving: leaving, isAuthorized: true)
+        }
+        guard control?.wantsApplicationPassword == true else { return stored }
+        switch stored {
+        case .none: return nil
+        case .some(let sealed):
+            let request = PromptRequest(.password, subject: item.label ?? item.itemClass.noun, use: use)
+            return try unseal(sealed, request, authentication)
+        }
+    }
+
+    private func unseal(
+        _ sealed: borrowing Secret, _ request: PromptRequest, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        try withApplicationPassword(request, authentication) { password, keychain throws(KeychainError) in
+            try ApplicationSeal.open(sealed, password: password, keychain: keychain)
+        }
+    }
+
+    /// A password that turns out to be wrong is forgotten.
+    private func withApplicationPassword(
+        _ request: PromptRequest, _ authentication: AuthenticationContext,
+        _ body: (borrowing Secret, UniqueID) throws(KeychainError) -> Secret
+    ) throws(KeychainError) -> Secret {
+        let password = try authentication.applicationPassword(request)
+        let keychain = try wrappedKey().keychain
+        do throws(KeychainError) {
+            return try body(password, keychain)
+        } catch {
+            if error.code == .authFailed { authentication.removeCredential(.applicationPassword) }
+            throw error
+        }
+    }
+}
+
+extension AuthenticationContext {
+    /// The application password that the context carries, else one that is asked for.
+    fileprivate func applicationPassword(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        switch credential(.applicationPassword) {
+        case .some(let password): return password
+        case .none:
+            guard prompter.canAsk else { throw .cannotAsk(request, by: prompter) }
+            return try askForAnother(request)
+        }
+    }
+}

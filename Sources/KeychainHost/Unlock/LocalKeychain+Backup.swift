@@ -1,0 +1,70 @@
+internal import KeychainStore
+public import KeychainModel
+internal import Glibc
+public import SecureBytes
+
+// A backup is a keychain file like any other, made at one moment, without the items that never leave their device.
+// Keychain semantics 3.1.
+extension LocalKeychain {
+    /// Writes all items that may leave this device to a new file, secrets as encrypted as they are here. Nobody is kept from
+    /// writing meanwhile, and the keychain may be locked.
+    ///
+    /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecDiskFull`; then nothing is there.
+    public func backUp(to path: String) throws(KeychainError) -> BackupCount {
+        // A folder that is not there may be a disk that is not, where nobody would look for the backup later.
+        let file = try KeychainFile(new: path, makesFolders: false)
+        try file.checkAbsent()
+        return try use { opened throws(KeychainError) in try opened.backUp(to: file) }
+    }
+
+    /// Whether a file says that it is a keychain or a backup, be it damaged or not. The database file format, 1.3.
+    public static func isKeychain(_ path: String) -> Bool {
+        let file = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        var header = [UInt8](repeating: 0, count: 72)
+        guard unsafe read(file, &header, header.count) == header.count else { return false }
+        let application = header[68...].reduce(0) { $0 << 8 | Int64($1) }
+        return header.starts(with: Array("SQLite format 3\0".utf8)) && application == Migrations.applicationID
+    }
+
+    /// Sees to it that a file is a backup, before anybody is asked for its password.
+    ///
+    /// - Throws: `errSecInvalidKeychain` for any other file, and what ``open(_:)`` has against its place.
+    public static func checkBackup(_ backup: String) throws(KeychainError) {
+        do throws(KeychainError) { try KeychainFile.check(backup) } catch { throw error.ofBackup }
+    }
+
+    /// Makes a keychain of a backup, unlocked, once every item in it has been checked.
+    ///
+    /// It stands for its original: its id, the references of its items and what is said of it elsewhere hold on, whatever the
+    /// file is called now. Beside its original it is another keychain, with an id of its own, and its items have references
+    /// of their own.
+    ///
+    /// - Parameter others: the keychains that are used beside it.
+    /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecAuthFailed` for a wrong password,
+    ///   `errSecInvalidKeychain` for a backup that is damaged; then nothing is there.
+    public static func restore(
+        _ backup: String, to path: String, password: borrowing Secret, beside others: [KeychainIdentifier] = []
+    ) throws(KeychainError) -> LocalKeychain {
+        let source = try KeychainFile(existing: backup)
+        let file = try KeychainFile(new: path)
+        try file.checkAbsent()
+        let key: Secret
+        do throws(KeychainError) {
+            key = try KeychainConnection.restore(source, to: file, password: password, beside: others)
+        } catch {
+            throw error.ofBackup
+        }
+        let keychain = try open(file.path)
+        try keychain.take(key)
+        return keychain
+    }
+}
+
+extension KeychainError {
+    /// The same of a backup: it cannot be restored from itself.
+    fileprivate var ofBackup: KeychainError {
+        code == .invalidKeychain && remedy != nil ? KeychainError(code, reason, remedy: "use another backup") : self
+    }
+}

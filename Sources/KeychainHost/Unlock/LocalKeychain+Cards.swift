@@ -1,0 +1,228 @@
+internal import KeychainStore
+public import KeychainModel
+internal import SecureBytes
+internal import TokenKit
+
+/// Cards that open a keychain, beside its password. Keychain semantics 4.6 and 7.11.
+extension LocalKeychain {
+    /// The cards that open the keychain, in the order in which they were bound first; damaged bindings are left out.
+    public func cardBindings() throws(KeychainError) -> [CardBinding] {
+        try use { opened throws(KeychainError) in try CardBinding.all(in: opened).bindings }
+    }
+
+    /// Makes sure that no binding to a card is left out.
+    ///
+    /// - Throws: `errSecDecode` where one is not as it was written.
+    public func checkCardBindings() throws(KeychainError) {
+        try use { opened throws(KeychainError) in
+            if let damage = try CardBinding.all(in: opened).damage { throw damage }
+        }
+    }
+
+    /// Lets the card in a reader open the keychain from now on; a binding that it had is replaced.
+    ///
+    /// The card shows at once that it can, so its PIN may be asked for.
+    ///
+    /// - Parameter name: the card's key: one that decrypts or agrees on secrets; nil for the one that its driver recommends.
+    /// - Throws: `errSecInteractionNotAllowed` while the keychain is locked, `errSecReadOnly`, `errSecNoSuchKeychain`
+    ///   where there is no card, `errSecItemNotFound` where it has no such key, `errSecParam` for a key that only signs.
+    @discardableResult
+    public func bind(
+        to token: TokenKeychain, key name: String? = nil, authentication: AuthenticationContext
+    ) throws(KeychainError) -> CardBinding {
+        try checkWritable()
+        let secret = try clonedKey()
+        guard let identity = try token.identity() else {
+            throw KeychainError(.noSuchKeychain, "there is no card in '\(token.name)'", remedy: "insert one")
+        }
+        let recommended = try token.bindingKey()?.rawValue
+        guard let name = name ?? recommended else {
+            throw KeychainError(
+                .param, "no key of '\(identity.label)' is meant for binding keychains", remedy: "name one", key: "key")
+        }
+        guard let key = try token.keys(.name(name)).first else {
+            throw KeychainError(
+                .itemNotFound, "'\(identity.label)' has no key \(name)",
+                remedy: "have its issuer put a key management key on it")
+        }
+        let another = recommended.map { "use the key \($0)" } ?? "use another key"
+        guard (key as? any TokenObjectKey)?.key.pinPolicy != .never else {
+            throw KeychainError(
+                .param,
+                "the key \(name) of '\(identity.label)' is used without a PIN, so that anybody who has the card could open the keychain",
+                remedy: another, key: "key")
+        }
+        let current = try wrappedKey()
+        let binding = try CardBinding(
+            sealing: secret, of: current.keychain, for: key, reference: key.reference(on: identity),
+            label: identity.label, proof: try token.proofKey(of: key), insteadOfUseless: another)
+        let opened = try binding.open(
+            with: key, of: current.keychain, use: "bind the keychain '\(self.name)' to it",
+            authentication: authentication)
+        guard current.isFor(opened) else {
+            throw KeychainError(.dataNotAvailable, "the card's key does not open the keychain")
+        }
+        try change { opened throws(KeychainError) in
+            try opened.database.writing { () throws(KeychainError) in
+                // The card took its time.
+                guard try WrappedKey(readingFrom: opened.database).isFor(secret) else {
+                    throw KeychainConnection.locked
+                }
+                try CardBindingTable.put(binding.row, in: opened.database)
+            }
+        }
+        return binding
+    }
+
+    /// Takes it back that a card opens the keychain.
+    ///
+    /// - Parameter token: the card, ``CardBinding/tokenID``; nil for every card.
+    /// - Returns: how many bindings there were.
+    @discardableResult
+    public func unbind(_ token: String? = nil) throws(KeychainError) -> Int {
+        try change { opened throws(KeychainError) in
+            try CardBindingTable.remove(token, from: opened.database)
+        }
+    }
+
+    /// Unlocks with the first bound card that is in one of the readers.
+    ///
+    /// - Parameter use: completes "PIN to …".
+    /// - Returns: false where none of them is in; the PIN was not asked for then.
+    /// - Throws: `errSecDataNotAvailable` where the card has another key by now, and what using its key throws.
+    public func unlock(
+        with tokens: [TokenKeychain], use: String, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Bool {
+        guard let secret = try boundKey(with: tokens, use: use, afresh: false, authentication: authentication)
+        else { return false }
+        try unlock(key: secret)
+        return true
+    }
+
+    /// The keychain's key, by the first bound card that is in one of the readers; nil where none of them is in.
+    ///
+    /// - Parameter afresh: whether the PIN is to be presented for this, also where the card counts it as presented.
+    func boundKey(
+        with tokens: @autoclosure () -> [TokenKeychain], use: String, afresh: Bool,
+        authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret? {
+        let bindings = try cardBindings()
+        // Readers are looked into only where a card can open it.
+        guard !bindings.isEmpty else { return nil }
+        var impostor: KeychainError?
+        for token in tokens() {
+            guard let binding = token.binding(among: bindings) else { continue }
+            do throws(KeychainError) {
+                let key = try token.provenKey(of: binding)
+                return try open(binding, with: key, on: token, use: use, afresh: afresh, authentication)
+            } catch {
+                // The card itself may be in another reader.
+                guard error.code == .verifyFailed else { throw error }
+                impostor = impostor ?? error
+            }
+        }
+        if let impostor { throw impostor }
+        return nil
+    }
+
+    private func open(
+        _ binding: CardBinding, with key: TokenKeychainKey, on token: TokenKeychain, use: String, afresh: Bool,
+        _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        let own = "unlock the keychain '\(name)'"
+        let use = use == LocalKeychain.plainUnlock ? own : "\(own) and \(use)"
+        if afresh { try token.verifyPIN(at: key.insertion, use: use, authentication: authentication) }
+        let current = try wrappedKey()
+        do throws(KeychainError) {
+            let secret = try binding.open(with: key, of: current.keychain, use: use, authentication: authentication)
+            guard current.isFor(secret) else {
+                throw KeychainError(.dataNotAvailable, "the card's key does not open the keychain")
+            }
+            return secret
+        } catch {
+            // It is not the card's fault that it opens another keychain than this has become.
+            throw error.code == .dataNotAvailable ? current.damage ?? error : error
+        }
+    }
+
+    /// The first bound card that is in one of the readers.
+    func boundCard(
+        among tokens: @autoclosure () -> [TokenKeychain]
+    ) throws(KeychainError) -> (token: TokenKeychain, binding: CardBinding)? {
+        let bindings = try cardBindings()
+        // Readers are looked into only where a card can open it.
+        guard !bindings.isEmpty else { return nil }
+        for token in tokens() {
+            if let binding = token.binding(among: bindings) { return (token, binding) }
+        }
+        return nil
+    }
+
+    private func clonedKey() throws(KeychainError) -> Secret {
+        try use { opened throws(KeychainError) -> Secret in
+            switch opened.key {
+            case .some(let key): key.clone()
+            case .none: throw KeychainConnection.locked
+            }
+        }
+    }
+}
+
+extension TokenKeychain {
+    /// The binding of the card that is in the reader. A reader that fails hides no other.
+    fileprivate func binding(among bindings: [CardBinding]) -> CardBinding? {
+        guard let id = (try? identity())?.id.description else { return nil }
+        return bindings.first { $0.tokenID == id }
+    }
+
+    /// The bound key, on a card that has shown without a PIN that it is the one that was bound.
+    ///
+    /// - Throws: `errSecVerifyFailed` where it is another card.
+    fileprivate func provenKey(of binding: CardBinding) throws(KeychainError) -> TokenKeychainKey {
+        guard let key = try keys(.reference(binding.reference)).first as? TokenKeychainKey else {
+            throw KeychainError(
+                .dataNotAvailable, "'\(binding.label)' no longer has the key that the keychain was bound to",
+                remedy: CardBinding.bindAgain)
+        }
+        guard let proof = binding.proof else { return key }
+        do throws(TokenError) {
+            try slot.perform(at: key.insertion) { (token, card) throws(TokenError) in try token.prove(proof, &card) }
+            return key
+        } catch {
+            guard error.code == .notProven else { throw KeychainError(error) }
+            throw KeychainError(
+                .verifyFailed,
+                "the card in '\(name)' is not the '\(binding.label)' that the keychain was bound to: it does not hold the key \(proof.object), and was sent no PIN",
+                remedy: "take it out; if it was issued anew, \(CardBinding.bindAgain)")
+        }
+    }
+
+    /// The key by which the card with a key is to be known again.
+    fileprivate func proofKey(of key: any KeychainKey) throws(KeychainError) -> ProofKey? {
+        guard let key = key as? TokenKeychainKey else { return nil }
+        do throws(TokenError) {
+            return try slot.perform(at: key.insertion) { (token, card) throws(TokenError) in
+                guard let proof = try token.proofKey(&card) else { return nil }
+                do throws(TokenError) {
+                    try token.prove(proof, &card)
+                    return proof
+                } catch {
+                    guard error.code == .notProven else { throw error }
+                    // Some cards want the PIN for every key: what they tell of it is compared.
+                    return ProofKey(object: proof.object, publicKey: proof.publicKey, canBeChallenged: false)
+                }
+            }
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}
+
+extension KeychainKey {
+    /// The reference of a key on a card.
+    fileprivate func reference(on identity: TokenIdentity) -> PersistentReference {
+        let key = TokenKey(algorithm: .other(0), publicKey: publicKey, usage: [], pinPolicy: .never)
+        let object = TokenObject(id: TokenObjectID(name), label: "", certificate: certificate, key: key)
+        return TokenItems.reference(.key, to: object, on: identity)
+    }
+}

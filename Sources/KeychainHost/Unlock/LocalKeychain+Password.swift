@@ -1,0 +1,87 @@
+internal import KeychainStore
+public import KeychainModel
+public import SecureBytes
+internal import SystemCrypto
+
+/// What a new password has changed beside itself.
+public struct PasswordChange: Sendable {
+    /// Why the old password, or the old key, is still in a file beside the keychain's, and what to do; nil where it is in none.
+    public fileprivate(set) var leftover: KeychainError?
+    /// The cards that open the keychain with its new key as well.
+    public internal(set) var renewedBindings: [CardBinding] = []
+    /// The cards that opened the keychain, and with its new key do not.
+    public internal(set) var droppedBindings: [CardBinding] = []
+}
+
+// Another password, and another key. Keychain semantics 2.2.
+extension LocalKeychain {
+    /// Replaces the password; items stay as they are, and so does being locked or unlocked in this process and in others.
+    /// Login sessions lose the key. Without a password, items go that may only be where there is one
+    /// (``Accessibility/whenPasscodeSet``).
+    ///
+    /// The key stays: whoever has a copy of the file from before, and the old password, has it. ``rekey(from:to:cost:)``
+    /// changes it.
+    ///
+    /// - Throws: `errSecAuthFailed` for a wrong old password, or if another process changed it at the same time.
+    @discardableResult
+    public func changePassword(
+        from old: borrowing Secret, to new: borrowing Secret, cost: ScryptCost = .standard
+    ) throws(KeychainError) -> PasswordChange {
+        try checkWritable()
+        let current = try wrappedKey()
+        let key = try current.unwrap(password: old, of: name)
+        let replacement = try WrappedKey(wrapping: key, of: current.keychain, password: new, cost: cost)
+        return try finish(
+            change { opened throws(KeychainError) -> PasswordChange? in
+                try opened.database.writing { () throws(KeychainError) in try opened.renewSeals(under: key) }
+                guard try opened.replace(current, by: replacement) else { return nil }
+                return PasswordChange(leftover: opened.finishPasswordChange())
+            })
+    }
+
+    /// Replaces the password and the key, so that no copy of the file from before helps to open it.
+    ///
+    /// Every item is sealed anew, in one transaction. Cards go on opening the keychain where the binding is known to be this
+    /// keychain's own; others have to be bound again. Other processes, and login sessions, lose the key.
+    ///
+    /// - Throws: as ``changePassword(from:to:cost:)``, and `errSecDecode`, naming each, where items are damaged: nobody could tell
+    ///   later what they were. Nothing has changed then.
+    @discardableResult
+    public func rekey(
+        from old: borrowing Secret, to new: borrowing Secret, cost: ScryptCost = .standard
+    ) throws(KeychainError) -> PasswordChange {
+        try checkWritable()
+        let current = try wrappedKey()
+        let oldKey = try current.unwrap(password: old, of: name)
+        let key = try KeychainError.mapping { () throws(CryptoError) in
+            try RandomBytes.makeSecret(count: WrappedKey.keyLength)
+        }
+        let replacement = try WrappedKey(wrapping: key, of: current.keychain, password: new, cost: cost)
+        let change = try change { opened throws(KeychainError) -> PasswordChange? in
+            var change = PasswordChange()
+            let isReplaced = try opened.rekey(from: oldKey, to: key, current, replacement) {
+                rows throws(KeychainError) in
+                for row in rows {
+                    guard let binding = CardBinding(row) else { continue }
+                    if let renewed = try binding.renewed(sealing: key, of: current.keychain, insteadOf: oldKey) {
+                        change.renewedBindings.append(renewed)
+                    } else {
+                        change.droppedBindings.append(binding)
+                    }
+                }
+                return change.renewedBindings.map(\.row)
+            }
+            guard isReplaced else { return nil }
+            change.leftover = opened.finishPasswordChange(key)
+            return change
+        }
+        // Whoever has it unlocked wakes, and forgets a key that is none any more.
+        touch()
+        return try finish(change)
+    }
+
+    private func finish(_ change: PasswordChange?) throws(KeychainError) -> PasswordChange {
+        guard let change else { throw KeychainError(.authFailed, "the password was changed by another program") }
+        return change
+    }
+}

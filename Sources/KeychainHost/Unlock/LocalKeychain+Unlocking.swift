@@ -1,0 +1,107 @@
+internal import KeychainStore
+public import KeychainModel
+internal import SecureBytes
+
+// How a keychain's key is come by: a password that a program gave, a bound card, or a password that is asked for.
+// Keychain semantics 4.4.
+extension LocalKeychain {
+    /// Unlocks with what this login session keeps, else with the context's password, else with a bound card, else with
+    /// a password that is asked for.
+    ///
+    /// - Parameter use: completes "password to …".
+    public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+        guard isLocked else { return }
+        // A session that keeps no keys is no reason not to ask.
+        if let isUnlocked = try? unlockFromSession(), isUnlocked { return }
+        if try !wrappedKey().hasPassword { return try unlock(password: Secret(copying: [UInt8]().span)) }
+        try unlock(key: try obtainKey(use: use, afresh: false, authentication: authentication))
+        authentication.notePresence(for: identifier)
+    }
+
+    /// Has the person show that he knows the password or the PIN, also while the keychain is unlocked; it is unlocked then.
+    ///
+    /// A context that remembers it is not asked again while the keychain stays unlocked.
+    public func confirmPresence(use: String, authentication: AuthenticationContext) throws(KeychainError) {
+        if !isLocked, authentication.knowsPresence(for: identifier) { return }
+        let key = try obtainKey(use: use, afresh: true, authentication: authentication)
+        if isLocked { try unlock(key: key) }
+        authentication.notePresence(for: identifier)
+    }
+
+    /// - Parameter afresh: whether a PIN counts only if it is presented for this.
+    private func obtainKey(
+        use: String, afresh: Bool, authentication: AuthenticationContext
+    ) throws(KeychainError) -> Secret {
+        var failure: KeychainError?
+        let given = try attempt(&failure) { () throws(KeychainError) in try keyFromContext(authentication) }
+        if let given { return given }
+        // A credential that a program gave is its answer: once it is refused nobody is asked for another.
+        if let failure, failure.code == .authFailed { throw failure }
+        let hasPIN = authentication.hasCredential(.pin)
+        let byCard = try attempt(&failure) { () throws(KeychainError) in
+            guard !authentication.hasOneAnswer || authentication.hasCredential(.pin) else { return nil }
+            return try boundKey(with: authentication.cards, use: use, afresh: afresh, authentication: authentication)
+        }
+        if let byCard { return byCard }
+        // Where the file itself is damaged another question leads nowhere.
+        if let failure, failure.code == .invalidKeychain { throw failure }
+        let isPINRefused = hasPIN && !authentication.hasCredential(.pin)
+        // A script gives its answers in an order: the next one is not for another question than it was written for.
+        if let failure, failure.code == .authFailed, isPINRefused || !authentication.prompter.canAskAgain {
+            throw failure
+        }
+        var timesAsked = 0
+        while true {
+            let request = PromptRequest(.password, subject: name, use: use, failure: failure?.reason)
+            guard authentication.prompter.canAsk else {
+                throw failure ?? .cannotAsk(request, by: authentication.prompter)
+            }
+            let password = try authentication.prompter.ask(request)
+            timesAsked += 1
+            do throws(KeychainError) {
+                return try wrappedKey().unwrap(password: password, of: name)
+            } catch {
+                // A password that a damaged file does not open may still be a PIN.
+                let mayBePIN = authentication.hasOneAnswer && error.code == .invalidKeychain
+                guard mayBePIN || error.code == .authFailed && timesAsked < PromptRequest.mostQuestions else {
+                    throw error
+                }
+                failure = error
+            }
+            guard authentication.hasOneAnswer else { continue }
+            // A script does not say which it gives; as a password it cost no try.
+            let byCard = try boundKey(
+                with: authentication.cards, use: use, afresh: afresh,
+                authentication: AuthenticationContext(pin: password, lastTry: authentication.lastTry))
+            if let byCard { return byCard }
+            if let failure { throw failure }
+        }
+    }
+
+    /// Another way remains where one fails, save where the person has had enough.
+    private func attempt(
+        _ failure: inout KeychainError?, _ body: () throws(KeychainError) -> Secret?
+    ) throws(KeychainError) -> Secret? {
+        do throws(KeychainError) {
+            return try body()
+        } catch {
+            guard error.code != .userCanceled else { throw error }
+            failure = error
+            return nil
+        }
+    }
+
+    /// - Throws: `errSecAuthFailed` where the context's password is wrong; it has forgotten it then.
+    private func keyFromContext(_ authentication: AuthenticationContext) throws(KeychainError) -> Secret? {
+        switch authentication.credential(.password) {
+        case .none: return nil
+        case .some(let password):
+            do throws(KeychainError) {
+                return try wrappedKey().unwrap(password: password, of: name)
+            } catch {
+                if error.code == .authFailed { authentication.removeCredential(.password) }
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+internal import KeychainStore
+public import KeychainModel
+internal import Glibc
+public import SecureBytes
+
+/// A keychain in one file: certificates, keys and passwords, the secrets encrypted under a password.
+///
+/// Attributes, certificates and public keys are in clear, so that everything but secrets can be searched and read while
+/// the keychain is locked. An item is sealed together with all its attributes, and its secret does not open, nor is its public
+/// part used while the keychain is unlocked, once any of them was changed by other means. While it is locked, and of
+/// what was added then, ``vouching(for:with:)`` tells that nothing is known. The presence of an item is not protected.
+///
+/// Several processes may use one file, and several threads one value. A process must not fork while it uses a value.
+///
+///     let keychain = try LocalKeychain.create(at: "keychains/login.keychain", password: password)
+///     let item = try keychain.add(.genericPassword([.account: "anna", .service: "mail"], secret: secret))
+///     let found = try keychain.items(matching: Query(.genericPassword, [.service: "mail"], limit: .all)).items
+public final class LocalKeychain: Sendable {
+    /// The file, without symbolic links.
+    public let path: String
+    /// What the items of this keychain give as their keychain.
+    public let identifier: KeychainIdentifier
+    /// Whether the file can only be read.
+    public let isReadOnly: Bool
+
+    let state: KeychainState
+    /// Forgets the key in time.
+    let timer = LockTimer()
+
+    private init(_ opened: consuming sending KeychainConnection) throws(KeychainError) {
+        path = opened.file.path
+        identifier = opened.identifier
+        isReadOnly = try opened.isReadOnly
+        state = KeychainState(opened, bell: Bell(of: path), isReadOnly: isReadOnly)
+    }
+
+    // Who lets go of the keychain closes its file: the timer's thread might not come to it before the process ends.
+    deinit { timer.end() }
+
+    /// Creates a keychain and opens it unlocked.
+    ///
+    /// Folders that are missing are made for the owner alone. A crash leaves either the whole keychain or none.
+    ///
+    /// - Parameter cost: What one guess at the password is to cost.
+    /// - Throws: `errSecDuplicateKeychain` if anything is at `path`.
+    public static func create(
+        at path: String, password: borrowing Secret, cost: ScryptCost = .standard
+    ) throws(KeychainError) -> LocalKeychain {
+        let file = try KeychainFile(new: path)
+        let key = try KeychainConnection.create(file, password: password, cost: cost)
+        let keychain = try open(file.path)
+        try keychain.take(key)
+        return keychain
+    }
+
+    /// Opens a keychain, locked.
+    ///
+    /// A file whose owner may not write to it is opened for reading. Where the disk is full the keychain can be read.
+    ///
+    /// - Throws: `errSecNoSuchKeychain`, `errSecInvalidKeychain` for any other file, `errSecWrongSecVersion` for one of a
+    ///   newer program, `errSecNoAccessForItem` if other users could read or replace it.
+    public static func open(_ path: String) throws(KeychainError) -> LocalKeychain {
+        try open(path, uptime: Uptime.now)
+    }
+
+    static func open(
+        _ path: String, clock: @escaping @Sendable () -> Int64 = ConnectionEnvironment.now,
+        uptime: @escaping @Sendable () -> Uptime,
+        isSessionLocked: @escaping @Sendable () -> Bool = LoginSession.isLocked
+    ) throws(KeychainError) -> LocalKeychain {
+        let file = try KeychainFile(existing: path)
+        let environment = ConnectionEnvironment(
+            clock: clock, uptime: uptime, isSessionLocked: isSessionLocked,
+            sessionFolder: { Directories.ofUser.volatile })
+        return try LocalKeychain(KeychainConnection(file, in: environment))
+    }
+
+    /// Whether a keychain is there that can be opened.
+    public static func isValid(at path: String) -> Bool {
+        (try? open(path)) != nil
+    }
+
+    /// Whether the file is still the one that was opened.
+    public var isValid: Bool {
+        state.withLock { $0.database.isPresent }
+    }
+
+    /// What is wrong with what the keychain is known and opened by: no item is hidden for it, but URIs and references may give
+    /// it another id than it has.
+    public var damage: KeychainError? {
+        state.withLock { opened in
+            // It may have been written anew since.
+            opened.wasAltered ? (try? WrappedKey(readingFrom: opened.database))?.damage : nil
+        }
+    }
+
+    /// Another number once anybody else has changed the file. Asking for it is no use that puts off locking.
+    package var version: Int64? {
+        state.withLock { (try? $0.database.dataVersion) ?? nil }
+    }
+
+    /// Deletes the file. The key goes with it; every later call fails with `errSecInvalidKeychain`.
+    ///
+    /// - Throws: `errSecWrPerm` where the folder cannot be written to.
+    public func delete() throws(KeychainError) {
+        try use { opened throws(KeychainError) in
+            try KeychainFile(existing: path).remove()
+            opened.lock()
+            // Where the kernel keeps no keys there is none to take away.
+            _ = try? opened.withdrawKey()
+        }
+    }
+
+    /// The one way to the file: what is no longer there is not used any more, nor a key whose time is over.
+    func use<Result: Sendable & ~Copyable>(
+        _ body: (inout KeychainConnection) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        try state.withLock { opened throws(KeychainError) in
+            guard opened.database.isPresent else {
+                opened.lock()
+                throw KeychainError(.invalidKeychain, "the keychain at \(path) has been deleted or moved")
+            }
+            try opened.lookForRoom()
+            state.lockIfOver(&opened)
+            opened.noteUse()
+            return try body(&opened)
+        }
+    }
+
+    /// As ``use(_:)``; tells those who watch the file that something may have changed.
+    func change<Result: Sendable & ~Copyable>(
+        _ body: (inout KeychainConnection) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        let result = try use { opened throws(KeychainError) in
+            try opened.checkWritable()
+            return try body(&opened)
+        }
+        state.bell.ring()
+        return result
+    }
+
+    /// - Throws: what a change would, before anybody is asked for what it needs.
+    func checkWritable() throws(KeychainError) {
+        try use { opened throws(KeychainError) in try opened.checkWritable() }
+    }
+
+    /// Gives the file another time. Nothing else does, so that who has the keychain unlocked wakes for new settings alone.
+    func touch() {
+        _ = unsafe utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
+    }
+}
+
+// MARK: Items
+
+extension LocalKeychain {
+    /// Adds an item.
+    ///
+    /// - Throws: `errSecDuplicateItem` if there is one with the same ``ItemClass/uniqueAttributes``,
+    ///   `errSecInteractionNotAllowed` if it has a secret and the keychain is locked, `errSecReadOnly`.
+    @discardableResult
+    public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item {
+        // Not needed for it, and what is added without is under no seal.
+        if !item.isSealed, isLocked { _ = try? unlockFromSession() }
+        return try change { opened throws(KeychainError) in try opened.add(item) }
+    }
+
+    /// The items a query finds, at most as many as its limit, in the order they were added. No secret is needed for it.
+    public func items(matching query: ResolvedQuery) throws(KeychainError) -> SearchResult {
+        try use { opened throws(KeychainError) in try opened.search(query) }
+    }
+
+    /// The secret of an item, or nil if it was stored without one.
+    ///
+    /// - Throws: `errSecItemNotFound`, `errSecInteractionNotAllowed` if the keychain is locked or the item's access control
+    ///   asks for something, `errSecDecode` if the item was altered by other means than this type,
+    ///   `errSecDataNotAvailable` for a key that is not extractable.
+    public func secret(of reference: PersistentReference) throws(KeychainError) -> Secret? {
+        try use { opened throws(KeychainError) in try opened.secret(of: reference) }
+    }
+
+    /// The secret of an item as the file has it, encrypted, or nil if it was stored without one. Nothing is unlocked for it.
+    public func sealedSecret(of reference: PersistentReference) throws(KeychainError) -> [UInt8]? {
+        try use { opened throws(KeychainError) in
+            let row = try opened.row(of: reference)
+            guard !row.isAltered else { throw row.altered }
+            return row.holdsSecret ? row.sealed : nil
+        }
+    }
+
+    /// What is wrong with items that match by what they have now, but are not as they were written: they are neither found,
+    /// nor changed, nor deleted but by their references.
+    public func damage(matching query: ResolvedQuery) throws(KeychainError) -> [KeychainError] {
+        try use { opened throws(KeychainError) in try opened.damage(matching: query) }
+    }
+
+    public func plan(for query: Query) -> [String] {
+        state.withLock { opened in (try? opened.plan(for: query)) ?? [] }
+    }
+
+    public func update(
+        matching queries: [ResolvedQuery], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int {
+        try change { opened throws(KeychainError) in try opened.update(queries, changes, sealed, with: others) }
+    }
+
+    public func delete(
+        matching queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int {
+        try change { opened throws(KeychainError) in try opened.delete(queries, with: others) }
+    }
+}
+
+// MARK: Seals
+
+extension LocalKeychain {
+    /// Whether the item is as it was stored by a holder of the keychain's key. Nobody is asked for anything.
+    ///
+    /// - Parameter der: the public part that is about to be used.
+    /// - Throws: `errSecDecode` where the item has been altered, `errSecItemNotFound`.
+    public func vouching(
+        for reference: PersistentReference, with der: [UInt8]
+    ) throws(KeychainError) -> Vouching {
+        if isLocked { _ = try? unlockFromSession() }
+        return try use { opened throws(KeychainError) in
+            let row = try opened.row(of: reference)
+            guard row.der == der, !row.isAltered else { throw row.altered }
+            return try opened.checkSeal(of: row)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// What one guess at a password costs: the parameters of scrypt, RFC 7914 §2.
+public struct ScryptCost: Sendable, Hashable {
+    /// The cost in memory and time, a power of two.
+    public let n: UInt64
+    /// The block size, in units of 128 bytes.
+    public let r: UInt32
+    /// How often the mixing is repeated.
+    public let p: UInt32
+
+    /// 128 MiB and some tenths of a second.
+    public static let standard = ScryptCost(n: 1 << 17, r: 8, p: 1)
+
+    /// The largest product of the three that is tried, 64 times the standard: a file must not keep a program busy for hours.
+    static let maximumWork: UInt64 = 1 << 26
+
+    public init(n: UInt64, r: UInt32, p: UInt32) {
+        (self.n, self.r, self.p) = (n, r, p)
+    }
+
+    /// Whether scrypt takes the parameters, and ends in an acceptable time.
+    package var isAcceptable: Bool {
+        let (blocks, first) = n.multipliedReportingOverflow(by: UInt64(r))
+        let (work, second) = blocks.multipliedReportingOverflow(by: UInt64(p))
+        return n > 1 && n & (n - 1) == 0 && r > 0 && p > 0 && !first && !second && work <= Self.maximumWork
+    }
+}

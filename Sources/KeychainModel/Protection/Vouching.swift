@@ -1,0 +1,9 @@
+/// What is known of an item's public part: a certificate, a public key or the public half of a private one, and its attributes.
+public enum Vouching: Sendable {
+    /// It is as the holder of the keychain's key has stored it.
+    case sealed
+    /// It was stored without the keychain's key, or by another program.
+    case unsealed
+    /// The keychain is locked, or has not been unlocked since certificates and public keys have seals.
+    case unknown
+}

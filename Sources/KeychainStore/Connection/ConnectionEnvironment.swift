@@ -1,0 +1,27 @@
+internal import KeychainModel
+
+/// What a connection takes from the process and its user: the clocks, the state of the login session, and a folder.
+package struct ConnectionEnvironment: Sendable {
+    /// The time in seconds since the start of 1970, UTC.
+    let clock: @Sendable () -> Int64
+    /// The clock that counts the time without use.
+    package let uptime: @Sendable () -> Uptime
+    /// Whether the user's login session is locked.
+    let isSessionLocked: @Sendable () -> Bool
+    /// The user's folder for ``SessionSecret``, whose files are gone when the machine is off; nil where there is none.
+    let sessionFolder: @Sendable () -> String?
+
+    package init(
+        clock: @escaping @Sendable () -> Int64 = ConnectionEnvironment.now,
+        uptime: @escaping @Sendable () -> Uptime = Uptime.now, isSessionLocked: @escaping @Sendable () -> Bool,
+        sessionFolder: @escaping @Sendable () -> String?
+    ) {
+        self.clock = clock
+        self.uptime = uptime
+        self.isSessionLocked = isSessionLocked
+        self.sessionFolder = sessionFolder
+    }
+
+    /// The time in whole seconds since the start of 1970, UTC.
+    @Sendable package static func now() -> Int64 { ItemDate.now.seconds }
+}

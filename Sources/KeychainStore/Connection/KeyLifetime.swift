@@ -1,0 +1,55 @@
+package import KeychainModel
+
+/// For how long an unlocked keychain stays so.
+package struct KeyLifetime: Sendable {
+    private(set) var settings: KeychainSettings
+    /// Whether the login session has the key; it is then the session's keyring that forgets it in time, for all processes.
+    package var isShared = false
+    /// When it is over however much it is used, in milliseconds of uptime; nil for never.
+    var end: Int64?
+
+    private var beginning: Uptime
+    private var lastUse: Uptime
+
+    init(_ settings: KeychainSettings, from beginning: Uptime) {
+        self.settings = settings
+        self.beginning = beginning
+        lastUse = beginning
+    }
+
+    mutating func use(at now: Uptime) { lastUse = now }
+
+    /// What was before the settings is not theirs to judge.
+    package mutating func change(_ settings: KeychainSettings, at now: Uptime) {
+        self.settings = settings
+        (beginning, lastUse) = (now, now)
+    }
+
+    func isOver(at now: Uptime) -> Bool {
+        if settings.locksOnSleep, now.hasSlept(since: beginning) { return true }
+        return remaining(at: now).map { $0 <= 0 } ?? false
+    }
+
+    /// Milliseconds until it is over if nothing is done; nil where it is not a matter of time.
+    func remaining(at now: Uptime) -> Int64? {
+        let unused = isShared ? nil : interval.map { lastUse.total + $0 - now.total }
+        return [unused, end.map { $0 - now.total }].compactMap { $0 }.min()
+    }
+
+    /// Seconds that the login session is to keep the key, used as it is now; at least 1.
+    func secondsInSession(at now: Uptime) -> UInt32 {
+        guard let limit = [interval, end.map { $0 - now.total }].compactMap({ $0 }).min() else { return .max }
+        return UInt32(clamping: max((limit - 1) / 1000 + 1, 1))
+    }
+
+    /// Whether the session's time for the key is worth lengthening: it is counted from the last use, and that was a while ago.
+    func isRenewalDue(at now: Uptime) -> Bool { isShared && interval != nil && now.total - lastUse.total >= 500 }
+
+    /// When a key that nobody uses is to be looked at again, in milliseconds; the most there is for never.
+    package func nextCheck(at now: Uptime) -> Int64 {
+        let limits = [remaining(at: now), isShared ? interval : nil].compactMap { $0 }
+        return limits.min().map { max($0, 1) } ?? .max
+    }
+
+    private var interval: Int64? { settings.lockInterval.map { Int64($0) * 1000 } }
+}

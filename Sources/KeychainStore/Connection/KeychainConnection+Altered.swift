@@ -1,0 +1,63 @@
+internal import KeychainModel
+
+// SQL compares what an altered row has now, and a search may be for what it had. Keychain semantics 2.3.
+extension KeychainConnection {
+    /// Adds to a result that came back short what is known of the altered items of the class.
+    func assessAltered(_ query: Query, in result: inout SearchResult) {
+        guard query.itemClass != .identity, query.includes(identifier), query.tokenID == nil else { return }
+        let numbers = integrity.alteredRows(query.itemClass) {
+            (try? database.alteredRows(of: query.itemClass.rawValue)) ?? []
+        }
+        let (meant, others) = numbers.reduce(into: (0, 0)) { counts, number in
+            if mayBeMeant(number, by: query) { counts.0 += 1 } else { counts.1 += 1 }
+        }
+        if meant > 0 {
+            result.damaged.append(
+                KeychainError(
+                    .decode, "\(query.itemClass.anyNoun) that may be meant has been altered since it was stored",
+                    remedy: "name another keychain if that is meant; 'tokenctl dump-keychain' says what is damaged"))
+        }
+        if others > 0 {
+            result.damagedOthers.append(
+                KeychainError(
+                    .decode, "\(query.itemClass.anyNoun) that was not asked for has been altered since it was stored",
+                    remedy: "'tokenctl dump-keychain' says which"))
+        }
+    }
+
+    /// Whether an altered row may be what a query is for.
+    ///
+    /// It is where nothing that is asked for differs from what can be read of it, and where it fits its checksum with what
+    /// is asked for: then it was stored with that.
+    private func mayBeMeant(_ number: SQLValue, by query: Query) -> Bool {
+        let columns = query.itemClass.columns
+        guard let everything = try? Query(query.itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
+        else { return true }
+        let (sql, values) = columns.select(everything, isNumbered: true)
+        guard let rows = try? database.prepare(sql, values + [number]), (try? rows.step()) == true,
+            let row = try? columns.row(rows)
+        else { return true }
+        let item = row.item(in: identifier)
+        let differing = query.attributes.filter { attribute, wanted in
+            // What cannot be read may have been anything.
+            let isUnreadable = row.attributes[attribute] == nil && row.damagedColumn != nil
+            return !isUnreadable && !query.matches(wanted, for: attribute, of: item)
+        }
+        let id = query.reference?.localID ?? row.id
+        guard !differing.isEmpty || id != row.id else { return true }
+        guard !differing.keys.contains(where: query.folds) else { return true }
+        // A text is found by data as well, and the other way round; the checksum tells them apart.
+        let forms = [
+            differing, differing.mapValues { value in value.bytes.map { .data($0) } ?? value },
+            differing.mapValues { value in
+                value.bytes.flatMap { String(validating: $0, as: UTF8.self) }.map { .string($0) } ?? value
+            },
+        ]
+        return forms.contains { form in
+            let stored = ItemRow(
+                id: id, itemClass: row.itemClass, attributes: row.attributes.merging(form) { $1 }, der: row.der,
+                sealed: row.sealed)
+            return columns.checksum(of: stored) == rows[3]
+        }
+    }
+}

@@ -1,0 +1,102 @@
+internal import KeychainModel
+internal import Synchronization
+
+/// What is known of a file's pages, found out at most once for each opening of it.
+final class IntegrityCheck: Sendable {
+    enum Finding: Sendable {
+        case sound
+        /// Indexes differed from their tables, and were made anew.
+        case repaired
+        case damaged(KeychainError)
+    }
+
+    private let finding = Mutex<Finding?>(nil)
+    private let unaltered = Mutex<Set<ItemClass>>([])
+
+    /// The rows of items of a class that are not as they were written; looked up until none is found.
+    func alteredRows(_ itemClass: ItemClass, _ look: () -> [SQLValue]) -> [SQLValue] {
+        unaltered.withLock { known in
+            if known.contains(itemClass) { return [] }
+            let found = look()
+            if found.isEmpty { known.insert(itemClass) }
+            return found
+        }
+    }
+
+    /// - Returns: nil where it was known before that all is well.
+    func once(_ look: () -> Finding) -> Finding? {
+        finding.withLock { known in
+            switch known {
+            case .sound, .repaired: return nil
+            case .damaged: return known
+            case nil:
+                let found = look()
+                // Who could not look for others tries again.
+                if case .damaged(let error) = found, error.code == .notAvailable { return found }
+                known = found
+                return found
+            }
+        }
+    }
+}
+
+// SQLite has no checksums: an index that a flipped bit made differ from its table loses items to searches without a word, and
+// lets a second one of a kind in.
+extension KeychainConnection {
+    /// Makes sure that nothing is lost to an answer that may lack something.
+    ///
+    /// - Returns: nil where it lacks nothing for all that can be known.
+    func checkIntegrity() -> IntegrityCheck.Finding? {
+        integrity.once {
+            do throws(KeychainError) {
+                if try isSound() { return .sound }
+                try repairIndexes()
+                return try isSound() ? .repaired : .damaged(Self.damaged)
+            } catch {
+                return .damaged(error)
+            }
+        }
+    }
+
+    /// Makes sure that what is written lands beside all that it must not double.
+    ///
+    /// - Throws: `errSecInvalidKeychain` for a file whose indexes cannot be made anew; a damaged row is no hindrance.
+    func checkIndexes() throws(KeychainError) {
+        if case .damaged = checkIntegrity() { try repairIndexes() }
+    }
+
+    private func isSound() throws(KeychainError) -> Bool {
+        try KeychainError.mapping { () throws(SQLiteError) in
+            try database.value("PRAGMA integrity_check(1)") == .text("ok")
+        }
+    }
+
+    private func repairIndexes() throws(KeychainError) {
+        do throws(KeychainError) {
+            try database.writing { () throws(KeychainError) in
+                try KeychainError.mapping { () throws(SQLiteError) in try database.run("REINDEX") }
+            }
+        } catch {
+            switch error.code {
+            // Two items that exclude each other have no index.
+            case .duplicateItem: throw Self.damaged
+            case .readOnly:
+                throw KeychainError(
+                    .invalidKeychain, "an index of the keychain file is damaged, and the file can only be read",
+                    remedy: "make it writable, or restore it from a backup")
+            default: throw error
+            }
+        }
+    }
+
+    /// What was damaged may have been the table, and not the index.
+    static var repaired: KeychainError {
+        KeychainError(
+            .invalidKeychain, "the keychain file was damaged, and its indexes have been made anew",
+            remedy: "see whether anything is missing or altered; a backup has it as it was")
+    }
+
+    private static var damaged: KeychainError {
+        KeychainError(.invalidKeychain, "the keychain file is damaged", remedy: "restore it from a backup")
+    }
+}

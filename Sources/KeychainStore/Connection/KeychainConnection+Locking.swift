@@ -1,0 +1,149 @@
+package import KeychainModel
+package import SecureBytes
+
+/// How a keychain gets its key, hands it on, and loses it.
+extension KeychainConnection {
+    /// Takes the key.
+    package mutating func unlock(_ key: consuming Secret) throws(KeychainError) {
+        lifetime = KeyLifetime(try KeychainSettings(readingFrom: database), from: environment.uptime())
+        self.key = consume key
+        renewSeals()
+    }
+
+    /// Forgets the key.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    package mutating func lock() -> Bool {
+        guard key != nil else { return false }
+        key = nil
+        lifetime.isShared = false
+        return true
+    }
+
+    /// Forgets the key if its time is over, if the login session has lost it, or if the keychain has got another one.
+    ///
+    /// - Returns: whether it did.
+    package mutating func lockIfOver() -> Bool {
+        guard key != nil else { return false }
+        guard heedChanges() else { return lock() }
+        let isLost = lifetime.isShared && !isInSession
+        guard isLost || lifetime.isOver(at: environment.uptime()) else { return false }
+        return lock()
+    }
+
+    /// Takes over settings that another process has made since the last look. Those that cannot be read change nothing.
+    ///
+    /// - Returns: false if another process has given the keychain another key.
+    private mutating func heedChanges() -> Bool {
+        guard let version = try? database.dataVersion, version != dataVersion else { return true }
+        guard (try? isKeyCurrent()) != false else { return false }
+        guard let settings = try? KeychainSettings(readingFrom: database) else { return true }
+        dataVersion = version
+        if settings != lifetime.settings { lifetime.change(settings, at: environment.uptime()) }
+        return true
+    }
+
+    /// Whether the key is still the keychain's; a row that is damaged does not tell.
+    private func isKeyCurrent() throws(KeychainError) -> Bool {
+        let current = try WrappedKey(readingFrom: database)
+        return switch key {
+        case .some(let key): current.isAltered || current.isFor(key)
+        case .none: true
+        }
+    }
+
+    /// Makes sure that a row may be sealed in the transaction that is going on, beside rows with seals of the same version.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` where the keychain has got another key.
+    func prepareSealing() throws(KeychainError) {
+        try checkKeyIsCurrent()
+        switch key {
+        // A seal of the current version beside older ones would look like a file that was put together.
+        case .some(let key): try renewSeals(under: key)
+        case .none: return
+        }
+    }
+
+    /// Makes sure that what is sealed under the key can be read later: no other process can change it until the transaction
+    /// ends that is going on.
+    ///
+    /// - Throws: `errSecInteractionNotAllowed` where the keychain has got another key.
+    func checkKeyIsCurrent() throws(KeychainError) {
+        guard key != nil, (try? database.dataVersion) != dataVersion else { return }
+        guard try isKeyCurrent() else { throw Self.locked }
+    }
+
+    /// Counts the time to the next locking from now on.
+    package mutating func noteUse() {
+        guard key != nil else { return }
+        let now = environment.uptime()
+        let isRenewalDue = lifetime.isRenewalDue(at: now)
+        if isRenewalDue { keepSharedKey() }
+        if isRenewalDue || !lifetime.isShared { lifetime.use(at: now) }
+    }
+
+    // MARK: The login session
+
+    /// What the key is called in the session's keyring.
+    private var sharedKeyName: String {
+        "tokenkit:keychain:\(identifier.rawValue.dropFirst(KeychainIdentifier.localPrefix.count))"
+    }
+
+    /// Whether the session has the key.
+    package var isInSession: Bool { (try? KernelKeyring.contains(sharedKeyName)) == true }
+
+    /// Leaves the key in the session's keyring; from then on it is the session that has it.
+    package mutating func shareKey(seconds: UInt32) throws(KeychainError) {
+        let now = environment.uptime()
+        var shared = lifetime
+        shared.isShared = true
+        shared.end = now.total + Int64(seconds) * 1000
+        switch key {
+        case .some(let key):
+            guard seconds > 0 else { throw KeychainError(.param) }
+            let salt = try WrappedKey(readingFrom: database).salt
+            let payload = SharedKey(key, asleep: max(now.asleep, 0), end: shared.end ?? 0, salt: salt).encoded()
+            try KernelKeyring.store(
+                payload, as: sharedKeyName, seconds: shared.secondsInSession(at: now),
+                wrappedIn: environment.sessionFolder())
+        case .none: throw Self.locked
+        }
+        lifetime = shared
+        sharing = try? journalEnd()
+    }
+
+    /// Has the session keep the key, if it has it, for as long as the lifetime says now.
+    package func keepSharedKey() {
+        guard lifetime.isShared else { return }
+        _ = try? KernelKeyring.keep(sharedKeyName, seconds: lifetime.secondsInSession(at: environment.uptime()))
+    }
+
+    /// Takes over the key from the session's keyring, if there is one, it fits, and its time is not over.
+    package mutating func takeSharedKey() throws(KeychainError) -> Bool {
+        let stored = try KernelKeyring.secret(sharedKeyName, wrappedIn: environment.sessionFolder())
+        guard let bytes = stored, let shared = SharedKey(parsing: bytes) else { return false }
+        let current = try WrappedKey(readingFrom: database)
+        guard shared.salt == current.salt, current.isFor(shared.key) else { return false }
+        let now = environment.uptime()
+        // Used last by who knows whom, who knows when: the next use is one to lengthen the session's time for.
+        var lifetime = KeyLifetime(
+            try KeychainSettings(readingFrom: database), from: Uptime(total: 0, asleep: shared.asleep))
+        lifetime.isShared = true
+        lifetime.end = shared.end
+        guard !lifetime.isOver(at: now) else {
+            _ = try withdrawKey()
+            return false
+        }
+        self.lifetime = lifetime
+        sharing = try? journalEnd()
+        key = shared.key.clone()
+        renewSeals()
+        return true
+    }
+
+    /// Removes the key from the session's keyring.
+    package func withdrawKey() throws(KeychainError) -> Bool {
+        try KernelKeyring.revoke(sharedKeyName)
+    }
+}

@@ -1,0 +1,144 @@
+package import KeychainModel
+package import SecureBytes
+internal import SystemCrypto
+
+extension KeychainConnection {
+    /// Puts a newly wrapped key in the place of the one before. Without a password there is nothing left that could protect
+    /// items which ask for one: they go. Keychain semantics 3.1.
+    ///
+    /// - Parameter others: what else belongs to the transaction.
+    /// - Returns: nil if the old one is no longer there.
+    /// - Throws: `errSecInvalidKeychain` where the file does not have the new one afterwards; nothing has changed then.
+    func replace<Result>(
+        _ old: WrappedKey, by new: WrappedKey, with others: () throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result? {
+        try database.writing { () throws(KeychainError) in
+            let isReplaced = try KeychainError.mapping { () throws(SQLiteError) in try new.replace(old, in: database) }
+            guard isReplaced else { return nil }
+            guard try WrappedKey(readingFrom: database) == new else {
+                throw KeychainError(
+                    .invalidKeychain, "the password was not changed: the keychain file did not keep the new one",
+                    remedy: "restore the keychain from a backup")
+            }
+            if !new.hasPassword {
+                for itemClass in ItemClass.stored {
+                    _ = try remove(
+                        ResolvedQuery(Query(itemClass, Self.passcodeBound, limit: .all)), evenAltered: true)
+                }
+            }
+            let result = try others()
+            try note(.passwordChanged)
+            return result
+        }
+    }
+
+    /// - Returns: false if the old one is no longer there.
+    package func replace(_ old: WrappedKey, by new: WrappedKey) throws(KeychainError) -> Bool {
+        try replace(old, by: new) { true } ?? false
+    }
+
+    private static let passcodeBound: Attributes = [
+        .accessible: Accessibility.whenPasscodeSet, .synchronizable: Query.anySynchronizable,
+    ]
+
+    /// Replaces the key: every row that is sealed is sealed under the new one.
+    ///
+    /// - Parameter renew: makes the bindings to cards for the new key, of those that are as they were written.
+    /// - Returns: false if the old password is no longer there.
+    package func rekey(
+        from old: borrowing Secret, to new: borrowing Secret, _ current: WrappedKey, _ replacement: WrappedKey,
+        renewing renew: ([CardBindingRow]) throws(KeychainError) -> [CardBindingRow]
+    ) throws(KeychainError) -> Bool {
+        try checkIndexes()
+        try database.writing { () throws(KeychainError) in try renewSeals(under: old) }
+        return try replace(current, by: replacement) { () throws(KeychainError) in
+            var damaged: [String] = []
+            for itemClass in ItemClass.stored { damaged += try reseal(itemClass, from: old, to: new) }
+            guard damaged.isEmpty else { throw Self.isDamaged(damaged) }
+            let bindings = try CardBindingTable.all(in: database).rows
+            // With those that are damaged.
+            _ = try CardBindingTable.remove(nil, from: database)
+            for binding in try renew(bindings) { try CardBindingTable.put(binding, in: database) }
+            return true
+        } ?? false
+    }
+
+    /// - Returns: what those are called that are damaged, and were left as they are.
+    private func reseal(
+        _ itemClass: ItemClass, from old: borrowing Secret, to new: borrowing Secret
+    ) throws(KeychainError) -> [String] {
+        var damaged: [String] = []
+        for number in try rowNumbers(of: itemClass) {
+            var name = itemClass.anyNoun
+            do throws(KeychainError) {
+                let row = try row(numbered: number, of: itemClass)
+                name = "the \(itemClass.noun) v_PersistentRef=\(row.hexReference)"
+                guard let sealed = try row.resealed(from: old, to: new, keychain: id) else { continue }
+                let (sql, values) = itemClass.columns.update(sealed, in: row.id)
+                try KeychainError.mapping { () throws(SQLiteError) in try database.run(sql, values) }
+            } catch {
+                guard error.code == .decode else { throw error }
+                damaged.append(name)
+            }
+        }
+        return damaged
+    }
+
+    private static func isDamaged(_ items: [String]) -> KeychainError {
+        KeychainError(
+            .decode,
+            "the keychain has damaged items, which would be lost with its old key: \(items.joined(separator: ", "))",
+            remedy: "delete each with 'tokenctl item -D v_PersistentRef=…', or restore the keychain from a backup")
+    }
+
+    // MARK: After the transaction
+
+    /// Takes the key away from the login session, and the old password out of the files.
+    ///
+    /// - Returns: why the old password is still in a file beside the keychain's; nil where it is in none.
+    package mutating func finishPasswordChange() -> KeychainError? {
+        // What another session has kept does not fit the new salt.
+        _ = try? withdrawKey()
+        lifetime.isShared = false
+        return leftover()
+    }
+
+    /// The same, with another key.
+    package mutating func finishPasswordChange(_ key: borrowing Secret) -> KeychainError? {
+        if self.key != nil { self.key = key.clone() }
+        return finishPasswordChange()
+    }
+
+    /// Empties the log, and tells why that is not possible.
+    private func leftover() -> KeychainError? {
+        do throws(KeychainError) {
+            let isEmptied = try database.waiting(atMost: 2000, instead: Self.busyTimeout) { () throws(KeychainError) in
+                try KeychainError.mapping { () throws(SQLiteError) in try database.truncateLog() }
+            }
+            guard !isEmptied else { return nil }
+            return KeychainError(
+                .notAvailable,
+                "\(file.log) still has what the old password opens, since another program is reading the keychain",
+                remedy: "end the programs that use the keychain; the last one takes the file away")
+        } catch {
+            return KeychainError(
+                error.code, "\(file.log) still has what the old password opens: \(error.reason)",
+                remedy: error.remedy)
+        }
+    }
+}
+
+extension ItemRow {
+    /// The same under another key; nil for one without a seal.
+    ///
+    /// - Throws: `errSecDecode` if the row is not the one that was written.
+    fileprivate func resealed(
+        from old: borrowing Secret, to new: borrowing Secret, keychain: UniqueID
+    ) throws(KeychainError) -> ItemRow? {
+        let secret = try open(key: old, keychain: keychain)
+        guard sealed != nil else { return nil }
+        var row = self
+        try row.seal(secret, key: new, keychain: keychain)
+        return row
+    }
+}

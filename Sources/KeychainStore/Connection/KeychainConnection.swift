@@ -1,0 +1,343 @@
+package import KeychainModel
+package import SecureBytes
+
+/// A keychain file that is open, and its key while it is unlocked. For one thread at a time.
+package struct KeychainConnection: ~Copyable {
+    package let file: KeychainFile
+    package var database: Database
+    /// What secrets are sealed with.
+    let id: UniqueID
+    /// What tells the keychain from others, and items give as theirs.
+    package let identifier: KeychainIdentifier
+    /// Whether the row that both are from was not as it was written when the file was opened.
+    package let wasAltered: Bool
+    /// The keychain's key; nil while it is locked.
+    package var key: Secret?
+    /// For how long it is to be there.
+    package var lifetime: KeyLifetime
+    /// The last entry of the journal when the session got the key from here, or gave it.
+    package var sharing: Int64?
+    /// Of the file, when its settings were looked at last.
+    var dataVersion: Int64?
+    package let environment: ConnectionEnvironment
+    let integrity = IntegrityCheck()
+
+    // MARK: Searching
+
+    /// The items a query finds, in the order they were added, and what could not be read among them.
+    package func search(_ resolved: ResolvedQuery) throws(KeychainError) -> SearchResult {
+        let query = resolved.query
+        var result = try found(resolved)
+        guard result.items.count != query.limit.count else { return result }
+        switch checkIntegrity() {
+        case nil, .sound: break
+        case .repaired:
+            result = try found(resolved)
+            result.damaged.append(Self.repaired)
+        case .damaged(let error): result.damaged.append(error)
+        }
+        let isSure = query.reference != nil && !result.items.isEmpty
+        if result.damaged.isEmpty, !isSure { assessAltered(query, in: &result) }
+        return result
+    }
+
+    /// - Parameter filtersAltered: whether an altered item counts only where it passes the filters by what it has now, too.
+    private func found(_ resolved: ResolvedQuery, filtersAltered: Bool = false) throws(KeychainError) -> SearchResult {
+        var result = SearchResult()
+        try forEachRow(resolved.query, startingOver: { result = SearchResult() }) { row throws(KeychainError) in
+            do throws(KeychainError) {
+                let row = try row()
+                let item = row.item(in: identifier)
+                if row.isAltered {
+                    if filtersAltered ? resolved.matches(item) : resolved.isReadable(item) { throw row.altered }
+                } else if resolved.matches(item) {
+                    if !row.itemClass.isPassword { try checkSeal(of: row) }
+                    result.items.append(item)
+                }
+            } catch {
+                result.damaged.append(error)
+            }
+            return result.items.count != resolved.query.limit.count
+        }
+        return result
+    }
+
+    /// What is wrong with the items that match by what they have now, but are not as they were written.
+    /// Where items may be out of reach, that is all that can be said.
+    package func damage(matching query: ResolvedQuery) throws(KeychainError) -> [KeychainError] {
+        let found = try found(query, filtersAltered: true)
+        guard found.items.isEmpty, found.damaged.isEmpty, case .damaged(let error) = checkIntegrity() else {
+            return found.damaged
+        }
+        return [error]
+    }
+
+    /// How SQLite gets to the rows of a query. Wraps `EXPLAIN QUERY PLAN`.
+    package func plan(for query: Query) throws(SQLiteError) -> [String] {
+        let (sql, values) = query.itemClass.columns.select(query)
+        let statement = try database.prepare("EXPLAIN QUERY PLAN " + sql, values)
+        var plan: [String] = []
+        while try statement.step() { if case .text(let step) = statement[3] { plan.append(step) } }
+        return plan
+    }
+
+    /// The secret of an item; nil if it was stored without one.
+    ///
+    /// - Parameters:
+    ///   - leaving: whether the caller gets it, and not only what is done with it.
+    ///   - isAuthorized: whether what its access control asks for was shown.
+    package func secret(
+        of reference: PersistentReference, leaving: Bool = true, isAuthorized: Bool = false
+    ) throws(KeychainError) -> Secret? {
+        let found = try row(of: reference)
+        if found.sealed != nil, found.holdsSecret {
+            if leaving { try found.checkExtractable() }
+            if !isAuthorized { try found.checkFree() }
+        }
+        return try open(found)
+    }
+
+    /// The row of the one item that a reference names.
+    package func row(of reference: PersistentReference) throws(KeychainError) -> ItemRow {
+        if let found = try foundRow(of: reference) { return found }
+        if case .repaired = checkIntegrity(), let found = try foundRow(of: reference) { return found }
+        throw KeychainError(.itemNotFound)
+    }
+
+    private func foundRow(of reference: PersistentReference) throws(KeychainError) -> ItemRow? {
+        var found: ItemRow?
+        try forEachRow(Query(reference), startingOver: {}) { row throws(KeychainError) in
+            found = try row()
+            return false
+        }
+        // A damaged index may lead to the row of another item.
+        return found?.id == reference.localID ? found : nil
+    }
+
+    // MARK: Writing
+
+    /// Adds an item, with what a new one has by default.
+    package func add(_ new: borrowing NewItem) throws(KeychainError) -> Item {
+        try new.checkSealed()
+        var row = ItemRow(
+            id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
+        if new.isSealed || key != nil { try seal(new.secret, into: &row) }
+        let (sql, values) = new.itemClass.columns.insert(row)
+        try checkIndexes()
+        return try database.writing { () throws(KeychainError) in
+            try prepareSealing()
+            try checkPasscode(row)
+            try write(row, sql, values)
+            try note(.add, row)
+            return row.item(in: identifier)
+        }
+    }
+
+    /// Changes every item that any of the queries finds, or none.
+    package func update(
+        _ queries: [ResolvedQuery], _ changes: borrowing ItemChanges, _ sealed: SealedSecrets,
+        with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int {
+        for query in queries {
+            try checkSelection(query.query)
+            _ = try changes.checked(for: query.query.itemClass)
+        }
+        try checkIndexes()
+        return try database.writing { () throws(KeychainError) in
+            try prepareSealing()
+            var count = 0
+            for query in queries { count += try change(query, changes, sealed) }
+            return count + (try others())
+        }
+    }
+
+    /// Changes every item a query finds, in the transaction that is going on; those that were altered stay as they are.
+    ///
+    /// - Throws: `errSecDecode` where nothing was found but what its seal tells to have been altered.
+    private func change(
+        _ resolved: ResolvedQuery, _ changes: borrowing ItemChanges, _ sealed: SealedSecrets
+    ) throws(KeychainError) -> Int {
+        let itemClass = resolved.query.itemClass
+        let attributes = try changes.checked(for: itemClass)
+        let columns = itemClass.columns
+        var count = 0
+        var damage: KeychainError?
+        for row in try matchingRows(resolved) where !row.isAltered {
+            let new: ItemRow
+            do throws(KeychainError) {
+                new = try changed(row, attributes, secret: changes.secret, sealed)
+            } catch {
+                // As with rows that cannot be read: it must not keep the others from being changed.
+                guard error.code == .decode else { throw error }
+                damage = damage ?? error
+                continue
+            }
+            try checkPasscode(new)
+            let (sql, values) = columns.update(new, in: row.id)
+            try write(new, sql, values)
+            try note(.update, new)
+            count += 1
+        }
+        if count == 0, let damage { throw damage }
+        return count
+    }
+
+    /// Deletes every item that any of the queries finds. This works while the keychain is locked.
+    package func delete(
+        _ queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
+    ) throws(KeychainError) -> Int {
+        for query in queries { try checkSelection(query.query) }
+        // What cannot be repaired may be deleted.
+        _ = checkIntegrity()
+        return try database.writing { () throws(KeychainError) in
+            var count = 0
+            for query in queries { count += try remove(query) }
+            return count + (try others())
+        }
+    }
+
+    /// Deletes every item a query finds, in the transaction that is going on. One that was altered has to be named by its
+    /// reference: what else it has may have been another's.
+    ///
+    /// - Parameter evenAltered: whether those that match by what they have now go as well.
+    func remove(_ resolved: ResolvedQuery, evenAltered: Bool = false) throws(KeychainError) -> Int {
+        let query = resolved.query
+        let delete = query.itemClass.columns.delete
+        let found = try matchingRows(resolved).filter { !$0.isAltered || evenAltered || query.reference != nil }
+        for row in found {
+            try KeychainError.mapping { () throws(SQLiteError) in try database.run(delete, [.blob(row.id.bytes)]) }
+            try note(.delete, row)
+        }
+        return found.count
+    }
+
+    // MARK: Rows
+
+    private func matchingRows(_ resolved: ResolvedQuery) throws(KeychainError) -> [ItemRow] {
+        let query = resolved.query
+        var rows: [ItemRow] = []
+        try forEachRow(query, startingOver: { rows = [] }) { row throws(KeychainError) in
+            // A row beyond reading is not what the query means; it must not keep the others from being changed.
+            guard let row = try? row() else { return true }
+            let item = row.item(in: identifier)
+            let isNamed = row.isAltered && query.reference == item.reference && query.filters.isEmpty
+            if isNamed ? resolved.isReadable(item) : resolved.matches(item) { rows.append(row) }
+            return true
+        }
+        return rows
+    }
+
+    /// - Throws: `errSecDuplicateItem`; `errSecDecode` where what is in the way was altered: it may have been another item.
+    private func write(_ row: ItemRow, _ sql: String, _ values: [SQLValue]) throws(KeychainError) {
+        do throws(SQLiteError) { try database.run(sql, values) } catch {
+            let error = KeychainError(error)
+            guard error.code == .duplicateItem else { throw error }
+            let unique = row.itemClass.uniqueValues(of: row.attributes)
+            let others = try found(ResolvedQuery(Query(row.itemClass, unique, limit: .all)))
+            if others.items.isEmpty, let damage = others.damaged.first { throw damage }
+            throw duplicate(of: row)
+        }
+    }
+
+    private func duplicate(of row: ItemRow) -> KeychainError {
+        let keys: [Attribute] = row.itemClass.isPassword ? [.service, .server, .account] : [.label]
+        let values = keys.compactMap { row.attributes[$0]?.string }.filter { !$0.isEmpty }
+        let name = values.isEmpty ? "" : " '\(values.joined(separator: " "))'"
+        return KeychainError(
+            .duplicateItem,
+            "the \(row.itemClass.noun)\(name) is in '\(KeychainFile.keychainName(ofFile: file.path))' already",
+            remedy: "change or delete that one, or store the new one in another keychain")
+    }
+
+    private func initialAttributes(of new: borrowing NewItem) -> Attributes {
+        let now = environment.clock()
+        let defaults: Attributes = [
+            .creationDate: .date(now), .modificationDate: .date(now), .accessGroup: .string(AccessGroup.standard),
+            .synchronizable: 0,
+            .accessible: new.itemClass == .certificate ? Accessibility.always : Accessibility.whenUnlocked,
+        ]
+        return defaults.merging(new.attributes) { _, given in given }
+    }
+
+    private func changed(
+        _ row: ItemRow, _ attributes: Attributes, secret: borrowing Secret?, _ sealed: SealedSecrets
+    ) throws(KeychainError) -> ItemRow {
+        var new = row
+        try row.checkMayBecome(attributes)
+        new.attributes.merge(attributes) { $1 }
+        new.attributes[.modificationDate] = .date(environment.clock())
+        // What was altered is not made good by a new seal, whatever it is to hold.
+        let old = try open(row)
+        if let sealed = sealed.byItem[row.id], secret != nil {
+            try seal(Secret(copying: sealed.span), into: &new)
+        } else if secret != nil {
+            try row.checkSecretMayChange()
+            try seal(secret, into: &new)
+        } else if row.sealed != nil {
+            try seal(old, into: &new)
+        }
+        return new
+    }
+
+    // MARK: Secrets
+
+    private func seal(_ secret: borrowing Secret?, into row: inout ItemRow) throws(KeychainError) {
+        if row.itemClass.holdsSecret(row.attributes) { try checkSession(row) }
+        switch key {
+        case .some(let key): try row.seal(secret, key: key, keychain: id)
+        case .none: throw Self.locked
+        }
+    }
+
+    private func open(_ row: ItemRow) throws(KeychainError) -> Secret? {
+        guard row.sealed != nil, !row.isAltered else {
+            try row.checkUnsealed()
+            return nil
+        }
+        if row.holdsSecret {
+            try checkSession(row)
+        } else if key == nil {
+            return nil
+        }
+        switch key {
+        case .some(let key):
+            do throws(KeychainError) { return try row.open(key: key, keychain: id) } catch {
+                // Another process may have sealed the row under another key since this one was looked at.
+                try checkKeyIsCurrent()
+                throw error
+            }
+        case .none: throw Self.locked
+        }
+    }
+
+    // MARK: What is refused
+
+    /// - Throws: `errSecReadOnly`, or `errSecDiskFull` where there is no room for a change.
+    package func checkWritable() throws(KeychainError) {
+        guard try !isReadOnly else {
+            throw KeychainError(
+                .readOnly, "the keychain file is read-only",
+                remedy: "make it and its folder writable, and open it again")
+        }
+        guard !lacksRoom else {
+            throw KeychainError(.diskFull, remedy: "free some space and try again")
+        }
+    }
+
+    private func checkSelection(_ query: Query) throws(KeychainError) {
+        guard query.itemClass != .identity else {
+            throw KeychainError(
+                .param, "an identity is a certificate and a key", remedy: "name one of them", key: "class")
+        }
+        guard query.limit == .one || query.limit == .all else {
+            throw KeychainError(.param, "a change concerns every item that matches", key: "m_Limit")
+        }
+        guard query.authenticationUI != .skip else {
+            throw KeychainError(.param, "only a search can leave items out", key: "u_AuthUI")
+        }
+    }
+
+    package static var locked: KeychainError {
+        KeychainError(.interactionNotAllowed, "the keychain is locked", remedy: "unlock it")
+    }
+}

@@ -1,0 +1,32 @@
+internal import Glibc
+
+/// How long the machine has been running, by clocks that nobody sets.
+package struct Uptime: Sendable, Hashable {
+    /// Milliseconds since it was started, sleep included.
+    package let total: Int64
+    /// How many of them it slept.
+    let asleep: Int64
+
+    /// Less sleep than this, in milliseconds, is the distance between two readings of the clocks.
+    private static let tolerance: Int64 = 100
+
+    func hasSlept(since earlier: Uptime) -> Bool { asleep - earlier.asleep > Self.tolerance }
+
+    /// Wraps `clock_gettime`.
+    @Sendable package static func now() -> Uptime {
+        var before = milliseconds(CLOCK_MONOTONIC)
+        var total = milliseconds(CLOCK_BOOTTIME)
+        // Who is kept waiting between the two clocks would take that for sleep.
+        for _ in 0..<10 where milliseconds(CLOCK_MONOTONIC) - before > Self.tolerance / 10 {
+            before = milliseconds(CLOCK_MONOTONIC)
+            total = milliseconds(CLOCK_BOOTTIME)
+        }
+        return Uptime(total: total, asleep: total - before)
+    }
+
+    private static func milliseconds(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        unsafe clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

@@ -1,0 +1,172 @@
+package import KeychainModel
+internal import CLinux
+internal import Glibc
+internal import Platform
+
+/// A path that was followed from the root on, each part by the descriptor of the folder before it, and who else could lead it
+/// elsewhere.
+///
+/// A process with other rights than the user who chose the path must not take that user's files for its own: neither read from them
+/// what it is to do, nor write its secrets into them. Where every part belongs to the process's user or to root, and nobody else may
+/// replace a part, the path leads to the same file when it is opened by name later.
+package struct FollowedPath {
+    /// Without symbolic links.
+    package let path: String
+    /// Status of the file at the end of the path; with `asFarAsThere`, of its last part that exists.
+    let status: stat
+
+    private let parts: Parts
+
+    /// Symbolic links on one path that are followed at the most, as the kernel has it.
+    private static let maximumLinks = 40
+
+    /// - Parameters:
+    ///   - asFarAsThere: whether a path that is not there is followed to its last part that is.
+    ///   - user: who has to own its parts, beside root.
+    /// - Returns: nil where the path leads nowhere, with the reason in `errno`.
+    package init?(_ given: String, asFarAsThere: Bool = false, for user: UInt32 = geteuid()) {
+        guard !given.isEmpty, !given.utf8.contains(0), given.utf8.count < PATH_MAX else {
+            errno = given.utf8.count < PATH_MAX ? ENOENT : ENAMETOOLONG
+            return nil
+        }
+        guard let absolute = given.hasPrefix("/") ? given : resolvedPath(".").map({ "\($0)/\(given)" }) else {
+            return nil
+        }
+        var owned = Parts(user: User(user))
+        var folder = Descriptor(unsafe clinux_open_part(AT_FDCWD, "/"))
+        guard var status = folder.status else { return nil }
+        var names: [Substring] = []
+        var rest = Self.parts(of: absolute)
+        var links = 0
+        while let part = rest.popLast() {
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                errno = ENOTDIR
+                return nil
+            }
+            if part.isEmpty || part == "." { continue }
+            owned.note(folder: status, at: Self.path(names))
+            let next = Descriptor(unsafe clinux_open_part(folder.number, String(part)))
+            guard let found = next.status else {
+                if asFarAsThere, errno == ENOENT { break }
+                return nil
+            }
+            if found.st_mode & S_IFMT == S_IFLNK {
+                owned.note(owner: found, of: "the symbolic link \(Self.path(names + [part]))")
+                links += 1
+                guard links <= Self.maximumLinks, let target = next.linkTarget else {
+                    if links > Self.maximumLinks { errno = ELOOP }
+                    return nil
+                }
+                rest += Self.parts(of: target)
+                guard target.hasPrefix("/") else { continue }
+                names = []
+                folder = Descriptor(unsafe clinux_open_part(AT_FDCWD, "/"))
+            } else {
+                if part == ".." { _ = names.popLast() } else { names.append(part) }
+                folder = next
+            }
+            guard let current = folder.status else { return nil }
+            status = current
+        }
+        path = Self.path(names)
+        self.status = status
+        owned.note(owner: status, of: status.st_mode & S_IFMT == S_IFDIR ? "the folder \(path)" : path)
+        self.parts = owned
+    }
+
+    private static func parts(of path: String) -> [Substring] {
+        path.split(separator: "/", omittingEmptySubsequences: false).reversed()
+    }
+
+    private static func path(_ names: [Substring]) -> String { "/" + names.joined(separator: "/") }
+
+    // MARK: What is refused
+
+    /// - Throws: `errSecNoAccessForItem`, naming the first part that belongs neither to the user nor to root, and its owner.
+    package func checkOwners() throws(KeychainError) {
+        guard let foreign = parts.foreign else { return }
+        let place = foreign.what.hasSuffix(path) ? "" : ", on the way to \(path),"
+        let owner = foreign.owner.isUnmapped ? "a user that this container has no number for" : foreign.owner.text
+        throw KeychainError(
+            .noAccessForItem,
+            "\(foreign.what)\(place) belongs to \(owner), and this program runs as \(parts.user.text)",
+            remedy: remedy(foreign.owner))
+    }
+
+    private func remedy(_ owner: User) -> String {
+        let elsewhere = "keep it where only \(parts.user.text) and root own the folders"
+        guard parts.user.number == 0, !owner.isUnmapped else { return elsewhere }
+        var home = stat()
+        if let path = Environment.variable("HOME"), unsafe stat(path, &home) == 0, home.st_uid == owner.number {
+            return "'sudo -H' uses root's own keychains and settings; without sudo those of \(owner.text) are used"
+        }
+        return "run it as \(owner.text), or \(elsewhere)"
+    }
+
+    /// - Throws: `errSecNoAccessForItem`, naming a folder on the way in which others may put another file in the place of the next.
+    package func checkFolders() throws(KeychainError) {
+        guard let replaceable = parts.replaceable else { return }
+        throw KeychainError(
+            .noAccessForItem, "other users may replace files in \(replaceable), on the way to \(path)",
+            remedy: "chmod go-w it, or keep the file elsewhere")
+    }
+}
+
+/// What was found out about the parts of a path.
+private struct Parts {
+    let user: User
+    /// The first part that belongs neither to the user nor to root, and its owner.
+    var foreign: (what: String, owner: User)?
+    /// The first folder in which others may put another file in the place of the next part.
+    var replaceable: String?
+
+    /// Looks at a folder that the path goes through. One of a user that this namespace has no number for may be root's.
+    mutating func note(folder status: stat, at path: String) {
+        if isForeign(status), !User(status.st_uid).isUnmapped { note(owner: status, of: "the folder \(path)") }
+        // In a sticky folder only the owner of a file replaces it. A group with the owner's number is the owner's alone, as
+        // distributions that have umask 002 make them.
+        let isPrivate =
+            status.st_mode & S_IWOTH == 0 && (status.st_mode & S_IWGRP == 0 || status.st_gid == status.st_uid)
+        if !isPrivate, status.st_mode & S_ISVTX == 0 { replaceable = replaceable ?? path }
+    }
+
+    mutating func note(owner status: stat, of what: String) {
+        if foreign == nil, isForeign(status) { foreign = (what, User(status.st_uid)) }
+    }
+
+    private func isForeign(_ status: stat) -> Bool { status.st_uid != user.number && status.st_uid != 0 }
+}
+
+/// A descriptor that is closed at the end of its use.
+private struct Descriptor: ~Copyable {
+    let number: Int32
+
+    /// - Parameter result: a descriptor, or an error's number, negated, which `errno` gets.
+    init(_ result: Int32) {
+        number = result
+        if result < 0 { errno = -result }
+    }
+
+    deinit {
+        // The reason of a failure before is still to be told.
+        let code = errno
+        if number >= 0 { close(number) }
+        errno = code
+    }
+
+    /// Nil with the reason in `errno`.
+    var status: stat? {
+        guard number >= 0 else { return nil }
+        var status = stat()
+        return unsafe fstat(number, &status) == 0 ? status : nil
+    }
+
+    /// What a symbolic link says; nil with the reason in `errno`. Wraps `readlinkat`.
+    var linkTarget: String? {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        let count = unsafe readlinkat(number, "", &bytes, Int(PATH_MAX))
+        guard count >= 0 else { return nil }
+        errno = count == 0 ? ENOENT : EILSEQ
+        return count == 0 ? nil : String(validating: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,80 @@
+package import KeychainModel
+internal import Glibc
+
+/// What happened to a keychain, written in the same transaction, for every process that wants to know.
+package enum ChangeJournal {
+    /// How many of the last entries are kept at least. Who has not looked for so long has missed the others.
+    static let minimumCount: Int64 = 1000
+    /// How many more there may be: to take away each by itself would cost every change another page.
+    static let surplus: Int64 = 128
+
+    /// One entry.
+    package struct Entry: Sendable, Hashable {
+        package let number: Int64
+        package let kind: KeychainEvent.Kind
+        package let item: PersistentReference?
+        package let process: Int32
+    }
+
+    static func append(
+        _ kind: KeychainEvent.Kind, _ item: PersistentReference?, to database: borrowing Database
+    ) throws(SQLiteError) {
+        try database.run(
+            "INSERT INTO journal (kind, item, pid) VALUES (?, ?, ?)",
+            [.integer(Int64(kind.rawValue)), SQLValue(item?.encoded()), .integer(Int64(getpid()))])
+        let newest = database.lastInserted
+        guard newest.isMultiple(of: surplus) else { return }
+        try database.run("DELETE FROM journal WHERE id <= ?", [.integer(newest - minimumCount)])
+    }
+
+    /// The number of the newest entry.
+    static func end(of database: borrowing Database) throws(SQLiteError) -> Int64 {
+        try database.value("SELECT max(id) FROM journal").integer ?? 0
+    }
+
+    /// The entries after one that is known, oldest first. What no program of this kind has written is left out.
+    package static func entries(after number: Int64, in database: borrowing Database) throws(SQLiteError) -> [Entry] {
+        let rows = try database.prepare(
+            "SELECT id, kind, item, pid FROM journal WHERE id > ? ORDER BY id LIMIT \(minimumCount + surplus)",
+            [.integer(number)]
+        )
+        var entries: [Entry] = []
+        while try rows.step() {
+            guard let number = rows[0].integer,
+                let kind = rows[1].integer.flatMap(Int.init(exactly:)).flatMap(KeychainEvent.Kind.init(rawValue:)),
+                let process = rows[3].integer.flatMap(Int32.init(exactly:))
+            else { continue }
+            let item = rows[2].blob.flatMap { try? PersistentReference(parsing: $0) }
+            entries.append(Entry(number: number, kind: kind, item: item, process: process))
+        }
+        return entries
+    }
+}
+
+extension KeychainConnection {
+    /// Writes down that the keychain was locked or unlocked, unless that takes long.
+    ///
+    /// - Parameter known: the number of an entry after which another program may have written the same.
+    package func record(_ kind: KeychainEvent.Kind, unlessAfter known: Int64? = nil) {
+        try? database.waiting(atMost: 200, instead: KeychainConnection.busyTimeout) { () throws(KeychainError) in
+            try database.writing(isDurable: false) { () throws(KeychainError) in
+                let isWritten = try KeychainError.mapping { () throws(SQLiteError) in
+                    guard let known else { return false }
+                    return try ChangeJournal.entries(after: known, in: database).contains { $0.kind == kind }
+                }
+                if !isWritten { try note(kind) }
+            }
+        }
+    }
+
+    /// The number of the journal's newest entry.
+    package func journalEnd() throws(KeychainError) -> Int64 {
+        try KeychainError.mapping { () throws(SQLiteError) in try ChangeJournal.end(of: database) }
+    }
+
+    /// Writes down what happens in the transaction that is going on.
+    func note(_ kind: KeychainEvent.Kind, _ row: ItemRow? = nil) throws(KeychainError) {
+        let item = row.map { PersistentReference($0.itemClass, .local($0.id)) }
+        try KeychainError.mapping { () throws(SQLiteError) in try ChangeJournal.append(kind, item, to: database) }
+    }
+}

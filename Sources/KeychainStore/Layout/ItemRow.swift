@@ -1,0 +1,160 @@
+package import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
+
+/// An item as a row of the store: what is public in clear, and under a seal together with the secret. Rows without a secret
+/// have a seal as well, but for those that were added while the keychain was locked.
+package struct ItemRow {
+    let id: UniqueID
+    let itemClass: ItemClass
+    var attributes: Attributes
+    package let der: [UInt8]?
+    package var sealed: [UInt8]?
+    /// Whether it is not as it was written, by its checksum, or since no program of this kind can have written it.
+    package var isAltered = false
+    /// A column of it that no program of this kind can have written.
+    var damagedColumn: String?
+
+    /// The public part.
+    func item(in keychain: KeychainIdentifier) -> Item {
+        Item(
+            itemClass, attributes: attributes, keychain: keychain,
+            reference: PersistentReference(itemClass, .local(id)), der: der)
+    }
+
+    /// Seals `secret`, or that there is none, to this row: it opens in no other keychain, under no other id, and with no
+    /// other attributes.
+    mutating func seal(
+        _ secret: borrowing Secret?, key: borrowing Secret, keychain: UniqueID, _ version: SealVersion = .current
+    ) throws(KeychainError) {
+        do throws(CryptoError) {
+            switch secret {
+            case .some(let secret):
+                sealed = try SealedBox.seal(secret.bytes, key: key, authenticating: associatedData(keychain, version))
+            case .none:
+                let nothing = Secret(capacity: 0) { _ in }
+                let data = associatedData(keychain, version, hasSecret: false)
+                sealed = try SealedBox.seal(nothing.bytes, key: key, authenticating: data)
+            }
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// The secret; nil if it was stored without one.
+    ///
+    /// - Throws: `errSecDecode` if the row is not the one that was written.
+    func open(key: borrowing Secret, keychain: UniqueID) throws(KeychainError) -> Secret? {
+        guard sealed != nil, !isAltered else {
+            try checkUnsealed()
+            return nil
+        }
+        for version in [SealVersion.current, .first] {
+            if let content = try open(key, keychain, version) { return content.take() }
+        }
+        throw altered
+    }
+
+    /// The versions of what a seal is bound to. In a keychain of the first one, certificates and public keys had none.
+    enum SealVersion { case first, current }
+
+    /// Whether the row has a seal of this version that fits.
+    func hasSeal(_ version: SealVersion, key: borrowing Secret, keychain: UniqueID) throws(KeychainError) -> Bool {
+        guard !isAltered else { return false }
+        return try open(key, keychain, version) != nil
+    }
+
+    /// What is under a seal: a secret, or that there is none.
+    private struct Content: ~Copyable {
+        private var secret: Secret?
+
+        init(_ secret: consuming Secret?) { self.secret = secret }
+
+        consuming func take() -> Secret? { secret.take() }
+    }
+
+    /// - Returns: nil where the seal does not fit, or is of another version.
+    private func open(
+        _ key: borrowing Secret, _ keychain: UniqueID, _ version: SealVersion
+    ) throws(KeychainError) -> Content? {
+        guard let sealed else { return nil }
+        if let secret = try open(sealed, key, associatedData(keychain, version)) { return Content(secret) }
+        guard sealed.count == SealedBox.overhead,
+            try open(sealed, key, associatedData(keychain, version, hasSecret: false)) != nil
+        else { return nil }
+        return Content(nil)
+    }
+
+    /// - Returns: nil for what was not sealed with these data.
+    private func open(
+        _ sealed: [UInt8], _ key: borrowing Secret, _ data: AssociatedData
+    ) throws(KeychainError) -> Secret? {
+        do throws(CryptoError) { return try SealedBox.open(sealed, key: key, authenticating: data) } catch {
+            guard error.code == .authenticationFailed else { throw KeychainError(error) }
+            return nil
+        }
+    }
+
+    /// The same item under another id, its secret sealed to that.
+    func renamed(_ id: UniqueID, key: borrowing Secret, keychain: UniqueID) throws(KeychainError) -> ItemRow {
+        var other = ItemRow(id: id, itemClass: itemClass, attributes: attributes, der: der, sealed: nil)
+        if sealed != nil { try other.seal(open(key: key, keychain: keychain), key: key, keychain: keychain) }
+        return other
+    }
+
+    /// Whether the keychain's key is needed to read what it holds, and not only to tell whether it was altered.
+    package var holdsSecret: Bool { itemClass.holdsSecret(attributes) || (sealed?.count ?? 0) > SealedBox.overhead }
+
+    /// Whether a key's public half gives the hash that the key is found by, as far as that can be told.
+    var hasFittingPublicHalf: Bool {
+        let hash: AttributeValue?
+        switch itemClass {
+        case .key: hash = attributes[.applicationLabel]
+        case .certificate: hash = attributes[.publicKeyHash]
+        case .genericPassword, .internetPassword, .identity: return true
+        }
+        guard let der, let hash else { return true }
+        if itemClass == .key, let bits = PublicKey.keyHash(ofBitsIn: der), hash.matches(.data(bits)) { return true }
+        let actual =
+            itemClass == .key
+            ? (try? PublicKey(spki: der))?.keyHash : (try? Certificate(der: der))?.keyHash
+        // Nothing is done with what cannot be read.
+        return actual.map { hash.matches(.data($0)) } ?? true
+    }
+
+    /// - Throws: `errSecDecode` for one that is never stored without a seal, or is not as it was written.
+    func checkUnsealed() throws(KeychainError) {
+        guard !itemClass.holdsSecret(attributes), !isAltered else { throw altered }
+    }
+
+    package var altered: KeychainError {
+        let column = damagedColumn.map { ", in its column \($0)" } ?? ""
+        return KeychainError(
+            .decode, "the \(itemClass.noun) has been altered since it was stored\(column)",
+            remedy:
+                "restore the keychain from a backup, or delete it with 'tokenctl item -D v_PersistentRef=\(hexReference)' and add it anew"
+        )
+    }
+
+    /// Its persistent reference, as `v_PersistentRef` of the command takes it.
+    var hexReference: String { Hex.encode(PersistentReference(itemClass, .local(id)).encoded()) }
+
+    private func associatedData(
+        _ keychain: UniqueID, _ version: SealVersion, hasSecret: Bool = true
+    ) -> AssociatedData {
+        let purpose: StaticString =
+            switch (version, hasSecret) {
+            case (.current, true): "keychain item 2"
+            case (.current, false): "keychain item without data 2"
+            case (.first, true): "keychain item 1"
+            case (.first, false): "keychain item without data 1"
+            }
+        var data = AssociatedData(purpose, keychain: keychain)
+        data.append(Array(itemClass.rawValue.utf8))
+        data.append(id.bytes)
+        data.append(attributes)
+        data.append(number: der == nil ? 0 : 1)
+        data.append(der ?? [])
+        return data
+    }
+}

@@ -1,0 +1,131 @@
+package import KeychainModel
+internal import CLinux
+internal import Glibc
+internal import Platform
+package import SecureBytes
+
+/// The kernel's keyring of the login session, where one process can leave a key for the next without writing it down.
+///
+/// The kernel keeps the bytes in memory that is never swapped. A key is readable by programs of the same session, and
+/// goes away with its timeout, by ``revoke(_:)``, or with the session. Where no session was begun for the process, the
+/// keyring of the user's session-less processes takes its place. keyrings(7).
+///
+/// Programs of other users that inherit the session find what is there encrypted under a ``SessionSecret``. Like every such cache it
+/// does not protect against programs of the same user.
+package enum KernelKeyring {
+    /// The longest description the kernel takes, in bytes.
+    static let maximumDescriptionLength = 4095
+    /// The longest payload, in bytes; the kernel's own limit for keys of type `user`.
+    private static let maximumPayload = 32_767
+    /// The longest secret, in bytes.
+    static let maximumLength = maximumPayload - SessionSecret.overhead
+
+    /// Keeps a secret under a description, in place of one it had before.
+    ///
+    /// - Parameters:
+    ///   - seconds: How long; at least 1.
+    ///   - folder: where the user's ``SessionSecret`` is, or is made.
+    /// - Throws: `errSecNotAvailable` where there is no keyring, as in many containers, or no folder of the session.
+    package static func store(
+        _ secret: borrowing Secret, as description: String, seconds: UInt32, wrappedIn folder: String?
+    ) throws(KeychainError) {
+        guard seconds > 0, !secret.isEmpty, secret.count <= maximumLength else { throw KeychainError(.param) }
+        let keyring = try sessionKeyring()
+        let sealed = try SessionSecret.make(in: folder).seal(secret, as: description)
+        let added = unsafe sealed.withUnsafeBytes { buffer in
+            unsafe clinux_add_user_key(description, buffer.baseAddress, buffer.count, keyring)
+        }
+        let key = try serial(added, "keeping a key")
+        do {
+            // Possessor alone, and no longer than asked: both before anybody is told that the key is there. Writing is
+            // what replaces the secret later.
+            let permissions =
+                CLINUX_KEY_POSSESSOR_VIEW | CLINUX_KEY_POSSESSOR_READ | CLINUX_KEY_POSSESSOR_WRITE
+                | CLINUX_KEY_POSSESSOR_SEARCH | CLINUX_KEY_POSSESSOR_SETATTR
+            try check(clinux_set_key_timeout(key, seconds), "limiting a key's time")
+            try check(clinux_set_key_permissions(key, permissions), "protecting a key")
+        } catch {
+            _ = clinux_revoke_key(key)
+            throw error
+        }
+    }
+
+    /// The secret kept under a description; nil if there is none, its time is over, or another user has left it.
+    ///
+    /// - Parameter folder: where the user's ``SessionSecret`` is.
+    /// - Throws: `errSecNotAvailable` where there is no keyring.
+    package static func secret(
+        _ description: String, wrappedIn folder: String?
+    ) throws(KeychainError) -> Secret? {
+        guard let key = try find(description), let wrapping = SessionSecret(in: folder) else { return nil }
+        let length = clinux_read_key(key, nil, 0)
+        guard !isAbsent(length) else { return nil }
+        try check(length, "reading a key")
+        guard length <= maximumPayload else { throw KeychainError(.dataTooLarge) }
+        var sealed = [UInt8](repeating: 0, count: length)
+        let read = unsafe sealed.withUnsafeMutableBytes { unsafe clinux_read_key(key, $0.baseAddress, $0.count) }
+        guard !isAbsent(read) else { return nil }
+        try check(read, "reading a key")
+        // Another process may have replaced it in between.
+        guard read == length else { return nil }
+        return wrapping.open(sealed, as: description)
+    }
+
+    /// Whether there is a key under the description.
+    static func contains(_ description: String) throws(KeychainError) -> Bool {
+        try find(description) != nil
+    }
+
+    /// Has a key kept for a number of seconds from now.
+    ///
+    /// - Returns: whether there is one.
+    static func keep(_ description: String, seconds: UInt32) throws(KeychainError) -> Bool {
+        guard let key = try find(description) else { return false }
+        let result = clinux_set_key_timeout(key, max(seconds, 1))
+        guard !isAbsent(result) else { return false }
+        try check(result, "limiting a key's time")
+        return true
+    }
+
+    /// Ends a key for every process that has found it.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    package static func revoke(_ description: String) throws(KeychainError) -> Bool {
+        guard let key = try find(description) else { return false }
+        let result = clinux_revoke_key(key)
+        guard !isAbsent(result) else { return false }
+        try check(result, "revoking a key")
+        return true
+    }
+
+    private static func find(_ description: String) throws(KeychainError) -> Int32? {
+        let keyring = try sessionKeyring()
+        let found = unsafe clinux_search_user_key(keyring, description)
+        return isAbsent(found) ? nil : try serial(found, "searching the keyring")
+    }
+
+    /// The session's keyring by its number. Adding to `KEY_SPEC_SESSION_KEYRING` itself would begin a new session for
+    /// this process alone where there is none yet.
+    private static func sessionKeyring() throws(KeychainError) -> Int32 {
+        try serial(clinux_keyring_id(KEY_SPEC_SESSION_KEYRING), "finding the session's keyring")
+    }
+
+    private static func serial(_ result: Int, _ doing: String) throws(KeychainError) -> Int32 {
+        try check(result, doing)
+        guard let serial = Int32(exactly: result) else { throw KeychainError(.internal, "\(doing) gave no key") }
+        return serial
+    }
+
+    private static func isAbsent(_ result: Int) -> Bool {
+        [ENOKEY, EKEYEXPIRED, EKEYREVOKED].contains { result == -Int($0) }
+    }
+
+    private static func check(_ result: Int, _ doing: String) throws(KeychainError) {
+        guard result < 0 else { return }
+        let reason = SystemError(Int32(truncatingIfNeeded: -result)).reason
+        throw KeychainError(
+            .notAvailable, "\(doing) in the kernel's keyring failed: \(reason)",
+            remedy: "the keychain can still be unlocked for one program at a time")
+    }
+}

@@ -1,0 +1,73 @@
+import Testing
+
+@testable import KeychainModel
+@testable import KeychainStore
+
+@Suite struct KeyLifetimeTests {
+    private func at(_ total: Int64, asleep: Int64 = 0) -> Uptime { Uptime(total: total, asleep: asleep) }
+
+    private func lifetime(sleep: Bool = false, interval: UInt32? = nil) -> KeyLifetime {
+        KeyLifetime(KeychainSettings(locksOnSleep: sleep, lockInterval: interval), from: at(1000))
+    }
+
+    @Test func withoutSettingsItNeverEnds() {
+        #expect(!lifetime().isOver(at: at(.max, asleep: .max / 2)))
+        #expect(lifetime().remaining(at: at(5000)) == nil)
+        #expect(lifetime().nextCheck(at: at(5000)) == .max)
+    }
+
+    @Test func theIntervalIsCountedFromTheLastUse() {
+        var lifetime = lifetime(interval: 2)
+        #expect(!lifetime.isOver(at: at(2999)))
+        #expect(lifetime.isOver(at: at(3000)))
+        lifetime.use(at: at(2500))
+        #expect(!lifetime.isOver(at: at(4499)))
+        #expect(lifetime.isOver(at: at(4500)))
+        #expect(lifetime.nextCheck(at: at(2500)) == 2000)
+    }
+
+    @Test func sleepCountsAsTimeWithoutUse() {
+        #expect(lifetime(interval: 2).isOver(at: at(9000, asleep: 8000)))
+    }
+
+    @Test func sleepEndsItOnlyWhereTheSettingsSaySo() {
+        #expect(lifetime(sleep: true).isOver(at: at(3000, asleep: 1500)))
+        #expect(!lifetime(sleep: false).isOver(at: at(3000, asleep: 1500)))
+        // The two clocks are not read in the same moment.
+        #expect(!lifetime(sleep: true).isOver(at: at(3000, asleep: 50)))
+        #expect(lifetime(sleep: true).nextCheck(at: at(3000)) == .max)
+    }
+
+    @Test func anEndComesHoweverMuchItIsUsed() {
+        var lifetime = lifetime(interval: 10)
+        lifetime.end = 5000
+        lifetime.use(at: at(4900))
+        #expect(!lifetime.isOver(at: at(4999)))
+        #expect(lifetime.isOver(at: at(5000)))
+    }
+
+    @Test func theSessionKeepsAKeyForTheShorterOfBothTimes() {
+        var lifetime = lifetime(interval: 10)
+        #expect(lifetime.secondsInSession(at: at(1000)) == 10)
+        lifetime.end = 5500
+        #expect(lifetime.secondsInSession(at: at(1000)) == 5)
+        #expect(lifetime.secondsInSession(at: at(9000)) == 1)
+        #expect(self.lifetime().secondsInSession(at: at(0)) == .max)
+    }
+
+    @Test func aSharedKeysIntervalIsTheSessionsToCount() {
+        var lifetime = lifetime(interval: 2)
+        lifetime.isShared = true
+        #expect(!lifetime.isOver(at: at(9000)))
+        #expect(lifetime.nextCheck(at: at(1000)) == 2000)
+        #expect(!lifetime.isRenewalDue(at: at(1400)))
+        #expect(lifetime.isRenewalDue(at: at(1500)))
+    }
+
+    @Test func theClocksOfThisMachineGoOnTogether() {
+        let (first, second) = (Uptime.now(), Uptime.now())
+        #expect(first.total > 0 && second.total >= first.total)
+        #expect(first.asleep >= -100)
+        #expect(!second.hasSlept(since: first))
+    }
+}
