@@ -78,9 +78,13 @@ let package = Package(
         .target(
             name: "PIVDriver", dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CZlib"],
             swiftSettings: strict),
+        .target(name: "PKCS11Mechanisms", dependencies: ["CCryptoki", "SystemCrypto"], swiftSettings: strict),
         .target(
             name: "PKCS11Driver",
-            dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit", "Platform"],
+            dependencies: [
+                "SecureBytes", "TokenKit", "SystemCrypto", "CCryptoki", "CLinux", "CP11Kit", "PKCS11Mechanisms",
+                "Platform",
+            ],
             swiftSettings: strict),
         .target(
             name: "VirtualCard", dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "Platform"],
@@ -126,7 +130,8 @@ let package = Package(
         .target(
             name: "PKCS11Bridge",
             dependencies: [
-                "SecureBytes", "CCryptoki", "KeychainHost", "KeychainModel", "SystemCrypto", "TokenKit", "Wire",
+                "SecureBytes", "CCryptoki", "KeychainHost", "KeychainModel", "PKCS11Mechanisms", "SystemCrypto",
+                "TokenKit", "Wire",
             ],
             swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
@@ -230,9 +235,9 @@ let package = Package(
         .testTarget(
             name: "PKCS11BridgeTests",
             dependencies: [
-                "SecureBytes", "PKCS11Bridge", "CCryptoki", "KeychainHost", "KeychainModel", "PIVDriver", "VirtualCard",
-                "SystemCrypto",
-                "TestSupport", "TokenKit",
+                "SecureBytes", "PKCS11Bridge", "PKCS11Mechanisms", "CCryptoki", "KeychainHost", "KeychainModel",
+                "PIVDriver",
+                "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit",
             ],
             swiftSettings: test),
         .testTarget(

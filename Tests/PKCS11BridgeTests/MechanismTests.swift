@@ -1,4 +1,5 @@
 import CCryptoki
+import PKCS11Mechanisms
 import SystemCrypto
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import CCryptoki
 import KeychainHost
 import KeychainModel
+import PKCS11Mechanisms
 import SystemCrypto
 import TestSupport
 import Testing

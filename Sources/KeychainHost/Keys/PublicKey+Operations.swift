@@ -58,11 +58,10 @@ extension PublicKey {
 
     /// The longest plaintext in bytes, RFC 8017 §7; nil for no limit.
     public func maximumPlaintextLength(_ algorithm: KeyAlgorithm) -> Int? {
-        switch algorithm {
-        case .encryption(.raw): blockLength
-        case .encryption(.pkcs1): blockLength - RSAPadding.pkcs1Overhead
-        case .encryption(.oaep(let digest, _, _)): blockLength - 2 * digest.byteCount - 2
-        default: nil
+        if case .encryption(let encryption) = algorithm {
+            encryption.maximumLength(modulusLength: blockLength)
+        } else {
+            nil
         }
     }
 

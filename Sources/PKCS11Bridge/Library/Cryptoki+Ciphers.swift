@@ -1,3 +1,4 @@
+internal import PKCS11Mechanisms
 package import CCryptoki
 package import SecureBytes
 internal import Synchronization

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import PKCS11Mechanisms
 internal import CCryptoki
 internal import KeychainHost
 internal import SystemCrypto

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import PKCS11Mechanisms
 package import CCryptoki
 internal import SystemCrypto
 internal import TokenKit

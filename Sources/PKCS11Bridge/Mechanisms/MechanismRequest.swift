@@ -1,3 +1,4 @@
+internal import PKCS11Mechanisms
 package import CCryptoki
 internal import SystemCrypto
 

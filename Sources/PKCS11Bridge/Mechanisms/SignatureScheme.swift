@@ -1,3 +1,4 @@
+internal import PKCS11Mechanisms
 internal import CCryptoki
 internal import SecureBytes
 internal import SystemCrypto
@@ -82,10 +83,10 @@ struct SignatureScheme: Sendable {
         case .rsaRaw:
             guard !input.isEmpty, input.count <= keyLength else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
             return .sign(algorithm, padded(input))
-        case .rsaPKCS1(nil):
-            guard input.count + RSAPadding.pkcs1Overhead <= keyLength else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
-        case .rsaPSS(let hash, _, _):
-            guard input.count == hash.byteCount else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
+        case .rsaPKCS1(nil), .rsaPSS:
+            try CryptokiError.mapping { () throws(CryptoError) in
+                try AlgorithmStep(.sign, .signature(algorithm)).check(input, for: key)
+            }
         case .ecdsa:
             guard !input.isEmpty else { throw CryptokiError(CKR_DATA_LEN_RANGE) }
         case .rsaPKCS1, .ed25519: break

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import PKCS11Mechanisms
 internal import CCryptoki
 internal import KeychainHost
 internal import SecureBytes
@@ -173,9 +174,6 @@ enum ObjectAttributes {
 }
 
 extension KeyKind {
-    /// Whether keys of the kind agree on others.
-    var agrees: Bool { isEC || self == .x25519 }
-
     var keyType: CK_KEY_TYPE {
         switch self {
         case .rsa: CKK_RSA

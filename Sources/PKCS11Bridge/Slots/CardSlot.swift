@@ -1,3 +1,4 @@
+internal import PKCS11Mechanisms
 internal import CCryptoki
 internal import KeychainHost
 internal import SecureBytes

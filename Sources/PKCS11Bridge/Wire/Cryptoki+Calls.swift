@@ -1,3 +1,4 @@
+internal import PKCS11Mechanisms
 internal import CCryptoki
 package import SecureBytes
 internal import SystemCrypto

@@ -1,4 +1,5 @@
 internal import CCryptoki
+internal import PKCS11Mechanisms
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
@@ -36,38 +37,39 @@ struct ModuleKeyUse {
         case (.sign(let algorithm, let input), .rsa(let bits)):
             let block = try algorithm.bareInput(of: input, for: kind)
             try requireLength(block.count, (bits + 7) / 8)
-            let raw = KeyMechanism(CKM_RSA_X_509, block)
+            let raw = KeyMechanism(.signature(.rsaRaw), block)
             if case .rsaPSS(let digest, let mgf1, let saltLength?) = algorithm {
                 return use(
-                    .sign, [raw, KeyMechanism(CKM_RSA_PKCS_PSS, input, digest, mgf1: mgf1, saltLength: saltLength)])
+                    .sign, [raw, KeyMechanism(.pss(nil), input, digest, mgf1: mgf1, saltLength: saltLength)])
             }
             // More modules offer PKCS#1 than raw RSA, and the block tells when that is what is meant.
             guard let content = content(ofPKCS1: block) else { return use(.sign, [raw]) }
-            return use(.sign, [KeyMechanism(CKM_RSA_PKCS, content), raw])
+            return use(.sign, [KeyMechanism(.signature(.rsaPKCS1(nil)), content), raw])
         case (.sign(let algorithm, let input), .ecP256), (.sign(let algorithm, let input), .ecP384),
             (.sign(let algorithm, let input), .ecP521):
             let digest = try algorithm.bareInput(of: input, for: kind)
-            return use(.sign, [KeyMechanism(CKM_ECDSA, ECDSASignature.truncate(digest, orderBits: kind.bits ?? 0))])
+            let truncated = ECDSASignature.truncate(digest, orderBits: kind.bits ?? 0)
+            return use(.sign, [KeyMechanism(.signature(.ecdsa(nil, .rfc4754)), truncated)])
         case (.sign(.ed25519, let message), .ed25519):
             guard message.count <= maximumMessage else {
                 throw CryptoError(.invalidLength, "Ed25519 by a module signs up to \(maximumMessage) bytes")
             }
-            return use(.sign, [KeyMechanism(CKM_EDDSA, message)])
+            return use(.sign, [KeyMechanism(.signature(.ed25519), message)])
         case (.decrypt(let algorithm, let ciphertext), .rsa(let bits)):
             try requireLength(ciphertext.count, (bits + 7) / 8)
-            let raw = KeyMechanism(CKM_RSA_X_509, ciphertext)
+            let raw = KeyMechanism(.encryption(.raw), ciphertext)
             switch algorithm {
             case .raw: return use(.decrypt, [raw])
-            case .pkcs1: return use(.decrypt, [raw, KeyMechanism(CKM_RSA_PKCS, ciphertext)])
+            case .pkcs1: return use(.decrypt, [raw, KeyMechanism(.encryption(.pkcs1), ciphertext)])
             case .oaep(let digest, let mgf1, let label):
                 // The worker is told no label.
                 guard label.isEmpty else { return use(.decrypt, [raw]) }
-                return use(.decrypt, [raw, KeyMechanism(CKM_RSA_PKCS_OAEP, ciphertext, digest, mgf1: mgf1)])
+                return use(.decrypt, [raw, KeyMechanism(.oaep, ciphertext, digest, mgf1: mgf1)])
             }
         case (.agree(let point), .ecP256), (.agree(let point), .ecP384), (.agree(let point), .ecP521):
-            return use(.derive, [KeyMechanism(CKM_ECDH1_DERIVE, point)], length: kind.coordinateLength ?? 0)
+            return use(.derive, [KeyMechanism(.keyExchange(.standard), point)], length: kind.coordinateLength ?? 0)
         case (.agree(let point), .x25519):
-            return use(.derive, [KeyMechanism(CKM_ECDH1_DERIVE, point)], length: 32)
+            return use(.derive, [KeyMechanism(.keyExchange(.standard), point)], length: 32)
         default: throw CryptoError(.unsupported, "\(kind)")
         }
     }
@@ -127,25 +129,13 @@ struct ModuleKeyUse {
 
 extension KeyMechanism {
     fileprivate init(
-        _ mechanism: CK_MECHANISM_TYPE, _ input: [UInt8], _ digest: DigestAlgorithm? = nil,
-        mgf1: DigestAlgorithm? = nil, saltLength: Int = 0
+        _ use: MechanismUse, _ input: [UInt8], _ digest: DigestAlgorithm? = nil, mgf1: DigestAlgorithm? = nil,
+        saltLength: Int = 0
     ) {
         self.init(
-            mechanism: UInt64(mechanism), input: input, digest: digest.map { UInt64($0.numbers.hash) } ?? 0,
-            mask: mgf1.map { UInt64($0.numbers.mask) } ?? 0, saltLength: UInt64(clamping: saltLength))
-    }
-}
-
-extension DigestAlgorithm {
-    /// The hash function, and the mask generation function with it.
-    fileprivate var numbers: (hash: CK_ULONG, mask: CK_ULONG) {
-        switch self {
-        case .sha1: (CKM_SHA_1, CKG_MGF1_SHA1)
-        case .sha224: (CKM_SHA224, CKG_MGF1_SHA224)
-        case .sha256: (CKM_SHA256, CKG_MGF1_SHA256)
-        case .sha384: (CKM_SHA384, CKG_MGF1_SHA384)
-        case .sha512: (CKM_SHA512, CKG_MGF1_SHA512)
-        }
+            mechanism: UInt64(MechanismTable.type(of: use)), input: input,
+            digest: UInt64(digest?.numbers.mechanism ?? 0), mask: UInt64(mgf1?.numbers.mgf ?? 0),
+            saltLength: UInt64(clamping: saltLength))
     }
 }
 

@@ -58,7 +58,7 @@ extension KeyAlgorithm {
             }
         case (.rsaHybrid(let digest), .rsa): kind.modulusLength >= 2 * digest.byteCount + 2
         case (.ecies, _): kind.isEC
-        case (.keyExchange, _): kind.isEC || kind == .x25519
+        case (.keyExchange, _): kind.agrees
         default: false
         }
     }
@@ -80,6 +80,9 @@ extension SignatureAlgorithm {
 extension KeyKind {
     /// Whether there is an algorithm for keys of this kind.
     package var hasAlgorithm: Bool { if case .other = self { false } else { true } }
+
+    /// Whether keys of the kind agree on others.
+    package var agrees: Bool { isEC || self == .x25519 }
 
     /// Bytes of an RSA modulus; 0 for other kinds.
     var modulusLength: Int {

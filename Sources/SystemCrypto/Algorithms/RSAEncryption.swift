@@ -15,6 +15,15 @@ public enum RSAEncryption: Sendable, Hashable {
         .oaep(digest, mgf1: digest, label: [])
     }
 
+    /// The longest plaintext in bytes, RFC 8017 §7.
+    package func maximumLength(modulusLength: Int) -> Int {
+        switch self {
+        case .raw: modulusLength
+        case .pkcs1: modulusLength - RSAPadding.pkcs1Overhead
+        case .oaep(let digest, _, _): modulusLength - 2 * digest.byteCount - 2
+        }
+    }
+
     /// The plaintext in the block that the bare private-key operation makes of a ciphertext.
     ///
     /// - Throws: `decryptionFailed` for a wrong padding, except that of PKCS#1 v1.5.

@@ -1,8 +1,8 @@
-internal import CCryptoki
-internal import SystemCrypto
+package import CCryptoki
+package import SystemCrypto
 
 /// What a mechanism does, in the words of ``KeyAlgorithm``. The mechanism's parameter decides the rest.
-enum MechanismUse: Hashable {
+package enum MechanismUse: Hashable, Sendable {
     /// Signs a digest, a block, or with Ed25519 a message. PKCS #11 has ECDSA signatures as r‖s (§6.3.1).
     case signature(SignatureAlgorithm)
     case messageSignature(SignatureAlgorithm)
@@ -26,10 +26,10 @@ enum MechanismUse: Hashable {
 
 /// The one table of mechanisms. To add one, add its row; one with another structure for its parameter has a row in the
 /// thin module's `ParameterLayout` too.
-enum MechanismTable {
-    typealias Row = (type: CK_MECHANISM_TYPE, use: MechanismUse)
+package enum MechanismTable {
+    package typealias Row = (type: CK_MECHANISM_TYPE, use: MechanismUse)
 
-    static let rows: [Row] = [
+    package static let rows: [Row] = [
         (CKM_RSA_PKCS, .signature(.rsaPKCS1(nil))), (CKM_RSA_PKCS, .encryption(.pkcs1)),
         (CKM_RSA_X_509, .signature(.rsaRaw)), (CKM_RSA_X_509, .encryption(.raw)),
         (CKM_RSA_PKCS_PSS, .pss(nil)),
@@ -67,22 +67,22 @@ enum MechanismTable {
     ]
 
     /// What a mechanism does for the functions of a flag, `CKF_SIGN`; nil where it does nothing for them.
-    static func use(of type: CK_MECHANISM_TYPE, for flag: CK_FLAGS) -> MechanismUse? {
+    package static func use(of type: CK_MECHANISM_TYPE, for flag: CK_FLAGS) -> MechanismUse? {
         rows.first { $0.type == type && $0.use.flags & flag != 0 }?.use
     }
 
     /// The mechanism that does it; `CK_UNAVAILABLE_INFORMATION` where there is none.
-    static func type(of use: MechanismUse) -> CK_MECHANISM_TYPE { rows.first { $0.use == use }?.type ?? .max }
+    package static func type(of use: MechanismUse) -> CK_MECHANISM_TYPE { rows.first { $0.use == use }?.type ?? .max }
 
     /// The mechanisms of the functions of a flag for a kind of pairs of keys.
-    static func types(for flag: CK_FLAGS, of kind: KeyKind) -> [CK_MECHANISM_TYPE] {
+    package static func types(for flag: CK_FLAGS, of kind: KeyKind) -> [CK_MECHANISM_TYPE] {
         rows.filter { $0.use.flags & flag != 0 && $0.use.suits(kind) }.map(\.type)
     }
 }
 
 extension MechanismUse {
     /// The functions that take the mechanism. PKCS #11 §6, table 28.
-    var flags: CK_FLAGS {
+    package var flags: CK_FLAGS {
         switch self {
         case .signature, .messageSignature, .pss, .hmac: CKF_SIGN | CKF_VERIFY
         case .encryption, .oaep: CKF_ENCRYPT | CKF_DECRYPT | CKF_WRAP | CKF_UNWRAP
@@ -96,7 +96,7 @@ extension MechanismUse {
     }
 
     /// Whether pairs of keys of the kind do it.
-    func suits(_ kind: KeyKind) -> Bool {
+    package func suits(_ kind: KeyKind) -> Bool {
         switch self {
         case .signature(let algorithm), .messageSignature(let algorithm): algorithm.suits(kind)
         case .pss, .encryption, .oaep: kind.isRSA
@@ -111,14 +111,14 @@ extension MechanismUse {
 extension DigestAlgorithm {
     /// The numbers of a hash function: as a mechanism, in MGF1 (PKCS #11 §6.1.7), in the derivation of X9.63 (§6.3.16), and
     /// the type of keys that are for HMAC with it alone.
-    struct Numbers {
-        let mechanism: CK_MECHANISM_TYPE
-        let mgf: CK_ULONG
-        let kdf: CK_ULONG
-        let hmacKey: CK_KEY_TYPE
+    package struct Numbers: Sendable {
+        package let mechanism: CK_MECHANISM_TYPE
+        package let mgf: CK_ULONG
+        package let kdf: CK_ULONG
+        package let hmacKey: CK_KEY_TYPE
     }
 
-    var numbers: Numbers {
+    package var numbers: Numbers {
         switch self {
         case .sha1: Numbers(mechanism: CKM_SHA_1, mgf: CKG_MGF1_SHA1, kdf: CKD_SHA1_KDF, hmacKey: CKK_SHA_1_HMAC)
         case .sha224:
@@ -133,7 +133,7 @@ extension DigestAlgorithm {
     }
 
     /// The hash function that has a number; nil for another number.
-    init?(_ number: CK_ULONG, as kind: KeyPath<Numbers, CK_ULONG>) {
+    package init?(_ number: CK_ULONG, as kind: KeyPath<Numbers, CK_ULONG>) {
         guard let algorithm = DigestAlgorithm.allCases.first(where: { $0.numbers[keyPath: kind] == number }) else {
             return nil
         }
