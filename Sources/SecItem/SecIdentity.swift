@@ -39,9 +39,7 @@ public final class SecIdentity: Sendable {
 extension SecCertificate {
     /// The certificate of an item; nil for an item that is none.
     convenience init?(_ item: Item) {
-        guard item.itemClass == .certificate, let der = item.der, let certificate = try? Certificate(der: der) else {
-            return nil
-        }
+        guard let certificate = item.certificate else { return nil }
         self.init(certificate, item: item)
     }
 }

@@ -124,6 +124,6 @@ extension Keychains {
     /// The certificates of the local keychains, which may help and are not believed.
     fileprivate static func certificates() -> [Certificate] {
         let list = try? process.present(cards: false).searchList
-        return list?.certificates.compactMap { $0.der.flatMap { try? Certificate(der: $0) } } ?? []
+        return list?.certificates.compactMap(\.certificate) ?? []
     }
 }

@@ -51,7 +51,7 @@ package struct CryptokiItemNames {
         case .identity: return []
         case .key where item.isSymmetricKey:
             return [item[.applicationTag], item[.applicationLabel]].compactMap { $0?.bytes }.filter { !$0.isEmpty }
-        case .certificate: hash = item.der.flatMap { try? Certificate(der: $0) }?.keyHash
+        case .certificate: hash = item.certificate?.keyHash
         case .key: hash = item.der.flatMap { try? PublicKey(spki: $0) }?.keyHash
         }
         return hash.map(ids(ofKeyWithHash:)) ?? []

@@ -46,8 +46,8 @@ struct TokenItems {
         let certificate = try Certificate(der: der)
         let attributes = InferredAttributes.certificate(certificate).merging(common(object.label)) { _, new in new }
         var item = Item(
-            .certificate, attributes: attributes, keychain: keychain,
-            reference: reference(.certificate, object, certificate.keyHash), der: der)
+            certificate, attributes: attributes, keychain: keychain,
+            reference: reference(.certificate, object, certificate.keyHash))
         item.cryptokiID = object.cryptokiID
         return item
     }

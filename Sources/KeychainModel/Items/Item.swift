@@ -1,4 +1,4 @@
-internal import SystemCrypto
+public import SystemCrypto
 
 /// What anybody may know of a keychain item. Its secret is never part of it.
 public struct Item: Sendable, Hashable {
@@ -12,6 +12,7 @@ public struct Item: Sendable, Hashable {
     public let reference: PersistentReference
     /// The public part in DER: a certificate, or the SubjectPublicKeyInfo of a public or private key.
     public let der: [UInt8]?
+    private let parsed: ParsedCertificate?
 
     /// What programs know an item on a token by in PKCS #11, `CKA_ID`; nil for what they are not shown, and for local items, whose ids
     /// depend on each other.
@@ -26,7 +27,26 @@ public struct Item: Sendable, Hashable {
         self.keychain = keychain
         self.reference = reference
         self.der = der
+        parsed = itemClass == .certificate ? der.map { ParsedCertificate(der: $0) } : nil
     }
+
+    /// An item of a certificate that has been parsed.
+    package init(
+        _ certificate: Certificate, attributes: Attributes, keychain: KeychainIdentifier,
+        reference: PersistentReference
+    ) {
+        itemClass = .certificate
+        self.attributes = attributes
+        self.keychain = keychain
+        self.reference = reference
+        der = certificate.der
+        parsed = ParsedCertificate(certificate)
+    }
+
+    /// The certificate; nil for an item of another class, and for one that cannot be read.
+    ///
+    /// It is parsed when it is asked for first, once for the item and all its copies.
+    public var certificate: Certificate? { parsed?.certificate }
 
     /// The value of an attribute.
     public subscript(_ attribute: Attribute) -> AttributeValue? { attributes[attribute] }
@@ -46,11 +66,18 @@ public struct Item: Sendable, Hashable {
         }
     }
 
-    /// The common name of a certificate's subject.
+    /// The common name of a certificate's subject, for which the rest of the certificate is not parsed.
     public var commonName: String? {
         guard itemClass == .certificate, let der else { return nil }
         return try? Certificate.commonName(inDER: der)
     }
+
+    public static func == (left: Item, right: Item) -> Bool {
+        left.reference == right.reference && left.itemClass == right.itemClass && left.keychain == right.keychain
+            && left.attributes == right.attributes && left.der == right.der
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(reference) }
 
     /// Whether this is a private key.
     public var isPrivateKey: Bool {

@@ -1,4 +1,4 @@
-package import SystemCrypto
+internal import SystemCrypto
 
 /// The meaning of a query, as one predicate for the items of every kind of keychain.
 extension ResolvedQuery {
@@ -10,7 +10,7 @@ extension ResolvedQuery {
         if let reference = query.reference, item.reference != reference { return false }
         guard query.attributes.allSatisfy({ query.matches($0.value, for: $0.key, of: item) }) else { return false }
         guard !query.filters.isEmpty else { return true }
-        // Read once, since several filters may ask for it, and only if something else does not fail before.
+        // Only if something else does not fail before.
         let certificate = needsCertificate ? item.certificate : nil
         return query.filters.allSatisfy { accepts($0, item, certificate) }
     }
@@ -77,13 +77,6 @@ extension Query {
             return folding.fold(left) == folding.fold(right)
         }
         return actual.matches(wanted)
-    }
-}
-
-extension Item {
-    /// The certificate, if this is one.
-    package var certificate: Certificate? {
-        itemClass == .certificate ? der.flatMap { try? Certificate(der: $0) } : nil
     }
 }
 

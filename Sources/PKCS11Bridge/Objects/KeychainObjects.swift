@@ -25,7 +25,7 @@ struct KeychainObjects {
         return Dictionary(
             certificates.compactMap { item in
                 guard let hash = item.publicKeyHash, hashes.contains(hash),
-                    let certificate = item.der.flatMap({ try? Certificate(der: $0) })
+                    let certificate = item.certificate
                 else { return nil }
                 return (hash, certificate.subject.der)
             }
@@ -35,7 +35,7 @@ struct KeychainObjects {
     var certificateObjects: [CryptokiObject] {
         let hashes = Set(keys.filter(\.isPrivateKey).compactMap(\.publicKeyHash))
         return certificates.compactMap { item in
-            guard let certificate = item.der.flatMap({ try? Certificate(der: $0) }) else { return nil }
+            guard let certificate = item.certificate else { return nil }
             let hasKey = hashes.contains(certificate.keyHash)
             let attributes = ObjectAttributes.certificate(
                 certificate, id: names.id(ofKeyWithHash: certificate.keyHash), hasKey: hasKey)

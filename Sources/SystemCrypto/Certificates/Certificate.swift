@@ -1,4 +1,5 @@
 internal import COpenSSL
+package import Synchronization
 
 /// An X.509 certificate, RFC 5280.
 ///
@@ -42,7 +43,11 @@ public struct Certificate: Sendable, Hashable {
         extensions = fields.extensions
         publicKey = try? PublicKey(spki: fields.spki)
         keyHash = if let publicKey { publicKey.keyHash } else { try Digest.hash(fields.keyBits, using: .sha1) }
+        Certificate.parseObserver.withLock { $0?(der) }
     }
+
+    /// Called with the DER of each certificate that is parsed; for tests that count how often that happens.
+    package static let parseObserver = Mutex<(@Sendable ([UInt8]) -> Void)?>(nil)
 
     /// All certificates of a PEM text, in order.
     ///

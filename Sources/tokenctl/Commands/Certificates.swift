@@ -228,7 +228,6 @@ enum CertificateFile {
 extension Item {
     /// What people call a certificate, in quotation marks.
     fileprivate var titleAsCertificate: String {
-        let certificate = der.flatMap { try? Certificate(der: $0) }
         return "'\(certificate?.title ?? anyName)'"
     }
 }

@@ -146,7 +146,7 @@ struct Export: ParsableCommand {
         let items = session.reporting(
             try session.searchList.items(matching: Query.all(.certificate, commonName: name)))
         let named = try ObjectURIs(session).items(items, namedBy: uris.map(\.forCertificates))
-        return named.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
+        return named.compactMap(\.certificate)
     }
 
     /// - Throws: `errSecItemNotFound` where there is nothing.
@@ -194,12 +194,12 @@ struct Export: ParsableCommand {
         let context = try authentication.context(session.process, for: keychain, cards.reader)
         let exported = try canLeaveSome(named.map(\.key)) ? leaving(named) : named
         guard format != .pemseq else {
-            let certificates = try exported.map { try Certificate(der: $0.certificate.der ?? []).pem }
+            let certificates = try exported.map { try $0.parsedCertificate().pem }
             return try Array(certificates.joined().utf8) + privateKeys(exported.map(\.key), session)
         }
         let identities = try exported.map { identity in
             try PKCS12.Identity(
-                privateKey(identity.key, session, context), Certificate(der: identity.certificate.der ?? []),
+                privateKey(identity.key, session, context), identity.parsedCertificate(),
                 friendlyName: identity.certificate.label)
         }
         let subject = identities.count == 1 ? "the exported identity" : "the \(identities.count) exported identities"
@@ -283,5 +283,12 @@ extension Export {
     private static func reasonToStay(_ key: Item) -> String? {
         if key.isOnToken { return "is on a card and never leaves it" }
         return key[.isExtractable]?.isTrue == false ? "was stored never to be given out" : nil
+    }
+}
+
+extension Identity {
+    /// - Throws: why its certificate cannot be read.
+    fileprivate func parsedCertificate() throws -> Certificate {
+        try certificate.certificate ?? Certificate(der: certificate.der ?? [])
     }
 }

@@ -87,7 +87,7 @@ struct FoundCertificate {
     let row: CertificateRow
 
     init?(_ item: Item, in keychain: String, _ uri: PKCS11URI?) {
-        guard let der = item.der, let certificate = try? Certificate(der: der) else { return nil }
+        guard let certificate = item.certificate else { return nil }
         self.item = item
         self.certificate = certificate
         row = CertificateRow(certificate, item: item, keychain: keychain, uri)

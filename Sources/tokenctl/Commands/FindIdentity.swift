@@ -168,7 +168,7 @@ struct FindIdentity: ParsableCommand {
     private func tellOfLeftOut(_ identities: [Identity], _ policies: [Policy]) {
         let now = Clock.now
         for policy in policies {
-            let certificates = identities.compactMap { $0.certificate.der.flatMap { try? Certificate(der: $0) } }
+            let certificates = identities.compactMap(\.certificate.certificate)
                 .filter { certificate in name.map { policy.isName($0, of: certificate) } ?? true }
             let unfit = certificates.filter { !policy.accepts($0) }.count
             let fit = certificates.filter(policy.accepts)
@@ -201,8 +201,8 @@ struct FindIdentity: ParsableCommand {
     private func found(
         _ identity: Identity, _ names: (keychains: KeychainNames, uris: ObjectURIs), fitFor policy: Policy
     ) -> Found? {
-        guard let der = identity.certificate.der, let certificate = try? Certificate(der: der),
-            policy.accepts(certificate), name.map({ policy.isName($0, of: certificate) }) ?? true
+        guard let certificate = identity.certificate.certificate, policy.accepts(certificate),
+            name.map({ policy.isName($0, of: certificate) }) ?? true
         else { return nil }
         let now = Clock.now
         let fault = now < certificate.notBefore ? "CSSMERR_TP_CERT_NOT_VALID_YET" : "CSSMERR_TP_CERT_EXPIRED"

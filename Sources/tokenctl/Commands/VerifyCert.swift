@@ -221,6 +221,6 @@ struct VerifyCert: ParsableCommand {
         let session = try Session(keychains: keychains, cards: false)
         let found = session.reporting(
             try session.searchList.items(matching: Query.all(.certificate, commonName: nil)))
-        return found.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
+        return found.compactMap(\.certificate)
     }
 }

@@ -167,7 +167,7 @@ extension PresentKeychains {
                 matching: Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)))
         let named = try ObjectURIs(session).items(items, namedBy: [uri.forCertificates])
         try require(!named.isEmpty, namedBy: [uri], as: "certificate")
-        return named.compactMap { $0.der.flatMap { try? Certificate(der: $0) } }
+        return named.compactMap(\.certificate)
     }
 }
 
