@@ -114,13 +114,16 @@ struct BadgeToken: Token {
     }
 
     mutating func perform(_ operation: TokenOperation, _ card: inout CardTransaction) throws(TokenError) -> Secret {
-        guard case .sign(.ecdsa, let digest) = operation.action, operation.key == BadgeToken.key else {
+        guard case .sign(.ecdsa(_, let form), let digest) = operation.action, operation.key == BadgeToken.key else {
             throw TokenError(.invalidArgument, "the key of a badge signs digests by ECDSA")
         }
         let response = try send(
             CommandAPDU(cla: 0x80, ins: 0x88, p1: 0, p2: 0, data: digest, expectedLength: 256), &card)
         guard response.status == .success else { throw TokenError(.pinRequired, "the key wants the PIN") }
-        return Secret(copying: response.data.span)
+        let der = response.data
+        let signature = form == .x962 ? der : try? ECDSASignature.fixedWidth(fromDER: der, coordinateLength: 32)
+        guard let signature else { throw TokenError(.malformed, "the badge's signature cannot be read") }
+        return Secret(copying: signature.span)
     }
 
     mutating func perform(
