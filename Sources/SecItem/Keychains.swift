@@ -16,7 +16,7 @@ enum Keychains {
             guard Environment.variable("PATH") != nil else { return [] }
             return modules().map { module in
                 PKCS11Module(module, worker: .tokenctl(at: "tokenctl", for: program)) {
-                    KeychainPreferences().heededPINTimeout
+                    KeychainPreferences().effectivePINTimeout
                 }
             }
         })

@@ -24,7 +24,7 @@ enum Modules {
             return {
                 (given ?? choice.p11Kit.modules().modules).map {
                     PKCS11Module($0, worker: .tokenctl(at: "/proc/self/exe")) {
-                        KeychainPreferences.own.heededPINTimeout
+                        KeychainPreferences.own.effectivePINTimeout
                     }
                 }
             }

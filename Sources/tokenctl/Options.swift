@@ -31,7 +31,7 @@ struct DestinationOptions: ParsableArguments {
     /// What bytes are called in JSON.
     enum Member {
         case base64(String)
-        /// Text under the first name; under the second one in Base64 what is none.
+        /// UTF-8 text under the first key; other bytes in Base64 under the second.
         case text(String, orElse: String)
     }
 

@@ -29,11 +29,12 @@ func fail(_ message: String) -> Never {
     let filter = TokenFilter(
         path: String(decoding: hello.libraryPath, as: UTF8.self), variable: variables["TOKENKIT_PKCS11_TOKENS"])
     let place = PromptPlace(process: peer.process, variables: variables)
-    let behaviour = Behaviour(
+    let promptPolicy = PromptPolicy(
         variable: variables["TOKENKIT_PKCS11_PROMPT"], program: peer.program,
         prompter: FirstAvailablePrompter.standard(at: place))
     return Cryptoki(
-        process, filter: filter, behaviour: behaviour, knownCards: knownCards, firstHandle: CK_ULONG(hello.firstHandle),
+        process, filter: filter, promptPolicy: promptPolicy, knownCards: knownCards,
+        firstHandle: CK_ULONG(hello.firstHandle),
         log: Log(isWanted: hello.wantsNotes))
 }
 

@@ -32,7 +32,7 @@ import VirtualCard
 
     init() throws {
         module = try TestModule(
-            VirtualReader(card: try Cards.plain()), behaviour: Behaviour(asksItself: true, prompter: decliner))
+            VirtualReader(card: try Cards.plain()), promptPolicy: PromptPolicy(asksItself: true, prompter: decliner))
         session = try module.session()
     }
 

@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test func aProgramThatSeesNothingOfLoginsSeesNothingThatWantsThePIN() throws {
-        let own = try TestModule(VirtualReader(card: card), behaviour: Behaviour(asksItself: true))
+        let own = try TestModule(VirtualReader(card: card), promptPolicy: PromptPolicy(asksItself: true))
         let session = try own.session()
         #expect(try own.find(session, Self.data).count == Self.open.count)
         #expect(own.reader.pinsSent == 0)

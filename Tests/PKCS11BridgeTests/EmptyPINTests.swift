@@ -51,7 +51,7 @@ import VirtualCard
 
     @Test func anEmptyPINIsNotThatOfAPersonWhoWasAsked() throws {
         let module = try TestModule(
-            VirtualReader(card: try Cards.plain()), behaviour: Behaviour(prompter: Teller()))
+            VirtualReader(card: try Cards.plain()), promptPolicy: PromptPolicy(prompter: Teller()))
         let session = try module.session()
         try module.cryptoki.logIn(session, CKU_USER, pin: nil)
         try module.cryptoki.signInit(session, ecdsa, key: module.key(session, [2]))

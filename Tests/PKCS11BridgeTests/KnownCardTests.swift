@@ -22,8 +22,8 @@ import TokenKit
         reader.occupancy.hasCard ? CardInsertion(changeCount: reader.occupancy.changeCount) : nil
     }
 
-    private func program(_ behaviour: Behaviour = Behaviour()) throws -> TestModule {
-        try TestModule(reader, behaviour: behaviour, knownCards: known)
+    private func program(_ promptPolicy: PromptPolicy = PromptPolicy()) throws -> TestModule {
+        try TestModule(reader, promptPolicy: promptPolicy, knownCards: known)
     }
 
     /// What `pkcs11-tool --list-objects` asks, and what NSS does of a slot: certificates, keys and data objects, and whatever the token
@@ -130,7 +130,7 @@ import TokenKit
 
     @Test func whetherAProgramLogsInIsItsOwnAffair() throws {
         try list(program())
-        let asking = try program(Behaviour(asksItself: true))
+        let asking = try program(PromptPolicy(asksItself: true))
         let plain = try program()
         #expect(try list(asking) != list(plain))
         #expect(try list(program()) == list(plain))

@@ -315,7 +315,7 @@ import VirtualCard
     @Test func aProgramMayLeaveTheQuestionToTheModule() throws {
         let typist = Typist()
         let module = try TestModule(
-            VirtualReader(card: try Cards.plain()), behaviour: Behaviour(prompter: typist))
+            VirtualReader(card: try Cards.plain()), promptPolicy: PromptPolicy(prompter: typist))
         let flags = try module.cryptoki.tokenInfo(module.slots[0]).flags
         #expect(flags & CKF_PROTECTED_AUTHENTICATION_PATH != 0)
         let session = try module.session()
@@ -340,7 +340,7 @@ import VirtualCard
 
     @Test func aCardThatGoesDuringALoginWasTakenOut() throws {
         let reader = VirtualReader(card: try Cards.plain())
-        let module = try TestModule(reader, behaviour: Behaviour(prompter: Puller(reader: reader)))
+        let module = try TestModule(reader, promptPolicy: PromptPolicy(prompter: Puller(reader: reader)))
         let session = try module.session()
         #expect(returned { try module.cryptoki.logIn(session, CKU_USER, pin: nil) } == CKR_DEVICE_REMOVED)
         #expect(returned { try module.cryptoki.logIn(session, CKU_USER, pin: .of("123456")) } == CKR_DEVICE_REMOVED)
@@ -368,7 +368,7 @@ import VirtualCard
     @Test func aProgramThatCannotLogInAtTheRightMomentSeesNothingOfLogins() throws {
         let typist = Typist()
         let module = try TestModule(
-            VirtualReader(card: try Cards.plain()), behaviour: Behaviour(asksItself: true, prompter: typist))
+            VirtualReader(card: try Cards.plain()), promptPolicy: PromptPolicy(asksItself: true, prompter: typist))
         #expect(try module.cryptoki.tokenInfo(module.slots[0]).flags & CKF_LOGIN_REQUIRED == 0)
         let session = try module.session()
         let keys = try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_PRIVATE_KEY)))

@@ -68,7 +68,7 @@ import VirtualCard
 
     private func module(_ typist: SlowTypist, _ reader: VirtualReader? = nil) throws -> TestModule {
         try TestModule(
-            reader ?? VirtualReader(card: Cards.plain()), behaviour: Behaviour(prompter: typist))
+            reader ?? VirtualReader(card: Cards.plain()), promptPolicy: PromptPolicy(prompter: typist))
     }
 
     @Test func anotherKeyOfTheCardSignsWhileThePINIsAskedFor() throws {
@@ -192,7 +192,7 @@ import VirtualCard
 
     @Test func aKeychainIsReadWhileItsPasswordIsAskedFor() throws {
         let typist = SlowTypist("wrong", "open")
-        let module = try TestModule(behaviour: Behaviour(prompter: typist))
+        let module = try TestModule(promptPolicy: PromptPolicy(prompter: typist))
         _ = try module.keychain()
         let (asking, reading) = (try module.session(), try module.session())
         let logins = [asking, asking].map { session in Call { try module.cryptoki.logIn(session, CKU_USER, pin: nil) } }

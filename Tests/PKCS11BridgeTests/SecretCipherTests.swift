@@ -216,7 +216,7 @@ import Testing
         let (plaintext, ciphertext) = ([UInt8](hex: row.plaintext), [UInt8](hex: row.ciphertext))
         let key = try bring(.init(hex: row.key), isKept: isKept)
         try cryptoki.encryptInit(session, row.request, key: key)
-        func encrypt(_ room: Room) throws -> Output {
+        func encrypt(_ room: OutputCapacity) throws -> Output {
             try cryptoki.encrypt(session, Secret(copying: plaintext.span), room)
         }
         #expect(try length(of: encrypt(.query)) == ciphertext.count)

@@ -217,7 +217,7 @@ import VirtualCard
             let wrapping = try bring(.init(hex: wrapper), CKK_AES, [place])
             // A sensitive key may leave in this way.
             let secret = try bring(.init(hex: key), CKK_GENERIC_SECRET, [place, (CKA_SENSITIVE, [1])])
-            func wrap(_ room: Room) throws -> Output {
+            func wrap(_ room: OutputCapacity) throws -> Output {
                 try cryptoki.wrapKey(session, request, wrapping: wrapping, key: secret, room)
             }
             let count = [UInt8](hex: wrapped).count

@@ -19,7 +19,7 @@ struct TestModule {
 
     /// - Parameter other: a module whose home this one has, as another program of the same user.
     init(
-        _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), behaviour: Behaviour = Behaviour(),
+        _ readers: VirtualReader..., filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
         sharing other: TestModule? = nil, knownCards: KnownCards? = nil
     ) throws {
         let folder = try other?.folder ?? TemporaryFolder()
@@ -40,7 +40,7 @@ struct TestModule {
                 ]
             },
             readers: { readers })
-        cryptoki = Cryptoki(process, filter: filter, behaviour: behaviour, knownCards: knownCards)
+        cryptoki = Cryptoki(process, filter: filter, promptPolicy: promptPolicy, knownCards: knownCards)
     }
 
     /// Makes a keychain of the search list, with the password "open".

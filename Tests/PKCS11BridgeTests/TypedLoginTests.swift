@@ -31,7 +31,7 @@ import VirtualCard
         let process = ProcessKeychains(
             preferences, drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates)] },
             readers: { [reader] })
-        cryptoki = Cryptoki(process, filter: TokenFilter(), behaviour: Behaviour())
+        cryptoki = Cryptoki(process, filter: TokenFilter(), promptPolicy: PromptPolicy())
         let slot = try #require(cryptoki.slotList(withToken: true, refreshing: true).first)
         session = try cryptoki.openSession(slot, flags: CKF_SERIAL_SESSION | CKF_RW_SESSION)
         (self.folder, self.reader) = (folder, reader)

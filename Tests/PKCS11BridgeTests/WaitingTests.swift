@@ -176,7 +176,7 @@ private final class HeldReader: CardReader {
             return state.waits.count
         }
         while isHeld {
-            guard !wait.isCalledOff else { throw CardError(.cancelled, "called off") }
+            guard !wait.isCancelled else { throw CardError(.cancelled, "called off") }
             guard state.withLock({ $0.gaveUp < number }) else { throw CardError(.inUse, "held") }
             usleep(1_000)
         }

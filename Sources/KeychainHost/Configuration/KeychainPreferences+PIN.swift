@@ -29,7 +29,7 @@ extension KeychainPreferences {
     }
 
     /// What slots of readers and modules are to heed. Settings that cannot be read may have had a time: a second is the shortest.
-    public var heededPINTimeout: Duration? {
+    public var effectivePINTimeout: Duration? {
         do throws(KeychainError) { return try pinTimeout().map { .seconds($0) } } catch { return .seconds(1) }
     }
 

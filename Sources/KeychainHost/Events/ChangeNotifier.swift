@@ -1,23 +1,26 @@
 internal import Glibc
 
-/// How whoever changes a keychain and those who watch it know of each other: by its log, which SQLite neither locks nor
-/// watches. Who opens it for writing and closes it wakes the others; who shares a lock of it listens. inotify(7), flock(2).
-struct Bell {
-    /// Where SQLite writes what it brings to the file later; there while the keychain is open.
+/// Notifies watchers of a keychain through its WAL file, which SQLite neither locks nor watches.
+///
+/// A listener holds a shared lock of the file; closing it after it was opened for writing wakes the listeners. inotify(7), flock(2).
+struct ChangeNotifier {
+    /// The WAL file, which exists while the keychain is open.
     let log: String
 
     /// - Parameter path: the keychain's, without symbolic links.
     init(of path: String) { log = path + "-wal" }
 
-    /// What SQLite itself writes comes before others can read it, and so too early to be told by; and to give the file another
-    /// time can double the time of the next flush.
-    func ring() {
+    /// Wakes the listeners.
+    ///
+    /// SQLite's own writes come too early to serve as the signal: other processes cannot read the change yet. Nor does a new time of
+    /// modification: it can double the time of the next flush.
+    func notify() {
         let file = open(O_WRONLY)
         if file >= 0 { close(file) }
     }
 
-    /// Whether anybody listens. It may be true though nobody does.
-    var isHeard: Bool {
+    /// Whether there may be a listener; true as well where that cannot be found out.
+    var hasListeners: Bool {
         let file = open(O_RDONLY)
         guard file >= 0 else { return true }
         defer { close(file) }

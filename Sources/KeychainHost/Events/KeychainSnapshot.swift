@@ -3,8 +3,8 @@ internal import KeychainModel
 internal import CLinux
 internal import Glibc
 
-/// The keychains as they were last seen: turns the next sight of them into events.
-struct KeychainSight {
+/// The state of the keychains when they were last looked at, from which the next look makes events.
+struct KeychainSnapshot {
     let watcher = FileWatcher()
     private let preferences: KeychainPreferences
     /// When the first of all looks was.
@@ -18,7 +18,7 @@ struct KeychainSight {
     /// How far what others tell of PINs was read.
     private var toldOfPINs = 0
 
-    /// The first sight, which tells nothing.
+    /// The first snapshot, which makes no event.
     init(_ preferences: KeychainPreferences) {
         self.preferences = preferences
         blockedPINs = BlockedPINs(preferences.directories)
@@ -35,7 +35,7 @@ struct KeychainSight {
     /// without a word.
     var longestWait: Int32 { journals.values.contains { $0.isInSession } ? 1000 : watcher.longestWait }
 
-    /// What came to pass since the last sight.
+    /// The events since the last look.
     ///
     /// Every watch is set before what it watches is looked at, so that nothing falls in between.
     mutating func look() -> [KeychainEvent] {
@@ -79,7 +79,7 @@ struct KeychainSight {
             if !isKnown { journals[path] = JournalReader(path, since: start) }
             guard let journal = journals[path] else { return [] }
             // While it is open, its keychain has a log.
-            watcher.watch(writingTo: journal.bell.log)
+            watcher.watch(writingTo: journal.notifier.log)
             let arrival = !isKnown && listed.contains(path) ? [KeychainEvent(.listChanged, location: path)] : []
             return arrival + journal.newEvents()
         }
@@ -89,7 +89,7 @@ struct KeychainSight {
 /// The journal of one keychain, read to where it was last.
 final class JournalReader {
     private var opened: KeychainConnection
-    let bell: Bell
+    let notifier: ChangeNotifier
     private let path: String
     private var listening: Int32
     private var position: Int64
@@ -105,9 +105,9 @@ final class JournalReader {
             let file = try KeychainFile(existing: path)
             opened = try KeychainConnection(file, in: .ofUser)
             self.path = file.path
-            bell = Bell(of: file.path)
+            notifier = ChangeNotifier(of: file.path)
             position = unsafe clinux_birth(file.path) >= start ? 0 : try opened.journalEnd()
-            listening = bell.listen()
+            listening = notifier.listen()
         } catch {
             return nil
         }
@@ -126,7 +126,7 @@ final class JournalReader {
     func newEvents() -> [KeychainEvent] {
         if opened.lacksRoom {
             try? opened.lookForRoom()
-            if !opened.lacksRoom { listening = bell.listen() }
+            if !opened.lacksRoom { listening = notifier.listen() }
         }
         let wasInSession = isInSession
         isInSession = opened.isInSession

@@ -13,7 +13,7 @@ public import TokenKit
 ///
 ///     for await event in KeychainWatch.events() { print(event.kind) }
 public final class KeychainWatch: Sendable {
-    private let sight: Mutex<KeychainSight>
+    private let snapshot: Mutex<KeychainSnapshot>
     private let inbox = EventInbox()
     private let readers: ReaderMonitor?
     private let isCancelled = Atomic(false)
@@ -23,7 +23,7 @@ public final class KeychainWatch: Sendable {
         _ preferences: KeychainPreferences = KeychainPreferences(),
         slot: (@Sendable (_ reader: String) -> TokenSlot)? = nil
     ) {
-        sight = Mutex(KeychainSight(preferences))
+        snapshot = Mutex(KeychainSnapshot(preferences))
         readers = slot.map { _ in ReaderMonitor() }
         inbox.open()
         guard let slot, let readers else { return }
@@ -55,12 +55,12 @@ public final class KeychainWatch: Sendable {
 
     /// Reports events, on the calling thread, until ``cancel()``. Only one thread may do so.
     public func run(_ report: (KeychainEvent) -> Void) {
-        let descriptor = sight.withLock { $0.watcher.descriptor }
+        let descriptor = snapshot.withLock { $0.watcher.descriptor }
         while !isCancelled.load(ordering: .acquiring) {
-            let events = inbox.take() + sight.withLock { $0.look() }
+            let events = inbox.take() + snapshot.withLock { $0.look() }
             for event in events where !isCancelled.load(ordering: .acquiring) { report(event) }
             guard events.isEmpty else { continue }
-            let longest = sight.withLock { $0.longestWait }
+            let longest = snapshot.withLock { $0.longestWait }
             guard inbox.signal.wait(orFor: [descriptor], atMost: longest) else { return }
         }
     }

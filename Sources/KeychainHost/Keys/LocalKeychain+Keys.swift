@@ -98,7 +98,7 @@ extension LocalKeychain {
         }
     }
 
-    /// What a key that is born here has always been: it never was anything else.
+    /// Sets `wasAlwaysSensitive` and `wasNeverExtractable` on generated keys.
     static func history(of attributes: Attributes) -> Attributes {
         var attributes = attributes
         if attributes[.isExtractable]?.isTrue == false { attributes[.wasNeverExtractable] = true }

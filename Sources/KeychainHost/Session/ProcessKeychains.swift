@@ -183,7 +183,7 @@ public final class ProcessKeychains: Sendable {
     public func slot(of reader: any CardReader) -> TokenSlot {
         TokenSlot(
             reader: reader, drivers: drivers, trace: trace, waitsOnce: waitsOnce,
-            endingPINsAfter: { [preferences] in preferences.heededPINTimeout },
+            endingPINsAfter: { [preferences] in preferences.effectivePINTimeout },
             tellingOfBlockedPINs: { [blockedPINs] in blockedPINs.note(reader: $0) }, tellingOfWaits: tellOfWait)
     }
 

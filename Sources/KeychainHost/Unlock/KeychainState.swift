@@ -6,12 +6,12 @@ internal import TokenKit
 
 /// An open keychain and who may use it: one thread at a time, of the program's own and the timer's.
 final class KeychainState: Sendable {
-    let bell: Bell
+    let notifier: ChangeNotifier
     private let isReadOnly: Bool
     private let opened: Mutex<KeychainConnection>
 
-    init(_ opened: consuming sending KeychainConnection, bell: Bell, isReadOnly: Bool) {
-        self.bell = bell
+    init(_ opened: consuming sending KeychainConnection, notifier: ChangeNotifier, isReadOnly: Bool) {
+        self.notifier = notifier
         self.isReadOnly = isReadOnly
         self.opened = Mutex(opened)
     }
@@ -43,9 +43,9 @@ final class KeychainState: Sendable {
     /// Writes down, for those who listen, that the keychain was locked or unlocked: for nobody else, since who reads one secret
     /// has nothing else to write. It has happened all the same where that is not possible soon.
     func record(_ kind: KeychainEvent.Kind, in opened: borrowing KeychainConnection, unlessAfter known: Int64? = nil) {
-        guard !isReadOnly, bell.isHeard else { return }
+        guard !isReadOnly, notifier.hasListeners else { return }
         opened.record(kind, unlessAfter: known)
-        bell.ring()
+        notifier.notify()
     }
 }
 

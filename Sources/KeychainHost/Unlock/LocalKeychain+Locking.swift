@@ -130,7 +130,7 @@ extension LocalKeychain {
         try use { opened throws(KeychainError) in try opened.shareKey(seconds: seconds) }
         startTimer()
         // Who watches the file looks from now on whether the session still has it.
-        state.bell.ring()
+        state.notifier.notify()
     }
 
     /// How many seconds the session keeps a key where nobody says otherwise: a working day.

@@ -2,7 +2,7 @@ internal import KeychainStore
 public import KeychainModel
 internal import SecureBytes
 
-// How a keychain's key is come by: a password that a program gave, a bound card, or a password that is asked for.
+// The order in which a keychain's key is looked for: a password that a program gave, a bound card, a password that is asked for.
 // Keychain semantics 4.4.
 extension LocalKeychain {
     /// Unlocks with what this login session keeps, else with the context's password, else with a bound card, else with

@@ -31,7 +31,7 @@ public final class LocalKeychain: Sendable {
         path = opened.file.path
         identifier = opened.identifier
         isReadOnly = try opened.isReadOnly
-        state = KeychainState(opened, bell: Bell(of: path), isReadOnly: isReadOnly)
+        state = KeychainState(opened, notifier: ChangeNotifier(of: path), isReadOnly: isReadOnly)
     }
 
     // Who lets go of the keychain closes its file: the timer's thread might not come to it before the process ends.
@@ -135,7 +135,7 @@ public final class LocalKeychain: Sendable {
             try opened.checkWritable()
             return try body(&opened)
         }
-        state.bell.ring()
+        state.notifier.notify()
         return result
     }
 

@@ -219,7 +219,7 @@ extension ItemClass {
             throw KeychainError(.param, "there is no such accessibility", key: Attribute.accessible.rawValue)
         }
         guard use == .add else { return checked }
-        let settled = try AccessControl.settling(checked)
+        let settled = try AccessControl.applyingAccessControl(checked)
         try checkSynchronizable(settled)
         return settled
     }

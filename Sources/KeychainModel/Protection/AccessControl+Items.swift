@@ -10,7 +10,7 @@ extension AccessControl {
     /// The attributes of a new item, whose accessibility is the access control's.
     ///
     /// - Throws: `errSecParam` where it was given as another.
-    package static func settling(_ attributes: Attributes) throws(KeychainError) -> Attributes {
+    package static func applyingAccessControl(_ attributes: Attributes) throws(KeychainError) -> Attributes {
         guard let control = try AccessControl(of: attributes) else { return attributes }
         if let given = attributes[.accessible], !given.matches(control.protection) {
             throw KeychainError(

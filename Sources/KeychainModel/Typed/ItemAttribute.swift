@@ -90,30 +90,30 @@ extension ItemAttribute where Kind: CertificateKind, Value == Int {
 
 // MARK: Keys, and identities by their key
 
-extension ItemAttribute where Kind: KeyKindOfItem, Value == [UInt8] {
+extension ItemAttribute where Kind: KeyItemKind, Value == [UInt8] {
     public static var applicationLabel: Self { Self(.applicationLabel) }
     public static var applicationTag: Self { Self(.applicationTag) }
 }
 
-extension ItemAttribute where Kind: KeyKindOfItem, Value == KeyClass {
+extension ItemAttribute where Kind: KeyItemKind, Value == KeyClass {
     public static var keyClass: Self { Self(.keyClass) }
 }
 
-extension ItemAttribute where Kind: KeyKindOfItem, Value == KeyType {
+extension ItemAttribute where Kind: KeyItemKind, Value == KeyType {
     public static var keyType: Self { Self(.keyType) }
 }
 
-extension ItemAttribute where Kind: KeyKindOfItem, Value == Int {
+extension ItemAttribute where Kind: KeyItemKind, Value == Int {
     public static var keySizeInBits: Self { Self(.keySizeInBits) }
     public static var effectiveKeySize: Self { Self(.effectiveKeySize) }
 }
 
-extension ItemAttribute where Kind: KeyKindOfItem, Value == ItemDate {
+extension ItemAttribute where Kind: KeyItemKind, Value == ItemDate {
     public static var startDate: Self { Self(.startDate) }
     public static var endDate: Self { Self(.endDate) }
 }
 
-extension ItemAttribute where Kind: KeyKindOfItem, Value == Bool {
+extension ItemAttribute where Kind: KeyItemKind, Value == Bool {
     public static var isPermanent: Self { Self(.isPermanent) }
     public static var isSensitive: Self { Self(.isSensitive) }
     public static var isExtractable: Self { Self(.isExtractable) }

@@ -10,7 +10,7 @@ public protocol PasswordKind: ItemKind {}
 /// The classes whose items are or have a certificate.
 public protocol CertificateKind: ItemKind {}
 /// The classes whose items are or have a key.
-public protocol KeyKindOfItem: ItemKind {}
+public protocol KeyItemKind: ItemKind {}
 /// The classes that items are stored under.
 public protocol StoredKind: ItemKind {}
 
@@ -30,12 +30,12 @@ public enum Certificates: CertificateKind, StoredKind {
 }
 
 /// Public, private and symmetric keys.
-public enum Keys: KeyKindOfItem, StoredKind {
+public enum Keys: KeyItemKind, StoredKind {
     public static let itemClass = ItemClass.key
 }
 
 /// Certificates with their private keys.
-public enum Identities: CertificateKind, KeyKindOfItem {
+public enum Identities: CertificateKind, KeyItemKind {
     public static let itemClass = ItemClass.identity
 }
 

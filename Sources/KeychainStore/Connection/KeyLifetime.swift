@@ -19,7 +19,7 @@ package struct KeyLifetime: Sendable {
 
     mutating func use(at now: Uptime) { lastUse = now }
 
-    /// What was before the settings is not theirs to judge.
+    /// New settings restart the timers.
     package mutating func change(_ settings: KeychainSettings, at now: Uptime) {
         self.settings = settings
         (beginning, lastUse) = (now, now)

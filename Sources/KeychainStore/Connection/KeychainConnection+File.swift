@@ -53,7 +53,7 @@ extension KeychainConnection {
     // MARK: The file
 
     /// Whether the file is read as it is until there is room beside it.
-    package var lacksRoom: Bool { database.access == .withoutRoom }
+    package var lacksRoom: Bool { database.access == .noSpace }
 
     /// Whether the file can only be read, though there were room.
     package var isReadOnly: Bool {
@@ -95,7 +95,7 @@ extension KeychainConnection {
                 .diskFull, "there is no room to read the latest changes to \(file.path)",
                 remedy: "free some space and try again")
         }
-        return try KeychainError.mapping { () throws(SQLiteError) in try connect(file.path, access: .withoutRoom) }
+        return try KeychainError.mapping { () throws(SQLiteError) in try connect(file.path, access: .noSpace) }
     }
 
     /// Brings changes that a program has left beside the file into it, if they fit. Who has the file for himself alone needs

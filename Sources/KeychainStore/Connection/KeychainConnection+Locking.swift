@@ -126,7 +126,7 @@ extension KeychainConnection {
         let current = try WrappedKey(readingFrom: database)
         guard shared.salt == current.salt, current.isFor(shared.key) else { return false }
         let now = environment.uptime()
-        // Used last by who knows whom, who knows when: the next use is one to lengthen the session's time for.
+        // Last use unknown; renewed on the next use.
         var lifetime = KeyLifetime(
             try KeychainSettings(readingFrom: database), from: Uptime(total: 0, asleep: shared.asleep))
         lifetime.isShared = true

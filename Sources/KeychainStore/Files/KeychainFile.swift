@@ -96,7 +96,7 @@ package struct KeychainFile {
     /// - Throws: `errSecInvalidKeychain` for the file of another program.
     private static func checkContent(of path: String) throws(KeychainError) {
         let database = try KeychainError.mapping { () throws(SQLiteError) in
-            try Database(path: path, access: .asItIs, busyTimeout: 0)
+            try Database(path: path, access: .immutable, busyTimeout: 0)
         }
         do throws(KeychainError) { _ = try Migrations.checkedVersion(of: database) } catch { throw error.naming(path) }
     }
@@ -140,7 +140,7 @@ package struct KeychainFile {
                     .writePermission, "the latest changes may be only in \(log), and \(folder) cannot be written to",
                     remedy: "make it writable and open the keychain once")
             }
-            return .asItIs
+            return .immutable
         }
     }
 

@@ -30,7 +30,7 @@ extension ItemRow {
                 remedy: "delete the item and add it with the other", key: Attribute.accessControl.rawValue)
         }
         if attributes[.accessControl] != nil, let accessible = changes[.accessible] {
-            _ = try AccessControl.settling(attributes.merging([.accessible: accessible]) { $1 })
+            _ = try AccessControl.applyingAccessControl(attributes.merging([.accessible: accessible]) { $1 })
         }
         if der != nil { try itemClass.checkAgreement(changes, with: attributes) }
         guard itemClass == .key else { return }

@@ -9,9 +9,9 @@ package struct Database: ~Copyable {
         case readOnly, readWrite
         /// What is in the file itself, without a look at what SQLite keeps beside it and without locks: nobody else may
         /// write meanwhile.
-        case asItIs
+        case immutable
         /// The same, for want of room to keep anything beside the file.
-        case withoutRoom
+        case noSpace
     }
 
     let access: Access
@@ -25,7 +25,7 @@ package struct Database: ~Copyable {
         let mode = access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
         var flags = mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
         var name = path
-        if access == .asItIs || access == .withoutRoom {
+        if access == .immutable || access == .noSpace {
             flags |= SQLITE_OPEN_URI
             name = "file:\(Self.percentEncoded(path))?immutable=1"
         }

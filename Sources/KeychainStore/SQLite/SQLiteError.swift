@@ -36,13 +36,13 @@ package struct SQLiteError: Error, Equatable {
     /// The statement that failed, with placeholders.
     let sql: String?
     /// Whether the disk, or the user's share of it, is full.
-    let isForWantOfRoom: Bool
+    let isOutOfSpace: Bool
 
     init(_ code: SQLiteCode, _ message: String, sql: String? = nil, reason: Int32 = 0) {
         self.code = code
         self.message = message
         self.sql = sql
-        isForWantOfRoom = code.primary == .full || reason == ENOSPC || reason == EDQUOT
+        isOutOfSpace = code.primary == .full || reason == ENOSPC || reason == EDQUOT
     }
 
     /// What the last call on `handle` failed with. Wraps `sqlite3_extended_errcode`, `sqlite3_errmsg` and

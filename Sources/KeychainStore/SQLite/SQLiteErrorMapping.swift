@@ -7,7 +7,7 @@ extension KeychainError {
         case .databaseMoved:
             self.init(.invalidKeychain, "the keychain file was moved or deleted", remedy: "open it again")
         case .uniqueConstraint: self.init(.duplicateItem)
-        case _ where error.isForWantOfRoom: self.init(.diskFull, remedy: "free some space and try again")
+        case _ where error.isOutOfSpace: self.init(.diskFull, remedy: "free some space and try again")
         default: self.init(primary: error)
         }
     }

@@ -34,7 +34,7 @@ extension Cryptoki {
 
     /// - Parameter count: how long the data is, where it is asked for the length without the data.
     package func encrypt(
-        _ handle: CK_SESSION_HANDLE, _ data: consuming Secret, _ room: Room, of count: Int? = nil
+        _ handle: CK_SESSION_HANDLE, _ data: consuming Secret, _ capacity: OutputCapacity, of count: Int? = nil
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         let plaintext = data
@@ -43,7 +43,7 @@ extension Cryptoki {
             try operation.course.goOn(.inOne)
             try session.requireLogin(operation.login, for: operation.key)
             let length = operation.outputLength(ofRest: count ?? plaintext.count)
-            guard room.holds(length) else {
+            guard capacity.holds(length) else {
                 state.encryption = consume operation
                 return .length(length)
             }
@@ -53,7 +53,7 @@ extension Cryptoki {
 
     /// With a public key what comes out comes at the end. Whoever asks how much that is has given nothing yet.
     package func encryptUpdate(
-        _ handle: CK_SESSION_HANDLE, _ part: consuming Secret, _ room: Room, of count: Int? = nil
+        _ handle: CK_SESSION_HANDLE, _ part: consuming Secret, _ capacity: OutputCapacity, of count: Int? = nil
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         let part = part
@@ -62,7 +62,7 @@ extension Cryptoki {
             try operation.course.goOn(.inParts)
             try session.requireLogin(operation.login, for: operation.key)
             let length = operation.outputLength(ofPart: count ?? part.count)
-            guard room.holds(length) else {
+            guard capacity.holds(length) else {
                 state.encryption = consume operation
                 return .length(length)
             }
@@ -72,14 +72,14 @@ extension Cryptoki {
         }
     }
 
-    package func encryptFinal(_ handle: CK_SESSION_HANDLE, _ room: Room) throws(CryptokiError) -> Output {
+    package func encryptFinal(_ handle: CK_SESSION_HANDLE, _ capacity: OutputCapacity) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.encryption.take() else { throw Cryptoki.notBegun }
             try operation.course.goOn(.inParts)
             try session.requireLogin(operation.login, for: operation.key)
             let length = operation.outputLength()
-            guard room.holds(length) else {
+            guard capacity.holds(length) else {
                 state.encryption = consume operation
                 return .length(length)
             }
@@ -115,24 +115,24 @@ extension Cryptoki {
 
     /// - Parameter count: how long the ciphertext is, where it is asked for the length without it.
     package func decrypt(
-        _ handle: CK_SESSION_HANDLE, _ ciphertext: [UInt8], _ room: Room, of count: Int? = nil
+        _ handle: CK_SESSION_HANDLE, _ ciphertext: [UInt8], _ capacity: OutputCapacity, of count: Int? = nil
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
             try operation.course.goOn(.inOne)
-            if case .query = room {
+            if case .query = capacity {
                 let length = operation.outputLength(ofRest: count ?? ciphertext.count)
                 state.decryption = consume operation
                 return .length(length)
             }
-            return try Cryptoki.finish(operation, ciphertext, room, in: session, &state)
+            return try Cryptoki.finish(operation, ciphertext, capacity, in: session, &state)
         }
     }
 
     /// With a private key what comes out comes at the end. Whoever asks how much that is has given nothing yet.
     package func decryptUpdate(
-        _ handle: CK_SESSION_HANDLE, _ part: [UInt8], _ room: Room, of count: Int? = nil
+        _ handle: CK_SESSION_HANDLE, _ part: [UInt8], _ capacity: OutputCapacity, of count: Int? = nil
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
@@ -140,7 +140,7 @@ extension Cryptoki {
             try operation.course.goOn(.inParts)
             if operation.scheme == nil { try session.requireLogin(operation.login, for: operation.key) }
             let length = operation.outputLength(ofPart: count ?? part.count)
-            guard room.holds(length) else {
+            guard capacity.holds(length) else {
                 state.decryption = consume operation
                 return .length(length)
             }
@@ -151,23 +151,23 @@ extension Cryptoki {
         }
     }
 
-    package func decryptFinal(_ handle: CK_SESSION_HANDLE, _ room: Room) throws(CryptokiError) -> Output {
+    package func decryptFinal(_ handle: CK_SESSION_HANDLE, _ capacity: OutputCapacity) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.decryption.take() else { throw Cryptoki.notBegun }
             try operation.course.goOn(.inParts)
-            if case .query = room {
+            if case .query = capacity {
                 let length = operation.outputLength()
                 state.decryption = consume operation
                 return .length(length)
             }
-            return try Cryptoki.finish(operation, [], room, in: session, &state)
+            return try Cryptoki.finish(operation, [], capacity, in: session, &state)
         }
     }
 
     /// The plaintext where there is room for it; else the operation goes on, and the card is not asked again.
     private static func finish(
-        _ operation: consuming CipherOperation, _ ciphertext: [UInt8], _ room: Room, in session: Session,
+        _ operation: consuming CipherOperation, _ ciphertext: [UInt8], _ capacity: OutputCapacity, in session: Session,
         _ state: inout Session.State
     ) throws(CryptokiError) -> Output {
         var operation = operation
@@ -179,7 +179,7 @@ extension Cryptoki {
             }
         }
         let length = operation.outputLength()
-        guard room.holds(length), let result = operation.result.take() else {
+        guard capacity.holds(length), let result = operation.result.take() else {
             state.decryption = consume operation
             return .length(length)
         }
@@ -200,13 +200,13 @@ extension Cryptoki {
     }
 
     package func digest(
-        _ handle: CK_SESSION_HANDLE, _ data: [UInt8], _ room: Room
+        _ handle: CK_SESSION_HANDLE, _ data: [UInt8], _ capacity: OutputCapacity
     ) throws(CryptokiError) -> Output {
         try session(handle).state.withLock { state throws(CryptokiError) -> Output in
             guard var input = state.digest.take() else { throw Cryptoki.notBegun }
             try input.course.goOn(.inOne)
             let length = input.digestLength
-            guard room.holds(length) else {
+            guard capacity.holds(length) else {
                 state.digest = consume input
                 return .length(length)
             }
@@ -240,12 +240,12 @@ extension Cryptoki {
         }
     }
 
-    package func digestFinal(_ handle: CK_SESSION_HANDLE, _ room: Room) throws(CryptokiError) -> Output {
+    package func digestFinal(_ handle: CK_SESSION_HANDLE, _ capacity: OutputCapacity) throws(CryptokiError) -> Output {
         try session(handle).state.withLock { state throws(CryptokiError) -> Output in
             guard var input = state.digest.take() else { throw Cryptoki.notBegun }
             try input.course.goOn(.inParts)
             let length = input.digestLength
-            guard room.holds(length) else {
+            guard capacity.holds(length) else {
                 state.digest = consume input
                 return .length(length)
             }

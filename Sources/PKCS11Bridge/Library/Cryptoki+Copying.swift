@@ -10,7 +10,7 @@ extension Cryptoki {
     package func copyObject(
         _ handle: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ changes: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
-        let session = try session(handle, meetingCard: true)
+        let session = try session(handle, checkingPresence: true)
         let entry = try handles.entry(object, in: session)
         guard entry.object.isTrue(CKA_COPYABLE) else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         var copy = try entry.object.template(changedBy: changes)

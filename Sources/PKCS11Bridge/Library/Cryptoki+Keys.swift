@@ -9,7 +9,7 @@ extension Cryptoki {
     package func generateKey(
         _ handle: CK_SESSION_HANDLE, _ request: MechanismRequest, _ template: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
-        let session = try session(handle, meetingCard: true)
+        let session = try session(handle, checkingPresence: true)
         if try template.bool(CKA_TOKEN) == true { try requireKeeping(session) }
         try session.slot.require(request.type, for: CKF_GENERATE)
         guard case .secretKey(let keyType) = try request.use(for: CKF_GENERATE) else { throw MechanismRequest.unknown }
@@ -28,13 +28,13 @@ extension Cryptoki {
 
     package func wrapKey(
         _ handle: CK_SESSION_HANDLE, _ request: MechanismRequest, wrapping: CK_OBJECT_HANDLE, key: CK_OBJECT_HANDLE,
-        _ room: Room
+        _ capacity: OutputCapacity
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         try session.slot.require(request.type, for: CKF_WRAP)
         let entry = try handles.keyEntry(key, in: session)
         if case .keyWrap? = MechanismTable.use(of: request.type, for: CKF_WRAP) {
-            return try wrapKey(entry.object, key, withSecretKey: wrapping, request, room, in: session)
+            return try wrapKey(entry.object, key, withSecretKey: wrapping, request, capacity, in: session)
         }
         let publicKey = try Cryptoki.renaming([
             CKR_KEY_HANDLE_INVALID: CKR_WRAPPING_KEY_HANDLE_INVALID,
@@ -47,7 +47,7 @@ extension Cryptoki {
             throw CryptokiError(CKR_KEY_FUNCTION_NOT_PERMITTED)
         }
         try Cryptoki.requireWrappable(entry.object)
-        guard room.holds(scheme.length) else { return .length(scheme.length) }
+        guard capacity.holds(scheme.length) else { return .length(scheme.length) }
         let secret = try secretKey(key, in: session, for: nil)
         return try Cryptoki.renaming([CKR_DATA_LEN_RANGE: CKR_KEY_SIZE_RANGE, CKR_DATA_INVALID: CKR_KEY_SIZE_RANGE]) {
             () throws(CryptokiError) in .bytes(try scheme.encrypt(secret.bytes))
@@ -57,7 +57,7 @@ extension Cryptoki {
     /// By AES key wrap: RFC 3394, RFC 5649.
     private func wrapKey(
         _ object: CryptokiObject, _ key: CK_OBJECT_HANDLE, withSecretKey wrapping: CK_OBJECT_HANDLE,
-        _ request: MechanismRequest, _ room: Room, in session: Session
+        _ request: MechanismRequest, _ capacity: OutputCapacity, in session: Session
     ) throws(CryptokiError) -> Output {
         let wrapper = try Cryptoki.renaming([
             CKR_KEY_HANDLE_INVALID: CKR_WRAPPING_KEY_HANDLE_INVALID,
@@ -70,7 +70,7 @@ extension Cryptoki {
         guard let length = AESKeyWrap.wrappedLength(of: secret.bytes.count, padded: isPadded) else {
             throw CryptokiError(CKR_KEY_SIZE_RANGE, "whole eights of bytes, 16 at least, are wrapped without padding")
         }
-        guard room.holds(length) else { return .length(length) }
+        guard capacity.holds(length) else { return .length(length) }
         do throws(CryptoError) {
             return .bytes(try AESKeyWrap.wrap(secret.bytes, under: wrapper.bytes, padded: isPadded))
         } catch {

@@ -14,7 +14,7 @@ extension Cryptoki {
     }
 
     package func findObjectsInit(_ handle: CK_SESSION_HANDLE, _ template: Template) throws(CryptokiError) {
-        let session = try session(handle, meetingCard: true)
+        let session = try session(handle, checkingPresence: true)
         try meetChanges(in: session)
         let objects = try session.slot.objects(matching: template)
         let found = handles.handles(of: objects, in: session) + handles.sessionObjects(matching: template, in: session)
@@ -48,7 +48,7 @@ extension Cryptoki {
             guard entry.object.secret.contains(type) else { return .refused(entry.object.refusal(type)) }
             if let secret = entry.secret { return .secret(secret.clone()) }
             if let key = entry.object.sessionKey { return .secret(try PrivateNumbers.value(type, of: key)) }
-            let slot = try cryptoki.session(session, meetingCard: true).slot
+            let slot = try cryptoki.session(session, checkingPresence: true).slot
             return .secret(try slot.secretValue(type, of: entry.object.name))
         }
     }
@@ -78,7 +78,7 @@ extension Cryptoki {
             known = try handles.keyEntry(handle, in: session)
         } catch {
             // The login that showed the key may have ended with its card.
-            _ = try self.session(session.handle, meetingCard: true)
+            _ = try self.session(session.handle, checkingPresence: true)
             throw error
         }
         guard known.session == nil, (try? meetChanges(in: session)) != nil else { return known.object }
@@ -97,7 +97,7 @@ extension Cryptoki {
     package func createObject(
         _ handle: CK_SESSION_HANDLE, _ template: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
-        let session = try session(handle, meetingCard: true)
+        let session = try session(handle, checkingPresence: true)
         if let objectClass = try template.ulong(CKA_CLASS) { try TemplateRules.check(template, for: objectClass) }
         guard try template.bool(CKA_TOKEN) ?? false else { return try createSessionObject(session, template) }
         try requireWritable(session)
@@ -254,7 +254,7 @@ extension Cryptoki {
         _ handle: CK_SESSION_HANDLE, _ request: MechanismRequest, _ publicTemplate: Template,
         _ privateTemplate: Template
     ) throws(CryptokiError) -> (publicKey: CK_OBJECT_HANDLE, privateKey: CK_OBJECT_HANDLE) {
-        let session = try session(handle, meetingCard: true)
+        let session = try session(handle, checkingPresence: true)
         let isKept = try privateTemplate.bool(CKA_TOKEN) ?? false
         if isKept {
             try requireWritable(session)

@@ -36,14 +36,14 @@ extension Cryptoki {
     }
 
     package func sign(
-        _ handle: CK_SESSION_HANDLE, _ data: [UInt8], _ room: Room
+        _ handle: CK_SESSION_HANDLE, _ data: [UInt8], _ capacity: OutputCapacity
     ) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
             try operation.input.course.goOn(.inOne)
             let length = operation.scheme.length
-            guard room.holds(length) else {
+            guard capacity.holds(length) else {
                 state.signature = consume operation
                 return .length(length)
             }
@@ -61,13 +61,13 @@ extension Cryptoki {
         }
     }
 
-    package func signFinal(_ handle: CK_SESSION_HANDLE, _ room: Room) throws(CryptokiError) -> Output {
+    package func signFinal(_ handle: CK_SESSION_HANDLE, _ capacity: OutputCapacity) throws(CryptokiError) -> Output {
         let session = try session(handle)
         return try session.state.withLock { state throws(CryptokiError) -> Output in
             guard var operation = state.signature.take() else { throw Cryptoki.notBegun }
             try operation.input.course.goOn(.inParts)
             let length = operation.scheme.length
-            guard room.holds(length) else {
+            guard capacity.holds(length) else {
                 state.signature = consume operation
                 return .length(length)
             }

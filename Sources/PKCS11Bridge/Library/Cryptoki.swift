@@ -28,12 +28,12 @@ package final class Cryptoki: Sendable {
     ///   - knownCards: what all programs of a host have read of cards; nil where there is but one.
     ///   - firstHandle: the number above which all handles are: those of a host that ended are none of this one's.
     package init(
-        _ process: ProcessKeychains, filter: TokenFilter = TokenFilter(), behaviour: Behaviour = Behaviour(),
+        _ process: ProcessKeychains, filter: TokenFilter = TokenFilter(), promptPolicy: PromptPolicy = PromptPolicy(),
         knownCards: KnownCards? = nil, firstHandle: CK_ULONG = 0, log: Log = Log()
     ) {
         handles = HandleTable(after: firstHandle)
         sessions = Mutex(Sessions(last: firstHandle))
-        slots = SlotTable(process, filter, behaviour, knownCards, log)
+        slots = SlotTable(process, filter, promptPolicy, knownCards, log)
         events = SlotEvents(slots)
         self.log = log
     }
@@ -49,13 +49,13 @@ package final class Cryptoki: Sendable {
 
     /// The session of a handle.
     ///
-    /// - Parameter meetingCard: whether to look if its card is still in. That another has come is known once anybody has met it.
+    /// - Parameter checkingPresence: whether to look if its card is still in. That another has come is known once anybody has met it.
     /// - Throws: `CKR_SESSION_HANDLE_INVALID`, also where another card has come; `CKR_DEVICE_REMOVED` while there is none.
-    func session(_ handle: CK_SESSION_HANDLE, meetingCard: Bool = false) throws(CryptokiError) -> Session {
+    func session(_ handle: CK_SESSION_HANDLE, checkingPresence: Bool = false) throws(CryptokiError) -> Session {
         guard let session = sessions.withLock({ $0.open[handle] }) else {
             throw CryptokiError(CKR_SESSION_HANDLE_INVALID, "session \(handle)")
         }
-        guard meetingCard || session.slot.knownGeneration != session.generation else { return session }
+        guard checkingPresence || session.slot.knownGeneration != session.generation else { return session }
         let generation = try CryptokiError.removed { () throws(CryptokiError) in try session.slot.generation() }
         guard generation == session.generation else {
             close([session])
@@ -145,7 +145,7 @@ package final class Cryptoki: Sendable {
     package func logIn(
         _ handle: CK_SESSION_HANDLE, _ user: CK_USER_TYPE, pin: consuming Secret?
     ) throws(CryptokiError) {
-        let session = try session(handle, meetingCard: true)
+        let session = try session(handle, checkingPresence: true)
         switch user {
         case CKU_USER:
             try session.slot.logIn(pin)
@@ -190,7 +190,7 @@ package final class Cryptoki: Sendable {
     package func setPIN(
         _ handle: CK_SESSION_HANDLE, from old: consuming Secret?, to new: consuming Secret?
     ) throws(CryptokiError) {
-        let session = try session(handle, meetingCard: true)
+        let session = try session(handle, checkingPresence: true)
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
         try session.slot.setPIN(from: old, to: new)
     }

@@ -2,7 +2,7 @@ package import KeychainHost
 internal import TokenKit
 
 /// What the module does differently for some programs.
-package struct Behaviour: Sendable {
+package struct PromptPolicy: Sendable {
     /// Whether the module asks for PINs itself, and shows programs neither that a login is needed nor that a key wants one
     /// each time. For programs that cannot ask at the right moment, such as `ssh-agent`.
     package let asksItself: Bool
@@ -40,7 +40,7 @@ package struct Behaviour: Sendable {
         let asks = words.contains(program)
         let isConfigured = !words.isEmpty && !words.contains("never")
         self.init(
-            asksItself: asks, logsInOnce: Behaviour.programsThatLogInOnce.contains(program),
+            asksItself: asks, logsInOnce: PromptPolicy.programsThatLogInOnce.contains(program),
             program: program.isEmpty ? nil : program,
             prompter: isConfigured ? prompter : NoPrompter(allowsPINPad: true))
     }

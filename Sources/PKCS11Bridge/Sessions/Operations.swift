@@ -246,14 +246,14 @@ extension CryptokiError {
     }
 }
 
-/// How much room a program has for what it gets. PKCS #11 §5.2.
-package enum Room: Sendable {
-    /// It asks how much it needs.
+/// The size of the program's output buffer. PKCS #11 §5.2.
+package enum OutputCapacity: Sendable {
+    /// No buffer: the program asks for the size.
     case query
     case bytes(Int)
 
     func holds(_ count: Int) -> Bool {
-        if case .bytes(let room) = self { room >= count } else { false }
+        if case .bytes(let capacity) = self { capacity >= count } else { false }
     }
 }
 

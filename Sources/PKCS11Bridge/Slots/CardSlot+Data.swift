@@ -15,7 +15,7 @@ extension CardSlot {
             state.card?.data.possible = possible
         }
         guard let possible = try present(&state).data.possible else { return [] }
-        let maker = CardObjects(try identity(&state), hidesLogin: behaviour.asksItself)
+        let maker = CardObjects(try identity(&state), hidesLogin: promptPolicy.asksItself)
         let attributes = template.without(CKA_VALUE)
         let sees = isLoggedIn
         let meant = possible.filter { (sees || !$0.needsPIN) && maker.object($0).matches(attributes) }
@@ -32,7 +32,7 @@ extension CardSlot {
     /// The value of a data object, which is read once for as long as the card stays in and, if it wants the PIN, the login lasts.
     func value(ofData name: ObjectName, _ state: inout State) throws(CryptokiError) -> Secret {
         guard case .card(CKO_DATA, let id, _) = name else { throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE) }
-        let maker = CardObjects(try identity(&state), hidesLogin: behaviour.asksItself)
+        let maker = CardObjects(try identity(&state), hidesLogin: promptPolicy.asksItself)
         // Of another card that has come it is another object.
         guard let object = state.card?.data.possible?.first(where: { $0.id == id }), maker.object(object).name == name
         else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }

@@ -18,7 +18,7 @@ extension CardSlot {
             case .some(let pin): pin.clone()
             case .none: nil
             }
-        if behaviour.asksItself {
+        if promptPolicy.asksItself {
             try inSession { state throws(CryptokiError) in _ = try connection(of: generation, &state) }
             return try performAsking(operation)
         }
@@ -72,7 +72,7 @@ extension CardSlot {
             let insertion = if let known { known } else { try connection(of: generation, &state) }
             do throws(TokenError) {
                 return try slot.performBriefly(at: insertion, since: state.arrival) {
-                    [name, prompter = behaviour.prompter] (token, card) throws(TokenError) in
+                    [name, prompter = promptPolicy.prompter] (token, card) throws(TokenError) in
                     let notice = TouchNotice(.unknown, of: name, prompter)
                     defer { notice.end() }
                     return try token.perform(operation, &card)
@@ -95,7 +95,7 @@ extension CardSlot {
         forgetPINStatus(&state)
         return try CryptokiError.mapping { () throws(TokenError) in
             try slot.perform(at: insertion, since: state.arrival) {
-                [name, prompter = behaviour.prompter] (token, card) throws(TokenError) in
+                [name, prompter = promptPolicy.prompter] (token, card) throws(TokenError) in
                 let notice = TouchNotice(.unknown, of: name, prompter)
                 defer { notice.end() }
                 return try token.perform(operation, presenting: pin, lastTry: .keep, &card)
@@ -132,12 +132,13 @@ extension CardSlot {
     /// The module asks for the PIN by itself: nobody holds the card meanwhile.
     private func performAsking(_ operation: TokenOperation) throws(CryptokiError) -> Secret {
         let keychain = TokenKeychain(slot)
-        let context = AuthenticationContext(prompter: behaviour.prompter)
+        let context = AuthenticationContext(prompter: promptPolicy.prompter)
         return try CryptokiError.mapping { () throws(KeychainError) in
             guard let key = try keychain.keys(.name(operation.key.rawValue)).first else {
                 throw KeychainError(.itemNotFound)
             }
-            return try key.perform(operation.action, use: behaviour.use(operation.action.verb), authentication: context)
+            return try key.perform(
+                operation.action, use: promptPolicy.use(operation.action.verb), authentication: context)
         }
     }
 }

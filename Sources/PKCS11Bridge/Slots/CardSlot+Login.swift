@@ -131,8 +131,8 @@ extension CardSlot {
     private func askForPIN(to use: String, loggedIn: Bool) throws(CryptokiError) -> Answer {
         let card = try inSession { state throws(CryptokiError) in try cardToAskAbout(loggedIn: loggedIn, &state) }
         var question = PINQuestion(
-            .pin, use: behaviour.use(use), slot: slot, insertion: card.insertion,
-            authentication: AuthenticationContext(prompter: behaviour.prompter))
+            .pin, use: promptPolicy.use(use), slot: slot, insertion: card.insertion,
+            authentication: AuthenticationContext(prompter: promptPolicy.prompter))
         do throws(KeychainError) {
             let pin = try question.present { (pin, lastTry) throws(TokenError) in
                 try slot.perform(at: card.insertion) { (token, card) throws(TokenError) in
@@ -157,7 +157,7 @@ extension CardSlot {
         let insertion = try connection(&state)
         try requireLogin(loggedIn)
         let hasPINPad = hasPINPad(state)
-        guard hasPINPad || behaviour.hasProtectedPath else {
+        guard hasPINPad || promptPolicy.hasProtectedPath else {
             throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask")
         }
         // The question names the card.

@@ -9,7 +9,7 @@ extension CardSlot {
         if let card = state.card, isIn(card) { return card }
         let previous = state.card
         endLogin(&state)
-        let known = knownCards?.card(in: name, hidesLogin: behaviour.asksItself)
+        let known = knownCards?.card(in: name, hidesLogin: promptPolicy.asksItself)
         var card: Card
         if let known { card = known } else { card = try read(after: previous, state) }
         if let identity = card.identity, identity.id == previous?.identity?.id {

@@ -12,7 +12,7 @@ internal import TokenKit
 /// card: they go on when it is put back, and end when another comes.
 final class CardSlot: Slot {
     let id: CK_SLOT_ID
-    let behaviour: Behaviour
+    let promptPolicy: PromptPolicy
 
     let slot: TokenSlot
     let sessionGate = Gate()
@@ -29,10 +29,10 @@ final class CardSlot: Slot {
     /// The login that lasts; 0 for none. It is written under the lock of the state, and read without.
     let currentLogin = Atomic(0)
     /// What was last seen; nil where no card is known.
-    let seen = Mutex<Sight?>(nil)
+    let seen = Mutex<Snapshot?>(nil)
 
     /// What was in the reader, what that card says of itself, and what was read of it.
-    struct Sight {
+    struct Snapshot {
         var card: Card
         let info: TokenInfo
     }
@@ -89,13 +89,14 @@ final class CardSlot: Slot {
     }
 
     init(
-        _ id: CK_SLOT_ID, _ slot: TokenSlot, _ filter: TokenFilter, _ behaviour: Behaviour, _ knownCards: KnownCards?,
+        _ id: CK_SLOT_ID, _ slot: TokenSlot, _ filter: TokenFilter, _ promptPolicy: PromptPolicy,
+        _ knownCards: KnownCards?,
         _ log: Log
     ) {
         self.id = id
         self.slot = slot
         self.filter = filter
-        self.behaviour = behaviour
+        self.promptPolicy = promptPolicy
         self.knownCards = knownCards
         self.log = log
     }
@@ -154,7 +155,7 @@ final class CardSlot: Slot {
 
     /// Runs `body`, and does not wait for its turn where what was last seen will do.
     private func atOnce<Result>(
-        _ body: (inout sending State) throws(CryptokiError) -> sending Result, or known: (Sight) -> Result?
+        _ body: (inout sending State) throws(CryptokiError) -> sending Result, or known: (Snapshot) -> Result?
     ) throws(CryptokiError) -> Result {
         let result = try state.withLockIfAvailable { state throws(CryptokiError) in
             state.arrival = .now
@@ -162,7 +163,7 @@ final class CardSlot: Slot {
             return try body(&state)
         }
         if let result { return result }
-        if let known = lastSight.flatMap(known) { return known }
+        if let known = lastSnapshot.flatMap(known) { return known }
         return try inTurn(body)
     }
 
@@ -181,7 +182,7 @@ final class CardSlot: Slot {
 
     /// What was last seen of the card that is in. A card may be in use until somebody touches it: that it is still the one that it
     /// was the reader tells.
-    private var lastSight: Sight? {
+    private var lastSnapshot: Snapshot? {
         let now = slot.occupancy
         return seen.withLock { $0 }.flatMap { now.hasCard && $0.card.occupancy == now ? $0 : nil }
     }
@@ -193,8 +194,8 @@ final class CardSlot: Slot {
             flags: flags(state.card?.pinStatus?.status, hasPINPad: state.card?.hasPINPad == true),
             pinLengths: state.card?.pinLengths ?? 0...255,
             firmware: CardSlot.version(identity.version ?? state.card?.version))
-        let sight = state.card.map { Sight(card: $0, info: info) }
-        seen.withLock { $0 = sight }
+        let snapshot = state.card.map { Snapshot(card: $0, info: info) }
+        seen.withLock { $0 = snapshot }
         tellOthers(state)
         return info
     }
@@ -208,12 +209,12 @@ final class CardSlot: Slot {
 
     private func tellOthers(_ state: borrowing State) {
         guard let knownCards, let card = state.card else { return }
-        knownCards.note(card, in: name, hidesLogin: behaviour.asksItself)
+        knownCards.note(card, in: name, hidesLogin: promptPolicy.asksItself)
     }
 
     /// Of a card that is in use what was last known.
     func tokenInfo() throws(CryptokiError) -> TokenInfo {
-        if slot.isInUse, let last = lastSight { return last.info }
+        if slot.isInUse, let last = lastSnapshot { return last.info }
         return try atOnce({ state throws(CryptokiError) in try tokenInfo(&state) }, or: \.info)
     }
 
@@ -236,8 +237,10 @@ final class CardSlot: Slot {
 
     private func flags(_ status: PINStatus?, hasPINPad: Bool) -> CK_FLAGS {
         var flags = CKF_RNG | CKF_WRITE_PROTECTED | CKF_USER_PIN_INITIALIZED | CKF_TOKEN_INITIALIZED
-        if !behaviour.asksItself { flags |= CKF_LOGIN_REQUIRED }
-        if !behaviour.asksItself, hasPINPad || behaviour.hasProtectedPath { flags |= CKF_PROTECTED_AUTHENTICATION_PATH }
+        if !promptPolicy.asksItself { flags |= CKF_LOGIN_REQUIRED }
+        if !promptPolicy.asksItself, hasPINPad || promptPolicy.hasProtectedPath {
+            flags |= CKF_PROTECTED_AUTHENTICATION_PATH
+        }
         guard let left = status?.triesLeft else { return flags }
         if left == 0 { flags |= CKF_USER_PIN_LOCKED }
         if left == 1 { flags |= CKF_USER_PIN_FINAL_TRY }
@@ -263,10 +266,10 @@ final class CardSlot: Slot {
                     let found = classes.isEmpty ? [] : try objects(selection, &state)
                     return shown(found, template) + (try data(matching: template, &state))
                 },
-                or: { sight in
+                or: { snapshot in
                     // Which data objects there are may be up to the card.
                     guard !template.allows(CKO_DATA) else { return nil }
-                    return classes.isEmpty ? shown([], template) : sight.card.objects.map { shown($0, template) }
+                    return classes.isEmpty ? shown([], template) : snapshot.card.objects.map { shown($0, template) }
                 })
         }
     }
@@ -304,7 +307,7 @@ final class CardSlot: Slot {
             return (inventory, token.possibleData, token.knownData)
         }
         let token = state.card?.identity?.id
-        let maker = CardObjects(hidesLogin: behaviour.asksItself, identity: token?.description ?? name, token: token)
+        let maker = CardObjects(hidesLogin: promptPolicy.asksItself, identity: token?.description ?? name, token: token)
         let objects = maker.all(of: inventory)
         if isComplete {
             state.card?.data.possible = possible

@@ -16,7 +16,7 @@ final class KeychainSlot: Slot {
     /// One question for the password at a time; only who would ask as well waits here for the person.
     private let questionGate = Gate()
 
-    private let behaviour: Behaviour
+    private let promptPolicy: PromptPolicy
     let knownGeneration: Int
     private let logins = Mutex(Logins())
     /// One login after the other: a password takes its time.
@@ -30,11 +30,12 @@ final class KeychainSlot: Slot {
 
     /// - Parameter predecessor: the slot of the file that was in the same place before.
     init(
-        _ id: CK_SLOT_ID, _ keychain: LocalKeychain, _ behaviour: Behaviour, after predecessor: KeychainSlot? = nil
+        _ id: CK_SLOT_ID, _ keychain: LocalKeychain, _ promptPolicy: PromptPolicy,
+        after predecessor: KeychainSlot? = nil
     ) {
         self.id = id
         self.keychain = keychain
-        self.behaviour = behaviour
+        self.promptPolicy = promptPolicy
         knownGeneration = predecessor.map { $0.knownGeneration + 1 } ?? 0
     }
 
@@ -61,8 +62,8 @@ final class KeychainSlot: Slot {
         try requireToken()
         var flags = CKF_RNG | CKF_USER_PIN_INITIALIZED | CKF_TOKEN_INITIALIZED
         if keychain.isReadOnly { flags |= CKF_WRITE_PROTECTED }
-        if needsLogin, !behaviour.asksItself {
-            flags |= CKF_LOGIN_REQUIRED | (behaviour.hasProtectedPath ? CKF_PROTECTED_AUTHENTICATION_PATH : 0)
+        if needsLogin, !promptPolicy.asksItself {
+            flags |= CKF_LOGIN_REQUIRED | (promptPolicy.hasProtectedPath ? CKF_PROTECTED_AUTHENTICATION_PATH : 0)
         }
         return TokenInfo(
             name: keychain.cryptokiName, flags: flags, pinLengths: KeychainSlot.pinLengths, firmware: (0, 0))
@@ -91,7 +92,7 @@ final class KeychainSlot: Slot {
 
     private func all(allowedBy template: Template) throws(CryptokiError) -> [CryptokiObject] {
         try requireFile()
-        let hidesLogin = behaviour.asksItself
+        let hidesLogin = promptPolicy.asksItself
         return try CryptokiError.mapping { () throws(KeychainError) in
             var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
             let keyClasses = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_SECRET_KEY].filter(template.allows)
@@ -124,7 +125,7 @@ final class KeychainSlot: Slot {
     var login: Int? { madeLogin ?? (isOpen ? 0 : nil) }
 
     /// Whether everything is seen without a login.
-    private var isOpen: Bool { behaviour.asksItself || !needsLogin }
+    private var isOpen: Bool { promptPolicy.asksItself || !needsLogin }
 
     /// The login that somebody made. It ends with the lock of the keychain: after a time without use, in the machine's sleep, or by
     /// another program.
@@ -151,12 +152,13 @@ final class KeychainSlot: Slot {
 
     /// Programs whose threads log in at the same time have the person asked once. Nothing else waits for him.
     private func logInAsking() throws(CryptokiError) {
-        guard behaviour.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }
+        guard promptPolicy.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }
         try questionGate.withLock { () throws(CryptokiError) in
             try requireNoLogin()
             try CryptokiError.mapping { () throws(KeychainError) in
                 try keychain.confirmPresence(
-                    use: behaviour.use("log in"), authentication: AuthenticationContext(prompter: behaviour.prompter))
+                    use: promptPolicy.use("log in"),
+                    authentication: AuthenticationContext(prompter: promptPolicy.prompter))
             }
             try loggingIn.withLock { _ throws(CryptokiError) in
                 try requireNoLogin()
@@ -211,7 +213,7 @@ final class KeychainSlot: Slot {
         guard case .item(_, let reference) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
         return try CryptokiError.mappingUse { () throws(KeychainError) in
             guard let key = try keychain.keys(.reference(reference)).first else { throw KeychainError(.itemNotFound) }
-            return try key.perform(action, use: behaviour.use(action.verb), authentication: authentication)
+            return try key.perform(action, use: promptPolicy.use(action.verb), authentication: authentication)
         }
     }
 
@@ -222,12 +224,12 @@ final class KeychainSlot: Slot {
             guard let key = try keychain.symmetricKeys(.reference(reference)).first else {
                 throw KeychainError(.itemNotFound)
             }
-            return try key.material(use: behaviour.use("use the key"), authentication: authentication)
+            return try key.material(use: promptPolicy.use("use the key"), authentication: authentication)
         }
     }
 
     private var authentication: AuthenticationContext {
-        AuthenticationContext(prompter: behaviour.asksItself ? behaviour.prompter : NoPrompter())
+        AuthenticationContext(prompter: promptPolicy.asksItself ? promptPolicy.prompter : NoPrompter())
     }
 
     // MARK: Writing

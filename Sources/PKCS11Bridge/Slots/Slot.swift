@@ -42,7 +42,7 @@ protocol Slot: AnyObject, Sendable {
     /// Whether there is a token in it, and what tells that another took its place. No card is asked.
     var occupancy: ReaderOccupancy { get }
 
-    /// Tells one token from the next, and the same one taken out and put back from itself not at all.
+    /// Changes only when a different token is inserted.
     ///
     /// - Throws: `CKR_TOKEN_NOT_PRESENT`, `CKR_TOKEN_NOT_RECOGNIZED`.
     func generation() throws(CryptokiError) -> Int

@@ -11,7 +11,7 @@ internal import TokenKit
 final class SlotTable: Sendable {
     private let process: ProcessKeychains
     private let filter: TokenFilter
-    private let behaviour: Behaviour
+    private let promptPolicy: PromptPolicy
     private let knownCards: KnownCards?
     private let log: Log
     private let state = Mutex(State())
@@ -25,12 +25,12 @@ final class SlotTable: Sendable {
     }
 
     init(
-        _ process: ProcessKeychains, _ filter: TokenFilter, _ behaviour: Behaviour, _ knownCards: KnownCards?,
+        _ process: ProcessKeychains, _ filter: TokenFilter, _ promptPolicy: PromptPolicy, _ knownCards: KnownCards?,
         _ log: Log
     ) {
         self.process = process
         self.filter = filter
-        self.behaviour = behaviour
+        self.promptPolicy = promptPolicy
         self.knownCards = knownCards
         self.log = log
     }
@@ -52,7 +52,7 @@ final class SlotTable: Sendable {
 
     /// Whether a slot's token may say that it wants a login.
     func mayWantLogin(_ slot: any Slot) -> Bool {
-        !behaviour.logsInOnce || all(refreshing: false).first { $0.hasToken }.map { $0.id == slot.id } ?? true
+        !promptPolicy.logsInOnce || all(refreshing: false).first { $0.hasToken }.map { $0.id == slot.id } ?? true
     }
 
     private var list: [any Slot] { state.withLock { state in state.present.compactMap { state.slots[$0] } } }
@@ -88,7 +88,9 @@ final class SlotTable: Sendable {
             for token in tokens {
                 let id = SlotTable.id(of: token.name, in: CryptokiSlotName.readers, among: state.slots)
                 present.append(id)
-                if state.slots[id] == nil { state.slots[id] = CardSlot(id, token, filter, behaviour, knownCards, log) }
+                if state.slots[id] == nil {
+                    state.slots[id] = CardSlot(id, token, filter, promptPolicy, knownCards, log)
+                }
             }
             for keychain in keychains {
                 let id = SlotTable.id(of: keychain.path, in: CryptokiSlotName.keychains, among: state.slots)
@@ -96,7 +98,7 @@ final class SlotTable: Sendable {
                 let known = state.slots[id] as? KeychainSlot
                 // Another file in the same place, as a restored backup is, is another token.
                 if let known, known.keychain === keychain { continue }
-                state.slots[id] = KeychainSlot(id, keychain, behaviour, after: known)
+                state.slots[id] = KeychainSlot(id, keychain, promptPolicy, after: known)
             }
             if keepingAll { present = state.present + present.filter { !state.present.contains($0) } }
             (state.present, state.hasReaders) = (present, hasReaders || keepingAll && state.hasReaders)

@@ -156,8 +156,8 @@ extension Cryptoki {
             return CallResult([pair.publicKey, pair.privateKey])
         case .wrapKey:
             return try CallResult(
-                wrapKey(session, call.mechanism(), wrapping: call.number(1), key: call.number(2), call.room(3)),
-                call.room(3))
+                wrapKey(session, call.mechanism(), wrapping: call.number(1), key: call.number(2), call.capacity(3)),
+                call.capacity(3))
         case .unwrapKey:
             let wrapped = try secrets.bytes(UInt64(call.number(2)))
             let template = try secrets.template(call.template(0))
@@ -200,7 +200,7 @@ struct CallArguments {
     /// A number of bytes that nobody has more of.
     func count(_ index: Int) throws(CryptokiError) -> Int { min(Int(clamping: try number(index)), Int.max / 4) }
 
-    func room(_ index: Int) throws(CryptokiError) -> Room {
+    func capacity(_ index: Int) throws(CryptokiError) -> OutputCapacity {
         let count = try number(index)
         return UInt64(count) == PKCS11Call.null ? .query : .bytes(Int(clamping: count))
     }

@@ -35,14 +35,14 @@ extension Cryptoki {
         var values = Secret(capacity: 0) { _ in }
         var failure: CryptokiError?
         for index in stride(from: wanted.startIndex, to: wanted.endIndex, by: 2) {
-            let (type, room) = (CK_ATTRIBUTE_TYPE(wanted[index]), wanted[index + 1])
+            let (type, capacity) = (CK_ATTRIBUTE_TYPE(wanted[index]), wanted[index + 1])
             do throws(CryptokiError) {
                 let value = try reader.secret(type)
-                guard room == PKCS11Call.null || UInt64(value.count) <= room else {
+                guard capacity == PKCS11Call.null || UInt64(value.count) <= capacity else {
                     throw CryptokiError(CKR_BUFFER_TOO_SMALL)
                 }
                 lengths.append(UInt64(value.count))
-                guard room != PKCS11Call.null else { continue }
+                guard capacity != PKCS11Call.null else { continue }
                 guard values.count + value.count <= FrameHeader.maximumSecrets else {
                     throw CryptokiError(CKR_HOST_MEMORY, "the values are longer than a message")
                 }
@@ -70,31 +70,31 @@ extension Cryptoki {
         case .encryptInit, .decryptInit, .digestInit, .signInit, .verifyInit: try begin(call)
         case .encrypt:
             if let length = try lengthBeforeData(call) { return length }
-            let (count, room) = (try call.count(1), try call.room(2))
-            return try CallResult(encrypt(session, secrets.rest(), room, of: count), room)
+            let (count, capacity) = (try call.count(1), try call.capacity(2))
+            return try CallResult(encrypt(session, secrets.rest(), capacity, of: count), capacity)
         case .encryptUpdate:
-            let (count, room) = (try call.count(1), try call.room(2))
-            return try CallResult(encryptUpdate(session, secrets.rest(), room, of: count), room)
-        case .encryptFinal: return try CallResult(encryptFinal(session, call.room(1)), call.room(1))
+            let (count, capacity) = (try call.count(1), try call.capacity(2))
+            return try CallResult(encryptUpdate(session, secrets.rest(), capacity, of: count), capacity)
+        case .encryptFinal: return try CallResult(encryptFinal(session, call.capacity(1)), call.capacity(1))
         case .decrypt:
             if let length = try lengthBeforeData(call) { return length }
-            let (count, room) = (try call.count(1), try call.room(2))
-            return try CallResult(decrypt(session, secrets.restAsBytes(), room, of: count), room)
+            let (count, capacity) = (try call.count(1), try call.capacity(2))
+            return try CallResult(decrypt(session, secrets.restAsBytes(), capacity, of: count), capacity)
         case .decryptUpdate:
-            let (count, room) = (try call.count(1), try call.room(2))
-            return try CallResult(decryptUpdate(session, secrets.restAsBytes(), room, of: count), room)
-        case .decryptFinal: return try CallResult(decryptFinal(session, call.room(1)), call.room(1))
+            let (count, capacity) = (try call.count(1), try call.capacity(2))
+            return try CallResult(decryptUpdate(session, secrets.restAsBytes(), capacity, of: count), capacity)
+        case .decryptFinal: return try CallResult(decryptFinal(session, call.capacity(1)), call.capacity(1))
         case .digest:
             if let length = try lengthBeforeData(call) { return length }
-            return try CallResult(digest(session, secrets.restAsBytes(), call.room(2)), call.room(2))
+            return try CallResult(digest(session, secrets.restAsBytes(), call.capacity(2)), call.capacity(2))
         case .digestUpdate: try digestUpdate(session, secrets.restAsBytes())
         case .digestKey: try digestKey(session, key: call.number(1))
-        case .digestFinal: return try CallResult(digestFinal(session, call.room(1)), call.room(1))
+        case .digestFinal: return try CallResult(digestFinal(session, call.capacity(1)), call.capacity(1))
         case .sign:
             if let length = try lengthBeforeData(call) { return length }
-            return try CallResult(sign(session, secrets.restAsBytes(), call.room(2)), call.room(2))
+            return try CallResult(sign(session, secrets.restAsBytes(), call.capacity(2)), call.capacity(2))
         case .signUpdate: try signUpdate(session, secrets.restAsBytes())
-        case .signFinal: return try CallResult(signFinal(session, call.room(1)), call.room(1))
+        case .signFinal: return try CallResult(signFinal(session, call.capacity(1)), call.capacity(1))
         case .verify:
             if let length = try lengthBeforeData(call) { return length }
             let data = try secrets.bytes(UInt64(call.number(1)))
@@ -135,9 +135,9 @@ extension Cryptoki {
     private func lengthBeforeData(_ call: CallArguments) throws(CryptokiError) -> CallResult? {
         guard call.numbers.count == 4, call.numbers[3] == PKCS11Call.dataFollows else { return nil }
         let length = try outputLength(of: call.function, call.count(1), in: call.number(0))
-        let room = call.function == .verify ? nil : try call.room(2)
-        guard room?.holds(length) ?? true else {
-            return CallResult(.length(length), try call.room(2))
+        let capacity = call.function == .verify ? nil : try call.capacity(2)
+        guard capacity?.holds(length) ?? true else {
+            return CallResult(.length(length), try call.capacity(2))
         }
         return CallResult([CK_ULONG(length)])
     }
@@ -187,7 +187,7 @@ extension Cryptoki {
 
 extension CallResult {
     /// Answers with output, or with the length that it needs: the rules for a program's buffer, PKCS #11 §5.2.
-    init(_ output: consuming Output, _ room: Room) {
+    init(_ output: consuming Output, _ capacity: OutputCapacity) {
         switch consume output {
         case .bytes(var bytes):
             let count = UInt64(bytes.count)
@@ -196,7 +196,7 @@ extension CallResult {
             let count = UInt64(secret.count)
             self.init(PKCS11Answer(UInt64(CKR_OK), numbers: [count]), secret)
         case .length(let needed):
-            let code = if case .query = room { CKR_OK } else { CKR_BUFFER_TOO_SMALL }
+            let code = if case .query = capacity { CKR_OK } else { CKR_BUFFER_TOO_SMALL }
             self.init(PKCS11Answer(UInt64(code), numbers: [UInt64(needed)]))
         }
     }

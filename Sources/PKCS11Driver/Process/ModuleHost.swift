@@ -75,7 +75,7 @@ final class ModuleHost: Sendable {
         return (reply.answer, reply.run)
     }
 
-    /// What a key makes, finished as the way wants it in which it was made.
+    /// Has the module use a key, and post-processes the result as the mechanism requires.
     ///
     /// - Parameter isTyped: whether the token is to ask for the PIN by itself.
     func perform(

@@ -27,7 +27,7 @@ extension ModuleHost {
     }
 }
 
-/// A token of a module. What it is lent of a card it does not need: its way is the module's worker.
+/// A token of a module. It ignores the transaction: its commands go to the module's worker.
 struct ModuleToken: Token {
     private let host: ModuleHost
     private let info: ModuleTokenInfo

@@ -37,16 +37,16 @@ package enum BlockingThread {
     /// Otherwise the call goes on, on its thread, and what it returns is dropped once it does: its value's `deinit` is the
     /// place to undo it.
     ///
-    /// - Parameter isCalledOff: whether nobody waits for it any more, which is asked now and then.
+    /// - Parameter isCancelled: whether nobody waits for it any more, which is asked now and then.
     static func run<Value: Sendable>(
-        atMost limit: Duration, unless isCalledOff: () -> Bool = { false }, _ call: @escaping @Sendable () -> Value
+        atMost limit: Duration, unless isCancelled: () -> Bool = { false }, _ call: @escaping @Sendable () -> Value
     ) -> Value? {
         let outcome = Outcome<Value>()
         let isStarted = start {
             outcome.set(call())
         }
         guard isStarted else { return call() }
-        return outcome.take(within: limit, unless: isCalledOff)
+        return outcome.take(within: limit, unless: isCancelled)
     }
 
     private final class Body: Sendable {
@@ -67,10 +67,10 @@ package enum BlockingThread {
             isSet.signal()
         }
 
-        func take(within limit: Duration, unless isCalledOff: () -> Bool) -> Value? {
+        func take(within limit: Duration, unless isCancelled: () -> Bool) -> Value? {
             let deadline = ContinuousClock.now + limit
             var rest = limit
-            while rest > .zero, !isCalledOff(), !isSet.wait(for: min(rest, .milliseconds(50))) {
+            while rest > .zero, !isCancelled(), !isSet.wait(for: min(rest, .milliseconds(50))) {
                 rest = ContinuousClock.now.duration(to: deadline)
             }
             return value.withLock { value in

@@ -155,7 +155,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     ///
     /// - Throws: ``CardError`` `.cancelled` where the wait was ended, `.inUse` where its time is over.
     private func rest() throws(CardError) {
-        guard !wait.isCalledOff else { throw CardError(.cancelled, reader: reader.name) }
+        guard !wait.isCancelled else { throw CardError(.cancelled, reader: reader.name) }
         guard wait.rest(of: reader.patience) > .zero else { throw CardError(.sharingViolation, reader: reader.name) }
         usleep(10_000)
     }

@@ -67,7 +67,7 @@ public struct PCSCReader: CardReader, Hashable {
     ) throws(CardError) -> any CardConnection {
         let (name, sharing) = (name, sharing)
         let limit = max(wait.rest(of: patience), PCSCReader.promptness)
-        let outcome = BlockingThread.run(atMost: limit, unless: { wait.isCalledOff }) {
+        let outcome = BlockingThread.run(atMost: limit, unless: { wait.isCancelled }) {
             () -> Result<PCSCCard.Start, CardError> in
             do throws(CardError) {
                 return .success(try PCSCCard.Start(reader: name, sharing: sharing))
@@ -76,7 +76,7 @@ public struct PCSCReader: CardReader, Hashable {
             }
         }
         guard let outcome else {
-            if wait.isCalledOff { throw CardError(.cancelled, .connecting, reader: name) }
+            if wait.isCancelled { throw CardError(.cancelled, .connecting, reader: name) }
             // Who holds a card is connected to it; where nobody is, it is the card that keeps the service waiting.
             if let status, !status.isUsed { throw CardError(.unresponsiveCard, .connecting, reader: name) }
             throw CardError(.sharingViolation, .connecting, reader: name)

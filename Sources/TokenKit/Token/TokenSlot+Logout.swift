@@ -10,7 +10,7 @@ extension TokenSlot {
     ///
     /// - Throws: ``TokenError`` `.card(.inUse)` where it is yet to be done.
     package func logOut(at insertion: Insertion) throws(TokenError) {
-        state.withLock { if $0.insertion == insertion, $0.connection != nil { $0.owesLogout = true } }
+        state.withLock { if $0.insertion == insertion, $0.connection != nil { $0.logoutPending = true } }
         do throws(TokenError) {
             let deadline = ContinuousClock.now + .seconds(1)
             while isInUse {
@@ -19,12 +19,12 @@ extension TokenSlot {
                 }
                 usleep(20_000)
             }
-            try payLogout(at: insertion)
+            try performPendingLogout(at: insertion)
         } catch {
             if error.code == .card(.inUse) {
                 PendingLogouts.begin()
                 let isStarted = BlockingThread.start { [self] in
-                    payLogoutLater(at: insertion)
+                    performPendingLogoutLater(at: insertion)
                     PendingLogouts.end()
                 }
                 if !isStarted { PendingLogouts.end() }
@@ -33,26 +33,26 @@ extension TokenSlot {
         }
     }
 
-    private func payLogout(at insertion: Insertion) throws(TokenError) {
+    private func performPendingLogout(at insertion: Insertion) throws(TokenError) {
         // What is owed comes first in each transaction.
         try perform(at: insertion) { (_, _) throws(TokenError) in }
     }
 
-    private func payLogoutLater(at insertion: Insertion) {
+    private func performPendingLogoutLater(at insertion: Insertion) {
         // A card that answers nothing that makes sense is not asked for ever.
         let limit = 10
         var failures = 0
-        while failures < limit, state.withLock({ $0.owesLogout && $0.insertion == insertion }) {
+        while failures < limit, state.withLock({ $0.logoutPending && $0.insertion == insertion }) {
             usleep(100_000)
             guard !isInUse else { continue }
             do throws(TokenError) {
-                try payLogout(at: insertion)
+                try performPendingLogout(at: insertion)
             } catch {
                 if error.code != .card(.inUse) { failures += 1 }
             }
         }
         state.withLock { state in
-            if failures == limit, state.insertion == insertion { state.owesLogout = false }
+            if failures == limit, state.insertion == insertion { state.logoutPending = false }
             if state.isLetGo { TokenSlot.drop(&state) }
         }
     }
@@ -67,7 +67,7 @@ extension TokenSlot {
             // reset, and no other program is to notice: it is not.
             if case .card = error.code { throw error }
         }
-        state.owesLogout = false
+        state.logoutPending = false
         state.pin = .none
     }
 
@@ -85,7 +85,7 @@ extension TokenSlot {
     func endOverduePIN(_ state: inout State) {
         guard case .until(let end) = state.pin, end <= now() else { return }
         state.pin = .none
-        state.owesLogout = true
+        state.logoutPending = true
         timedOutPINs.add(1, ordering: .acquiringAndReleasing)
     }
 
@@ -99,7 +99,7 @@ extension TokenSlot {
         state.awaitsEndOfPIN = BlockingThread.start { [weak self] in
             // The machine's sleep counts as well, and no thread is awake to see it.
             while let rest = self?.restOfPIN() { usleep(useconds_t(min(rest, .seconds(5)) / .microseconds(1))) }
-            self?.payLogoutOfOverduePIN()
+            self?.performPendingLogoutOfOverduePIN()
         }
     }
 
@@ -113,8 +113,8 @@ extension TokenSlot {
         }
     }
 
-    private func payLogoutOfOverduePIN() {
-        payLogoutLater(at: state.withLock { $0.insertion })
+    private func performPendingLogoutOfOverduePIN() {
+        performPendingLogoutLater(at: state.withLock { $0.insertion })
     }
 }
 

@@ -32,7 +32,7 @@ public final class TokenSlot: Sendable {
     let now: @Sendable () -> ContinuousClock.Instant
     /// Whether a card that was waited for in vain is not waited for again.
     private let waitsOnce: Bool
-    private let endOfWaits = CardWait.End()
+    private let cancellation = CardWait.Cancellation()
     let timedOutPINs = Atomic(0)
     let state = Mutex(State())
 
@@ -46,19 +46,19 @@ public final class TokenSlot: Sendable {
         /// Whether a thread waits for the PIN's time to be over.
         var awaitsEndOfPIN = false
         /// Whether the card is to forget a presented PIN before anything else is done with it.
-        var owesLogout = false
+        var logoutPending = false
         /// Whether nobody wants the connection any more but the logout that is owed.
         var isLetGo = false
         /// Whether the service ended while it had the card, and did not have it again since.
         var hasLostService = false
-        /// Since when another program holds the card, as far as it was looked; nil where it did not at the last look.
+        /// Time at which another program was first seen to hold the card; nil where none did at the last look.
         var heldSince: ContinuousClock.Instant?
         /// Why the card was waited for in vain.
         var givenUp: TokenError?
 
         /// What a call that came at `arrival`, and has its turn, waited for the same program that those before it gave up on.
-        func wait(since arrival: ContinuousClock.Instant, until end: CardWait.End) -> CardWait {
-            CardWait(since: heldSince.map { max($0, arrival) } ?? .now, until: end)
+        func wait(since arrival: ContinuousClock.Instant, unless cancellation: CardWait.Cancellation) -> CardWait {
+            CardWait(since: heldSince.map { max($0, arrival) } ?? .now, unless: cancellation)
         }
     }
 
@@ -224,19 +224,19 @@ public final class TokenSlot: Sendable {
     public func takesTypedPIN(at insertion: Insertion, since arrival: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in
             guard state.insertion == insertion, let entry = state.token?.pinRules.entry else { return false }
-            return state.connection?.takes(entry, state.wait(since: arrival, until: endOfWaits)) ?? false
+            return state.connection?.takes(entry, state.wait(since: arrival, unless: cancellation)) ?? false
         }
     }
 
-    /// Ends every wait for another program, now and from now on, and connects to no card any more: those are for who goes on.
-    package func endWaits() { endOfWaits.come() }
+    /// Cancels waits for other programs permanently; no card is connected to after it.
+    package func endWaits() { cancellation.cancel() }
 
     /// Lets go of the card; where it has yet to forget a presented PIN, as soon as it has.
     ///
     /// - Parameter resetting: whether it is reset, so that it forgets a presented PIN.
     public func disconnect(resetting: Bool) {
         state.withLock { state in
-            state.isLetGo = state.owesLogout && !resetting
+            state.isLetGo = state.logoutPending && !resetting
             if !state.isLetGo { TokenSlot.drop(&state, resetting: resetting) }
         }
     }
@@ -246,7 +246,7 @@ public final class TokenSlot: Sendable {
     /// What was listed before is to be listed anew.
     public func reset() throws(TokenError) {
         try state.withLock { (state) throws(TokenError) in
-            _ = try connect(&state, CardWait(until: endOfWaits))
+            _ = try connect(&state, CardWait(unless: cancellation))
             TokenSlot.drop(&state, resetting: true)
         }
     }
@@ -257,7 +257,7 @@ public final class TokenSlot: Sendable {
     ) throws(TokenError) -> Result {
         try state.withLock { (state) throws(TokenError) in
             if let givenUp = state.givenUp { throw givenUp }
-            let wait = state.wait(since: arrival, until: endOfWaits)
+            let wait = state.wait(since: arrival, unless: cancellation)
             let beginning = now()
             do throws(TokenError) {
                 let result = try use(&state, of: expected, hold, wait, body)
@@ -285,7 +285,7 @@ public final class TokenSlot: Sendable {
         let connection = try connect(&state, wait)
         endOverduePIN(&state)
         // To recognize a card takes several commands.
-        let hold = state.token == nil || state.owesLogout ? .fromTheStart : hold
+        let hold = state.token == nil || state.logoutPending ? .fromTheStart : hold
         return try connection.withTransaction(hold, wait) { (card) throws(TokenError) in
             endNotice?()
             var token = try recognized(&state, &card, atr: connection.atr)
@@ -294,14 +294,14 @@ public final class TokenSlot: Sendable {
                 state.token = token
                 if token.isPINPresented(in: card) { notePIN(&state) }
             }
-            if state.owesLogout { try TokenSlot.logOut(&state, &token, &card) }
+            if state.logoutPending { try TokenSlot.logOut(&state, &token, &card) }
             return try body(&token, &card, state.insertion)
         }
     }
 
     private func connect(_ state: inout State, _ wait: CardWait) throws(TokenError) -> any CardConnection {
         if let connection = state.connection { return connection }
-        guard !wait.isCalledOff else { throw TokenError(.card(.cancelled), "the program has let go of its cards") }
+        guard !wait.isCancelled else { throw TokenError(.card(.cancelled), "the program has let go of its cards") }
         let connection = try reach(&state, wait)
         state.connection = connection
         state.insertion = Insertion(number: state.insertion.number + 1)
@@ -320,7 +320,7 @@ public final class TokenSlot: Sendable {
                 guard state.hasLostService, error.code == .noReader || error.code == .noCard else {
                     throw TokenError(error)
                 }
-                state.hasLostService = ContinuousClock.now < deadline && !wait.isCalledOff
+                state.hasLostService = ContinuousClock.now < deadline && !wait.isCancelled
                 usleep(20_000)
             }
         }
@@ -360,7 +360,7 @@ public final class TokenSlot: Sendable {
         state.token = nil
         state.refusal = nil
         state.pin = .none
-        state.owesLogout = false
+        state.logoutPending = false
         state.isLetGo = false
     }
 

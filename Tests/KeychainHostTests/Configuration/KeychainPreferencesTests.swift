@@ -218,12 +218,12 @@ struct TestUser {
 
     @Test func theShorterOfTheUsersAndTheSystemsPINTimeoutHolds() throws {
         #expect(try preferences.pinTimeout() == nil)
-        #expect(preferences.heededPINTimeout == nil)
+        #expect(preferences.effectivePINTimeout == nil)
         try preferences.setPINTimeout(600, in: .system)
         #expect(try preferences.pinTimeout() == 600)
         #expect(try preferences.pinTimeout(in: .user) == nil)
         try preferences.setPINTimeout(300)
-        #expect(preferences.heededPINTimeout == .seconds(300))
+        #expect(preferences.effectivePINTimeout == .seconds(300))
         try preferences.setPINTimeout(900)
         #expect(try preferences.pinTimeout() == 600)
         try preferences.setPINTimeout(nil, in: .system)
@@ -258,7 +258,7 @@ struct TestUser {
     @Test func settingsThatCannotBeReadLetNoPINCountForLong() throws {
         try user.write("pin-timeout = soon\n")
         #expect(throws: KeychainError(.decode)) { try preferences.pinTimeout() }
-        #expect(preferences.heededPINTimeout == .seconds(1))
+        #expect(preferences.effectivePINTimeout == .seconds(1))
     }
 
     @Test func whatCannotBeOpenedIsReportedAndHidesNothing() throws {

@@ -23,7 +23,7 @@ import TokenKit
     @Test func watchersAreToldWithoutANewTimeOfTheFile() throws {
         let (test, watcher) = (try TestKeychain(), FileWatcher())
         utimes(test.path, [timeval(tv_sec: 1000, tv_usec: 0), timeval(tv_sec: 1000, tv_usec: 0)])
-        watcher.watch(writingTo: Bell(of: test.path).log)
+        watcher.watch(writingTo: ChangeNotifier(of: test.path).log)
         #expect(!watcher.isReadable)
         try test.addPassword()
         #expect(watcher.isReadable)

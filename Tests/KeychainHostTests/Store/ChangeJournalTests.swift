@@ -41,20 +41,20 @@ import TokenKit
 
     /// A program that reads one secret would flush the disk for nothing.
     @Test func lockingIsWrittenDownOnlyForThoseWhoListen() throws {
-        let bell = Bell(of: test.path)
+        let notifier = ChangeNotifier(of: test.path)
         let end = try ChangeJournal.end(of: test.database())
         func lockAndUnlock() throws {
             test.keychain.lock()
             try test.keychain.unlock(password: .of("correct"))
         }
         try lockAndUnlock()
-        #expect(!bell.isHeard)
+        #expect(!notifier.hasListeners)
         #expect(try ChangeJournal.end(of: test.database()) == end)
         try withExtendedLifetime(JournalReader(test.path, since: .max)) {
-            #expect(bell.isHeard)
+            #expect(notifier.hasListeners)
             try lockAndUnlock()
         }
-        #expect(!bell.isHeard)
+        #expect(!notifier.hasListeners)
         #expect(try ChangeJournal.end(of: test.database()) == end + 2)
         try lockAndUnlock()
         #expect(try ChangeJournal.end(of: test.database()) == end + 2)

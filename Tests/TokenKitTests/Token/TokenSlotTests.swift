@@ -83,10 +83,10 @@ import TokenKit
         let reader = PreparedReader(.success(connection))
         let slot = TokenSlot(reader: reader, drivers: [CountingDriver()])
         let insertion = try Self.insertion(of: slot)
-        #expect(!connection.waits[0].isCalledOff)
+        #expect(!connection.waits[0].isCancelled)
         slot.endWaits()
         try slot.perform(at: insertion) { (_, _) in }
-        #expect(connection.waits.allSatisfy { $0.isCalledOff })
+        #expect(connection.waits.allSatisfy { $0.isCancelled })
         slot.disconnect(resetting: false)
         #expect(throws: Self.failing(.cancelled)) { try Self.insertion(of: slot) }
         #expect(reader.timesConnected == 1)
