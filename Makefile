@@ -70,6 +70,7 @@ uninstall:
 .build/install/libtokenkit-keychain.so.1: $(sources) | .build/static/libstdc++.a
 	Scripts/prerequisites build
 	$(release) tokenkit-keychain
+	rm -f .build/release/libtokenkit-keychain-static.a # which would keep the objects of sources that are gone
 	$(release) tokenkit-keychain-static
 	mkdir -p $(@D)
 	Scripts/static-library .build/release/libtokenkit-keychain-static.a $(@D)/libtokenkit-keychain.a
