@@ -1,7 +1,7 @@
 package import CCryptoki
 package import SystemCrypto
 
-/// What a mechanism does, in the words of ``KeyAlgorithm``. The mechanism's parameter decides the rest.
+/// The operation of a mechanism, as a ``KeyAlgorithm``. The mechanism's parameter decides the rest.
 package enum MechanismUse: Hashable, Sendable {
     /// Signs a digest, a block, or with Ed25519 a message. PKCS #11 has ECDSA signatures as r‖s (§6.3.1).
     case signature(SignatureAlgorithm)
@@ -66,7 +66,7 @@ package enum MechanismTable {
         (CKM_SHA384, .digest(.sha384)), (CKM_SHA512, .digest(.sha512)),
     ]
 
-    /// What a mechanism does for the functions of a flag, `CKF_SIGN`; nil where it does nothing for them.
+    /// The use of a mechanism in the functions of a flag, `CKF_SIGN`; nil where it does nothing for them.
     package static func use(of type: CK_MECHANISM_TYPE, for flag: CK_FLAGS) -> MechanismUse? {
         rows.first { $0.type == type && $0.use.flags & flag != 0 }?.use
     }

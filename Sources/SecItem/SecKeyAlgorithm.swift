@@ -31,7 +31,7 @@ public struct SecKeyKeyExchangeParameter: RawRepresentable, Hashable, Sendable {
 
     /// Bytes that the derivation is to give.
     public static let requestedSize = SecKeyKeyExchangeParameter(rawValue: "requestedSize")
-    /// What goes into the derivation beside the secret.
+    /// The shared information of the key derivation.
     public static let sharedInfo = SecKeyKeyExchangeParameter(rawValue: "sharedInfo")
 }
 

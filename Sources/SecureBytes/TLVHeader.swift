@@ -1,4 +1,4 @@
-/// How tags and lengths of data objects are written.
+/// The encoding rules of tags and lengths.
 public enum TLVRules: Sendable, Hashable {
     /// As cards write them: tags of one to four octets; lengths in the short form, or the long form with up to three
     /// octets, needless ones included. ISO/IEC 7816-4 §6.3.

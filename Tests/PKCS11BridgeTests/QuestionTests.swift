@@ -41,6 +41,14 @@ import VirtualCard
 
         func waitForQuestion() { asked.wait() }
         func answer() { mayAnswer.signal() }
+
+        /// Answers so many questions, each once it is asked.
+        func answer(questions count: Int) {
+            for _ in 0..<count {
+                waitForQuestion()
+                answer()
+            }
+        }
     }
 
     /// A call on a thread of its own.
@@ -142,10 +150,7 @@ import VirtualCard
         let module = try module(typist)
         let session = try module.session()
         let login = Call { try module.cryptoki.logIn(session, CKU_USER, pin: nil) }
-        for _ in 0..<2 {
-            typist.waitForQuestion()
-            typist.answer()
-        }
+        typist.answer(questions: 2)
         #expect(login.result == CKR_OK)
         #expect(typist.questions.map(\.triesLeft) == [3, 2])
         #expect(typist.questions.map { $0.failure != nil } == [false, true])
@@ -157,10 +162,7 @@ import VirtualCard
         let module = try module(typist)
         let session = try module.session()
         let login = Call { try module.cryptoki.logIn(session, CKU_USER, pin: nil) }
-        for _ in 0..<2 {
-            typist.waitForQuestion()
-            typist.answer()
-        }
+        typist.answer(questions: 2)
         #expect(login.result == CKR_PIN_LOCKED)
         #expect(module.reader.pinsSent == 2)
     }

@@ -31,7 +31,7 @@ extension KeyAlgorithm {
 
     private static let named: [String: KeyAlgorithm] = {
         var named = Dictionary(uniqueKeysWithValues: all.map { ($0.rawValue, $0) })
-        // What `kSecKeyAlgorithmECDSASignatureRFC4754` was before there were hash functions in the names.
+        // The older value of `kSecKeyAlgorithmECDSASignatureRFC4754`, from before its names had hash functions.
         named["algid:sign:ECDSA:RFC4754"] = .signature(.ecdsa(nil, .rfc4754))
         return named
     }()

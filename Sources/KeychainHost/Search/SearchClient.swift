@@ -4,7 +4,7 @@ public import KeychainModel
 public struct SearchClient: Sendable {
     /// The groups whose items can be found; nil for all.
     public let accessGroups: AccessGroups?
-    /// What chains of certificates have to lead to for ``Filter/trusted``.
+    /// The roots that a chain of certificates must end in for ``Filter/trusted``.
     public let trustAnchors: TrustAnchors
 
     public init(accessGroups: AccessGroups? = nil, trustAnchors: TrustAnchors = .system) {

@@ -38,7 +38,7 @@ public struct TokenKeychain: CardKeychain {
         return TokenItems(identity: identity).result(of: resolved, in: inventory)
     }
 
-    /// What to read on the card for the objects of an id in PKCS #11; nil where none can have it. No command is sent for it.
+    /// The part of the card to read for objects with a `CKA_ID`; nil where no object can have it. Sends no command.
     package func selection(ofCryptokiID id: [UInt8]) throws(KeychainError) -> TokenSelection? {
         try reading { (token, _, _) throws(TokenError) in token.selection(ofCryptokiID: id) } ?? nil
     }

@@ -33,7 +33,7 @@ public struct CardBinding: Sendable, Hashable {
     /// The card, `piv:7b13d0e6-…`.
     public var tokenID: String { reference.tokenID ?? "" }
 
-    /// What the card's driver calls the key.
+    /// The key's name in its driver's terms.
     public var keyName: String {
         if case .token(_, let object) = reference.target { TokenItems.objectID(of: object).rawValue } else { "" }
     }

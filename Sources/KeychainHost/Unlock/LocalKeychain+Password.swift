@@ -3,7 +3,7 @@ public import KeychainModel
 public import SecureBytes
 internal import SystemCrypto
 
-/// What a new password has changed beside itself.
+/// The side effects of a change of password.
 public struct PasswordChange: Sendable {
     /// Why the old password, or the old key, is still in a file beside the keychain's, and what to do; nil where it is in none.
     public fileprivate(set) var leftover: KeychainError?
@@ -75,7 +75,7 @@ extension LocalKeychain {
             change.leftover = opened.finishPasswordChange(key)
             return change
         }
-        // Whoever has it unlocked wakes, and forgets a key that is none any more.
+        // Wakes the programs that have it unlocked, so that they forget a key that is no longer valid.
         touch()
         return try finish(change)
     }

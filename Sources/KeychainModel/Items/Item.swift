@@ -14,8 +14,8 @@ public struct Item: Sendable, Hashable {
     public let der: [UInt8]?
     private let parsed: ParsedCertificate?
 
-    /// What programs know an item on a token by in PKCS #11, `CKA_ID`; nil for what they are not shown, and for local items, whose ids
-    /// depend on each other.
+    /// The `CKA_ID` of an item on a token. Nil for items that programs are not shown, and for local items, whose ids depend on each
+    /// other.
     package var cryptokiID: [UInt8]?
 
     public init(

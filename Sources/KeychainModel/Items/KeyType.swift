@@ -1,4 +1,4 @@
-/// What half of a key an item is: the values of `kcls`.
+/// The half of a key pair, or a symmetric key: the values of `kcls`.
 public enum KeyClass: Int64, Sendable, Hashable {
     case `public` = 0
     case `private` = 1

@@ -1,4 +1,4 @@
-/// What a backup holds, and what it does not.
+/// The contents of a backup, and the items that it leaves out.
 public struct BackupCount: Sendable, Hashable {
     /// Items in the backup.
     public let items: Int

@@ -1,4 +1,4 @@
-/// What can be done with a keychain at the moment, by the bits of SecKeychainStatus.
+/// The state of a keychain, by the bits of SecKeychainStatus.
 public struct KeychainStatus: OptionSet, Sendable, Hashable {
     public let rawValue: UInt32
 

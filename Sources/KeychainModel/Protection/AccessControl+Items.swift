@@ -22,7 +22,7 @@ extension AccessControl {
 }
 
 extension Item {
-    /// What has to be shown before its secret is used; nil for nothing beyond an unlocked keychain.
+    /// The constraints on the use of its secret; nil where an unlocked keychain is enough.
     ///
     /// - Throws: `errSecDecode` for one that was not stored as it is.
     public var accessControl: AccessControl? {

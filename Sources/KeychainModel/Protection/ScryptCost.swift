@@ -1,4 +1,4 @@
-/// What one guess at a password costs: the parameters of scrypt, RFC 7914 §2.
+/// The cost of one guess at a password: the parameters of scrypt, RFC 7914 §2.
 public struct ScryptCost: Sendable, Hashable {
     /// The cost in memory and time, a power of two.
     public let n: UInt64

@@ -1,4 +1,4 @@
-/// What is known of an item's public part: a certificate, a public key or the public half of a private one, and its attributes.
+/// The public part of an item: a certificate, a public key or the public half of a private one, and its attributes.
 public enum Vouching: Sendable {
     /// It is as the holder of the keychain's key has stored it.
     case sealed

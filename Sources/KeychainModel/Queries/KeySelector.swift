@@ -1,4 +1,4 @@
-/// How a private key is named.
+/// A name of a private key.
 public enum KeySelector: Hashable, Sendable {
     /// By its object on a card (`9A`), or its label in a local keychain.
     case name(String)

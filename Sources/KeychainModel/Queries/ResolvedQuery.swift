@@ -2,7 +2,7 @@ package import SystemCrypto
 
 /// A query as it is carried out: with what answering it takes and the query itself does not say.
 public struct ResolvedQuery: Sendable, Hashable {
-    /// What is asked for.
+    /// The question.
     public var query: Query
     /// The access groups that are open to the client; nil for all.
     let accessGroups: AccessGroups?

@@ -1,4 +1,4 @@
-/// What a search of one keychain found.
+/// The result of searching one keychain.
 public struct SearchResult: Sendable {
     /// The items, in the order they were added.
     public package(set) var items: [Item] = []

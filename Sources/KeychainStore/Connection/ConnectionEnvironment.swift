@@ -1,6 +1,6 @@
 internal import KeychainModel
 
-/// What a connection takes from the process and its user: the clocks, the state of the login session, and a folder.
+/// The environment of a connection, from the process and its user: the clocks, the state of the login session, and a folder.
 package struct ConnectionEnvironment: Sendable {
     /// The time in seconds since the start of 1970, UTC.
     let clock: @Sendable () -> Int64

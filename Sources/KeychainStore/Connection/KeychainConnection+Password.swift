@@ -97,7 +97,7 @@ extension KeychainConnection {
     ///
     /// - Returns: why the old password is still in a file beside the keychain's; nil where it is in none.
     package mutating func finishPasswordChange() -> KeychainError? {
-        // What another session has kept does not fit the new salt.
+        // Keys kept by another session do not fit the new salt.
         _ = try? withdrawKey()
         lifetime.isShared = false
         return leftover()

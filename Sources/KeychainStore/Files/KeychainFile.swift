@@ -12,7 +12,7 @@ package struct KeychainFile {
     /// The path that is opened.
     package var path: String { folder == "/" ? "/\(name)" : "\(folder)/\(name)" }
 
-    /// Where SQLite writes what it brings to the file later.
+    /// SQLite's write-ahead log.
     var log: String { path + Self.logSuffix }
 
     package static let fileMode: mode_t = 0o600

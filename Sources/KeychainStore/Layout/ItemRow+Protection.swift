@@ -1,6 +1,6 @@
 internal import KeychainModel
 
-/// What the protection of an item refuses.
+/// The refusals of an item's protection.
 extension ItemRow {
     /// - Throws: `errSecInteractionNotAllowed` for an item that asks for something first.
     func checkFree() throws(KeychainError) {

@@ -88,7 +88,7 @@ extension PIVToken {
 
     static let blankPrefix = "blank-"
 
-    /// What a card is called that tells nothing of its make.
+    /// The model of a card that does not tell its make.
     static let plainModel = "PIV card"
 
     private func label(of id: TokenID, serialNumber: UInt32?) -> String {

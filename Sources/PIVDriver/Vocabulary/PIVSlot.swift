@@ -28,8 +28,8 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
     /// The key reference in two hexadecimal digits.
     public var objectID: TokenObjectID { TokenObjectID(Hex.encode([rawValue])) }
 
-    /// What programs know the slot's objects by in PKCS #11, `CKA_ID`: its place in the order of OpenSC and ykcs11, as people have it in
-    /// their files. The key that only attests has none, since no program is shown it.
+    /// The `CKA_ID` of the slot's objects: its place in the order of OpenSC and ykcs11, which people have in their files. Nil for the
+    /// attestation key, which no program is shown.
     public var cryptokiID: [UInt8]? {
         switch self {
         case .authentication: [1]

@@ -5,7 +5,7 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-/// What a private key may be used for, and by which mechanisms.
+/// The permitted uses and mechanisms of a key.
 struct KeyMechanisms: Sendable {
     private(set) var canSign = false
     private(set) var canDecrypt = false
@@ -44,7 +44,7 @@ struct KeyMechanisms: Sendable {
             kind, signs: can(.canSign), decrypts: can(.canDecrypt), unwraps: unwraps, derives: can(.canDerive))
     }
 
-    /// What a public key may be kept from, and where its item has it.
+    /// The sources of a public key, and the place in its item.
     static let publicUses: [(CK_ATTRIBUTE_TYPE, Attribute)] = [
         (CKA_ENCRYPT, .canEncrypt), (CKA_VERIFY, .canVerify), (CKA_WRAP, .canWrap), (CKA_DERIVE, .canDerive),
     ]

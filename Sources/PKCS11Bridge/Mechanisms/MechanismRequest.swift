@@ -27,7 +27,7 @@ package struct MechanismRequest: Sendable {
         self.parameter = parameter
     }
 
-    /// What the mechanism does for the functions of a flag, `CKF_SIGN`.
+    /// The use of the mechanism in the functions of a flag, `CKF_SIGN`.
     ///
     /// - Throws: `CKR_MECHANISM_INVALID`.
     func use(for flag: CK_FLAGS) throws(CryptokiError) -> MechanismUse {

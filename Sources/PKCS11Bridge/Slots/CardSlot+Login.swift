@@ -109,7 +109,7 @@ extension CardSlot {
     private struct Answer: ~Copyable {
         private var pin: Secret?
         let isTypedOnReader: Bool
-        /// Which card took it.
+        /// The card that took it.
         let generation: Int
 
         init(_ pin: borrowing PIN, generation: Int) {
@@ -240,7 +240,7 @@ extension CardSlot {
                     try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
                 }
             } catch {
-                // What is as long as it must be, and is not sent, has characters that it must not have.
+                // A PIN of a permitted length that was not sent has characters that are not permitted.
                 let lengths = state.card?.pinLengths ?? 0...255
                 guard error.code == CKR_PIN_LEN_RANGE, lengths.contains(oldPIN.count), lengths.contains(newPIN.count)
                 else { throw error }

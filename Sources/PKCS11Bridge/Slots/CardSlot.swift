@@ -318,7 +318,7 @@ final class CardSlot: Slot {
         return objects
     }
 
-    /// What to read; nil for nothing.
+    /// The part of the card to read; nil for none.
     private func part(_ selection: Selection, of insertion: TokenSlot.Insertion) -> TokenSelection? {
         switch selection {
         case .all: return .all

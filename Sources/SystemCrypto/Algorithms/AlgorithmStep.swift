@@ -3,7 +3,7 @@ package import SecureBytes
 /// An operation of a private key by an algorithm, and how it comes down to a simpler one: message → digest → padded block →
 /// the bare operation.
 ///
-/// Whoever has a key runs the first step that the key does itself, and the others around it.
+/// The owner of a key has it do the first step that it supports, and does the steps around that itself.
 package struct AlgorithmStep: Sendable, Hashable {
     package let algorithm: KeyAlgorithm
     package let operation: KeyOperation
@@ -55,7 +55,7 @@ package struct AlgorithmStep: Sendable, Hashable {
         }
     }
 
-    /// What the next step is told beside its input.
+    /// The parameters of the next step.
     package func parametersOfNext(
         _ parameters: KeyExchangeParameters, input: [UInt8], for key: PublicKey
     ) throws(CryptoError) -> KeyExchangeParameters {
@@ -89,12 +89,12 @@ package struct AlgorithmStep: Sendable, Hashable {
     }
 }
 
-/// What both sides of a key exchange agree on beside their keys: Apple's `SecKeyKeyExchangeParameter`.
+/// The parameters of a key exchange that both sides agree on: Apple's `SecKeyKeyExchangeParameter`.
 public struct KeyExchangeParameters: Sendable, Hashable {
     /// Bytes that the derivation is to give; algorithms with a derivation want it.
     public var requestedSize: Int?
 
-    /// What goes into the derivation beside the secret.
+    /// The shared information of the key derivation.
     public var sharedInfo: [UInt8]
 
     public init(requestedSize: Int? = nil, sharedInfo: [UInt8] = []) {

@@ -8,7 +8,7 @@ public enum KeyAlgorithm: Sendable, Hashable {
         case cofactor = "ECDHC"
     }
 
-    /// Where AES-GCM has its initialisation vector from.
+    /// The source of AES-GCM's initialisation vector.
     public enum InitializationVector: String, Sendable, Hashable, CaseIterable {
         case zero = ""
         case derived = "-KDFIV"
@@ -36,7 +36,7 @@ public enum KeyAlgorithm: Sendable, Hashable {
     case hmac(DigestAlgorithm)
 }
 
-/// What is done with a key, by the numbers of Apple's `SecKeyOperationType`.
+/// An operation of a key, by the numbers of Apple's `SecKeyOperationType`.
 public enum KeyOperation: Int, Sendable, Hashable, CaseIterable {
     case sign = 0
     case verify, encrypt, decrypt, keyExchange

@@ -1,6 +1,6 @@
 package import SecureBytes
 
-/// How RSA encrypts.
+/// An RSA encryption scheme.
 public enum RSAEncryption: Sendable, Hashable {
     /// No padding: the input is as long as the modulus, and smaller as a number.
     case raw

@@ -1,6 +1,6 @@
 internal import SecureBytes
 
-// What SystemCrypto reads of DER, with its own errors.
+// DER with SystemCrypto's errors.
 
 extension TLVReader {
     /// The next element, which must have this tag.

@@ -5,7 +5,7 @@ public struct TokenDataObject: Hashable, Sendable {
     /// What the token's specification calls it, `Card Holder Unique Identifier`.
     public let label: String
 
-    /// What the token finds it by, in hexadecimal digits: the tag of GET DATA. Nil where the name is all there is.
+    /// The tag of GET DATA, in hexadecimal digits; nil where the token has none.
     public let tag: String?
 
     /// Its object identifier in DER, tag and length included; nothing where it has none.

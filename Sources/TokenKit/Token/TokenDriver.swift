@@ -20,7 +20,7 @@ public protocol TokenDriver: Sendable {
     /// The data objects that its tokens may have, in the order of their specification.
     var dataObjects: [TokenDataObject] { get }
 
-    /// What the content of a data object says, in reading order; nothing where it is not taken apart.
+    /// The facts in the content of a data object, in reading order; empty where the driver does not parse it.
     ///
     /// - Throws: ``TokenError`` `.malformed`.
     func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact]
@@ -47,7 +47,7 @@ public protocol Token: Sendable {
     /// What holds for its PIN. Nothing is sent for it.
     var pinRules: PINRules { get }
 
-    /// What to read for the objects of an id (``TokenObject/cryptokiID``); nil where none can have it. Nothing is sent for it.
+    /// The part of the token to read for objects with a ``TokenObject/cryptokiID``; nil where no object can have it. Sends nothing.
     func selection(ofCryptokiID id: [UInt8]) -> TokenSelection?
 
     /// The key to which a keychain is bound where nobody names another: it decrypts or agrees on secrets, and wants the PIN. Nil
@@ -173,7 +173,7 @@ public struct PINRules: Hashable, Sendable {
     /// How it is typed on the keys of a reader; nil where it cannot be.
     public var entry: PINEntry?
 
-    /// How many bytes it may have.
+    /// Its lengths, in bytes.
     public var lengths: ClosedRange<Int>
 
     public init(

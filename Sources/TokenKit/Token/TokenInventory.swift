@@ -44,7 +44,7 @@ public struct TokenObject: Hashable, Sendable {
     /// What the token's specification calls it, `PIV Authentication`, or its certificate where its parts have labels of their own.
     public let label: String
 
-    /// What programs know its parts by: `CKA_ID` (PKCS #11 §4.4), which a certificate and the halves of its key share. Nil for what
+    /// The `CKA_ID` of its parts (PKCS #11 §4.4), which a certificate and the halves of its key share. Nil for what
     /// programs are not shown.
     public let cryptokiID: [UInt8]?
 

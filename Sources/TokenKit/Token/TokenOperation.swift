@@ -27,7 +27,7 @@ public struct TokenOperation: Hashable, Sendable {
 }
 
 extension TokenOperation.Action {
-    /// What a key is told that does the step itself; nil for a step that only comes down to others.
+    /// The action of a key that does the step itself; nil for a step that only has simpler ones.
     package init?(_ step: AlgorithmStep, _ input: [UInt8]) {
         switch (step.operation, step.algorithm) {
         case (.sign, .signature(let algorithm)): self = .sign(algorithm, input)

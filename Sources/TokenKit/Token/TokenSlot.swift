@@ -201,8 +201,7 @@ public final class TokenSlot: Sendable {
         state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
     }
 
-    /// What to read for the objects of an id in PKCS #11, of the token that was there at `insertion`; nil where none can have it. Nothing
-    /// is sent to it.
+    /// The part of the token at `insertion` to read for objects with a `CKA_ID`; nil where no object can have it. Sends nothing.
     package func selection(ofCryptokiID id: [UInt8], at insertion: Insertion) -> TokenSelection? {
         state.withLock { state in
             guard state.insertion == insertion, let token = state.token else { return .all }

@@ -40,7 +40,7 @@ extension SignatureAlgorithm {
     }
 }
 
-/// What both sides of a signature must agree on.
+/// The options of a signature that both sides must agree on.
 struct SignatureOptions: ParsableArguments {
     @Option(name: .customLong("digest"), help: "The hash function; with Ed25519 there is no choice. (default: sha256)")
     var givenDigest: DigestAlgorithm?
@@ -68,7 +68,7 @@ struct SignatureOptions: ParsableArguments {
         return .hmac(digest)
     }
 
-    /// What programs are told of a signature.
+    /// The facts of a signature, for programs.
     func facts(of algorithm: SignatureAlgorithm, _ kind: KeyKind) -> [String: String] {
         var facts = ["algorithm": kind.description]
         facts["digest"] = algorithm.digestAlgorithm?.rawValue
@@ -77,7 +77,7 @@ struct SignatureOptions: ParsableArguments {
     }
 }
 
-/// What both sides of an RSA message must agree on.
+/// The options of an RSA message that both sides must agree on.
 struct EncryptionOptions: ParsableArguments {
     @Option(help: "The padding of an RSA message. (default: oaep)")
     var padding: EncryptionPadding?
