@@ -44,7 +44,7 @@ enum Keychains {
 
     /// The keychains as they are now.
     static func session() throws(KeychainError) -> KeychainSession {
-        try process.present().session(authentication: authentication) { RefusalLog.note("damaged", $0.error) }
+        try process.present().session(authentication: authentication)
     }
 
     static func add(_ attributes: [String: Any]) throws(KeychainError) -> AnyObject? {
@@ -57,12 +57,22 @@ enum Keychains {
         if let reason = context?.localizedReason, !reason.isEmpty, dictionary[kSecUseOperationPrompt] == nil {
             dictionary[kSecUseOperationPrompt] = .string(reason)
         }
-        return try session().copyMatching(dictionary)?.object(used: context)
+        return try copyMatching(dictionary)?.object(used: context)
+    }
+
+    private static func copyMatching(_ query: ItemDictionary) throws(KeychainError) -> ItemValue? {
+        let outcome = try session().copyMatching(query)
+        RefusalLog.note(outcome.missing)
+        return outcome.found
+    }
+
+    static func delete(_ query: ItemDictionary) throws(KeychainError) {
+        RefusalLog.note(try session().delete(query).missing)
     }
 
     static func delete(_ key: SecKey) throws(KeychainError) {
         guard case .item(let item) = key.material else { return }
-        try session().delete(["v_PersistentRef": .data(item.reference.encoded())])
+        try delete(["v_PersistentRef": .data(item.reference.encoded())])
     }
 
     private static func context(_ dictionary: [String: Any]) -> LAContext? {
@@ -75,7 +85,7 @@ enum Keychains {
     static func data(of item: Item, _ context: LAContext?) throws(KeychainError) -> CFData? {
         var query: ItemDictionary = ["v_PersistentRef": .data(item.reference.encoded()), "r_Data": .bool(true)]
         if let context { query[kSecUseAuthenticationContext] = .reference(.authentication(context.authentication)) }
-        guard case .secret(let shared)? = try session().copyMatching(query) else { return nil }
+        guard case .secret(let shared)? = try copyMatching(query) else { return nil }
         return Data(copying: shared.secret)
     }
 }

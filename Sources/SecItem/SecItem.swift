@@ -28,8 +28,9 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
     status { () throws(KeychainError) in
-        try Keychains.session().update(
+        let outcome = try Keychains.session().update(
             ItemDictionary(foundation: query), to: ItemDictionary(foundation: attributesToUpdate))
+        RefusalLog.note(outcome.missing)
     }
 }
 
@@ -37,7 +38,7 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status { () throws(KeychainError) in
-        try Keychains.session().delete(ItemDictionary(foundation: query))
+        try Keychains.delete(ItemDictionary(foundation: query))
     }
 }
 

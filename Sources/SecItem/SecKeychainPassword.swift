@@ -91,13 +91,14 @@ private func find(
     _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
 ) throws(KeychainError) {
     let searched = try SearchedKeychains(keychainOrArray)
-    try searched.takePassword(itemClass, attributes) { item, member throws(KeychainError) in
+    let missing = try searched.takePassword(itemClass, attributes) { item, member throws(KeychainError) in
         if unsafe passwordData != nil || passwordLength != nil {
             try unsafe member.copyPassword(
                 of: item, passwordLength, passwordData, authentication: Keychains.authentication)
         }
         unsafe itemRef?.pointee = SecKeychainItem(item, in: member)
     }
+    RefusalLog.note(missing)
 }
 
 extension SearchedKeychains {

@@ -86,13 +86,15 @@ private func find(
     _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) throws(KeychainError) {
-    try unsafe searchedKeychains(keychain).takePassword(itemClass, attributes) { item, member throws(KeychainError) in
+    let searched = try unsafe searchedKeychains(keychain)
+    let missing = try searched.takePassword(itemClass, attributes) { item, member throws(KeychainError) in
         if unsafe passwordData != nil || passwordLength != nil {
             try unsafe member.copyPassword(
                 of: item, passwordLength, passwordData, authentication: Library.authentication)
         }
         unsafe itemRef?.pointee = .retained(ItemReference(item, in: member))
     }
+    RefusalLog.note(missing)
 }
 
 /// The keychain that is given, or all of the search list.

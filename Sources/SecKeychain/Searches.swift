@@ -23,9 +23,9 @@ public func SecKeychainSearchCreateFromAttributes(
         guard let searchRef = unsafe searchRef else { throw KeychainError(.param, "there is no place for the search") }
         let itemClass = try ItemClass.passwords(itemClass)
         let searched = try unsafe searchedKeychains(keychainOrArray)
-        let (found, damage) = try searched.items(itemClass, unsafe attributes(in: attrList?.pointee, of: itemClass))
-        if let damage { RefusalLog.note("damaged", damage) }
-        let items = found.compactMap { item in searched.member(of: item).map { ItemReference(item, in: $0) } }
+        let outcome = try searched.items(itemClass, unsafe attributes(in: attrList?.pointee, of: itemClass))
+        RefusalLog.note(outcome.missing)
+        let items = outcome.found.compactMap { item in searched.member(of: item).map { ItemReference(item, in: $0) } }
         unsafe searchRef.pointee = .retained(SearchReference(items))
     }
 }
@@ -105,7 +105,7 @@ public func SecKeychainItemCopyFromPersistentReference(
         }
         let reference = try PersistentReference(parsing: data.bytes)
         for keychain in try SearchedKeychains(Library.process).locals {
-            guard let found = try keychain.items(matching: Query(reference)).items.first else { continue }
+            guard let found = try keychain.items(matching: Query(reference)).found.first else { continue }
             unsafe itemRef.pointee = .retained(ItemReference(found, in: keychain))
             return
         }

@@ -52,7 +52,6 @@ struct CommandLineInterpreter {
     }
 
     private static func status(of arguments: [String]) -> Int32 {
-        ToldFailures.forget()
         do {
             let arguments = try CommandName.completed(arguments)
             if let note = MissingCommand.note(arguments) {
@@ -72,11 +71,8 @@ struct CommandLineInterpreter {
     private static func report(_ error: any Error) -> Int32 {
         switch error {
         case let error as KeychainError:
-            let error = ToldFailures.doubting(error)
             printError(error.description)
             return status(of: error.code)
-        case let error as IncompleteListError:
-            return status(of: error.cause.code)
         case let error as ExitCode:
             return error.rawValue
         case let error as WriteError:

@@ -47,7 +47,7 @@ enum Completions {
         ]
         let locals = (try? Session(cards: false).locals) ?? []
         let labels = locals.flatMap { keychain in
-            ((try? keychain.items(matching: Query(.key, keys, limit: .all)).items) ?? []).compactMap(\.label)
+            ((try? keychain.items(matching: Query(.key, keys, limit: .all)).found) ?? []).compactMap(\.label)
         }
         return onCards + labels
     }

@@ -88,13 +88,15 @@ struct ListingOptions: ParsableArguments {
         }
     }
 
-    /// Runs a search. One that finds nothing is an error, and in JSON an empty list as well.
-    func searching(_ search: () throws -> Void) throws {
-        do {
-            try search()
-        } catch let error as KeychainError where json && error.code == .itemNotFound {
-            StandardOutput.json("[]")
-            throw error
+    /// Runs a search, whose gaps are in `gaps`. One that finds nothing is an error, and in JSON an empty list as well.
+    func searching(_ gaps: Gaps, _ search: () throws -> Void) throws {
+        try gaps.doubting {
+            do {
+                try search()
+            } catch let error as KeychainError where json && error.code == .itemNotFound {
+                StandardOutput.json("[]")
+                throw error
+            }
         }
     }
 
@@ -191,7 +193,7 @@ struct AuthenticationOptions: ParsableArguments {
 extension AuthenticationOptions {
     /// Asks a person, and says why the program that was chosen for that is not used.
     private func asking(_ alternative: String) -> FirstAvailablePrompter {
-        if let defect = PinentryPrompter.defectOfChoice(), ToldFailures.isNew(defect) {
+        if let defect = PinentryPrompter.defectOfChoice() {
             Warnings.show("warning: \(defect): questions come to the terminal")
         }
         return .standard(alternative: alternative)

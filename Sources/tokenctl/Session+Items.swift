@@ -2,10 +2,10 @@ internal import KeychainModel
 internal import KeychainHost
 internal import TokenKit
 
-extension PresentKeychains {
+extension Session {
     /// The keychain file that an item was found in; nil for one on a card.
     func local(of item: Item) -> LocalKeychain? {
-        locals.first { $0.identifier == item.keychain }
+        self.locals.first { $0.identifier == item.keychain }
     }
 
     /// Where an item was found: the file, or the token's id.
@@ -16,52 +16,51 @@ extension PresentKeychains {
     /// What `body` makes of each card, and then of each token of a module; one that cannot be read hides no other.
     func eachToken<Element>(
         _ body: (TokenKeychain, TokenIdentity) -> Element
-    ) -> SearchList.Result<Element> {
+    ) -> Outcome<[Element]> {
         let modules = tokensOfModules()
-        var result = identified(tokens + modules.found, body)
-        result.failures = modules.failures + result.failures
-        return result
+        let tokens = identified(self.tokens + modules.found, body)
+        return Outcome(tokens.found, missing: modules.missing + tokens.missing)
     }
 
     /// What `body` makes of those of the tokens that tell what they are.
     func identified<Element>(
         _ tokens: [TokenKeychain], _ body: (TokenKeychain, TokenIdentity) -> Element
-    ) -> SearchList.Result<Element> {
-        var result = SearchList.Result<Element>()
+    ) -> Outcome<[Element]> {
+        var result = Outcome<[Element]>()
         for token in tokens {
             do throws(KeychainError) {
                 if let identity = try token.identity() { result.found.append(body(token, identity)) }
             } catch {
-                result.failures.append(SearchList.Failure(keychain: token.name, error: error))
+                result.missing.append(token.missing(error))
             }
         }
         return result
     }
 
     /// The tokens of all modules.
-    func tokensOfModules() -> SearchList.Result<TokenKeychain> {
-        var result = SearchList.Result<TokenKeychain>()
-        for module in modules {
+    func tokensOfModules() -> Outcome<[TokenKeychain]> {
+        var result = Outcome<[TokenKeychain]>()
+        for module in self.modules {
             do throws(KeychainError) { result.found += try module.tokens() } catch {
-                result.failures.append(SearchList.Failure(keychain: module.name, error: error))
+                result.missing.append(module.missing(error))
             }
         }
         return result
     }
 
     /// The names of the modules that show the card as well.
-    func modules(thatShow token: TokenKeychain) -> [String] {
-        modules.filter { module in
+    func namesOfModules(thatShow token: TokenKeychain) -> [String] {
+        self.modules.filter { module in
             ((try? module.sharedReaders()) ?? []).contains { ModuleSlot.isReader($0, token.name) }
         }.map(\.name)
     }
 
     /// The one card that is meant.
     func onlyCard() throws -> TokenKeychain {
-        var present = try tokens.filter { try $0.identity() != nil }
-        if present.isEmpty { present = try modules.flatMap { try $0.tokens() } }
+        var present = try self.tokens.filter { try $0.identity() != nil }
+        if present.isEmpty { present = try self.modules.flatMap { try $0.tokens() } }
         guard let first = present.first else {
-            if let failure = failures.first { throw failure.error }
+            if let gap = self.missing.first { throw gap.error }
             throw KeychainError(.noSuchKeychain, "no card that can be used is inserted", remedy: "insert one")
         }
         guard present.count == 1 else {

@@ -4,16 +4,28 @@ internal import StandardDrivers
 internal import PKCS11Driver
 internal import TokenKit
 
-/// What a run of the command works with.
-typealias Session = PresentKeychains
+/// What a run of the command works with: the keychains that are there, and what its searches could not look at.
+@dynamicMemberLookup
+struct Session {
+    private var present: PresentKeychains
+    let gaps: Gaps
 
-extension PresentKeychains {
+    /// All that the process has, the files of the search list left out if cards alone are wanted.
+    init(_ process: ProcessKeychains, cards: Bool = true, locals: Bool = true, _ gaps: Gaps = Gaps())
+        throws(KeychainError)
+    {
+        present = try process.present(cards: cards, locals: locals)
+        self.gaps = gaps
+    }
+
     /// - Parameters:
     ///   - names: files or names of local keychains, ids or labels of cards, and URIs of either, to use instead of all.
     ///   - cards: whether cards are used.
     ///   - locals: whether local keychains are used.
+    ///   - gaps: those of the command, where it has another session.
     init(
-        _ options: CardOptions? = nil, keychains names: [String] = [], cards: Bool = true, locals: Bool = true
+        _ options: CardOptions? = nil, keychains names: [String] = [], cards: Bool = true, locals: Bool = true,
+        _ gaps: Gaps = Gaps()
     ) throws {
         if !cards, let card = names.first(where: { NamedKeychain.tokenID($0) != nil }) {
             throw KeychainError(
@@ -27,11 +39,12 @@ extension PresentKeychains {
         let isAll = names.isEmpty
         let paths = files.map(KeychainName.path)
         let visitsCards = cards && (isAll || files.count < names.count)
-        self = try process.present(paths, cards: visitsCards, locals: locals && (isAll || !files.isEmpty))
+        present = try process.present(paths, cards: visitsCards, locals: locals && (isAll || !files.isEmpty))
+        self.gaps = gaps
         if visitsCards {
             try options?.check(self)
         } else if cards, options?.reader != nil {
-            try options?.check(process.present(locals: false))
+            try options?.check(Session(process, locals: false))
         }
         guard files.count < names.count else { return }
         var others = self
@@ -39,66 +52,47 @@ extension PresentKeychains {
         let named = try others.limited(to: uris, orCards: ofCards)
         let own = self.locals
         self.locals += named.locals.filter { keychain in !own.contains { $0.identifier == keychain.identifier } }
-        (tokens, modules, failures) = (named.tokens, named.modules, named.failures)
+        (self.tokens, self.modules, self.missing) = (named.tokens, named.modules, named.missing)
         try checkInserted(ofCards)
+    }
+
+    subscript<Value>(dynamicMember path: KeyPath<PresentKeychains, Value>) -> Value { present[keyPath: path] }
+
+    subscript<Value>(dynamicMember path: WritableKeyPath<PresentKeychains, Value>) -> Value {
+        get { present[keyPath: path] }
+        set { present[keyPath: path] = newValue }
+    }
+
+    /// What a client works with that adds to the default keychain, and knows the cards that are not in.
+    func client(_ authentication: AuthenticationContext = AuthenticationContext()) -> KeychainSession {
+        present.session(authentication: authentication)
     }
 
     /// - Throws: for the id or label of a card that is not in, unless it may be in a reader that failed.
     private func checkInserted(_ names: Set<String>) throws(KeychainError) {
-        guard !names.isEmpty, failures.isEmpty else { return }
+        guard !names.isEmpty, self.missing.isEmpty else { return }
         let inserted = eachToken { $1 }
         let absent = names.filter { name in !inserted.found.contains { $0.isNamed(name) } }
-        guard inserted.failures.isEmpty, let first = absent.min() else { return }
+        guard inserted.missing.isEmpty, let first = absent.min() else { return }
         throw NamedKeychain.notInserted(first)
-    }
-
-    /// What is wrong with an item of a local keychain that is missing in a result, and may be what was looked for.
-    func damage<Element>(in result: SearchList.Result<Element>) -> KeychainError? {
-        let names = Set(locals.map(\.name))
-        return result.failures.first { $0.error.code == .decode && names.contains($0.keychain) }?.error
     }
 
     /// What a deletion is about. Damage counts where it is of what matches by what it has now, and else not: programs delete
     /// before they add.
-    func itemsToDelete(matching query: Query) throws(KeychainError) -> SearchList.Result<Item> {
-        var result = try searchList.items(matching: query)
-        var damage: Set<SearchList.Failure> = []
-        for keychain in locals {
-            for error in try keychain.damage(matching: ResolvedQuery(query)) {
-                damage.insert(SearchList.Failure(keychain: keychain.name, error: error))
-            }
+    func itemsToDelete(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
+        var outcome = try self.searchList.items(matching: query)
+        var damage: [Missing] = []
+        for keychain in self.locals { damage += try keychain.damage(matching: ResolvedQuery(query)) }
+        outcome.missing.removeAll { gap in
+            gap.kind == .unrelatedDamagedItem || gap.kind == .damagedItem && !damage.contains(gap)
         }
-        result.failures.removeAll { $0.error.code == .decode && !damage.contains($0) }
-        result.damagedOthers = []
-        return result
+        return outcome
     }
 
-    /// Whether it is the card in a reader that could not be read.
-    func isOfReader(_ failure: SearchList.Failure) -> Bool { tokens.contains { $0.name == failure.keychain } }
-
-    /// The items or keys of a search, its failures told as warnings.
-    func reporting<Element>(_ result: SearchList.Result<Element>) -> [Element] {
-        let failures = failures.filter { !result.failures.contains($0) } + result.failures
-        for failure in failures + result.damagedOthers where ToldFailures.isNew(failure.text) {
-            lasts(failure) ? Warnings.showDaily(failure.text) : Warnings.show(failure.text)
-        }
-        let names = Set(locals.map(\.name))
-        ToldFailures.note(damage: failures.filter { names.contains($0.keychain) }.map(\.error))
-        ToldFailures.note(ofCards: result.failures.filter(isOfReader).map(\.error))
-        return result.found
-    }
-
-    /// Whether a failure is there until somebody mends it: a keychain of the search list that is missing, a module that fails.
-    private func lasts(_ failure: SearchList.Failure) -> Bool {
-        failure.error.code == .noSuchKeychain && failure.keychain.contains("/")
-            || modules.contains { $0.name == failure.keychain }
-    }
-}
-
-extension SearchList.Failure {
-    /// Whose failure it is, and what it is. A path stands once where the reason has it too.
-    var text: String {
-        keychain.contains("/") && error.reason.contains(keychain) ? error.description : "\(keychain): \(error)"
+    /// The items or keys of a search, whose gaps are told as warnings.
+    func reporting<Found>(_ outcome: Outcome<Found>) -> Found {
+        gaps.tell(self.missing + outcome.missing)
+        return outcome.found
     }
 }
 
@@ -108,7 +102,7 @@ extension CardOptions {
     /// - Throws: for a reader that is not there, and a module that cannot be used.
     fileprivate func check(_ session: Session) throws {
         if let reader, session.tokens.isEmpty, session.tokensOfModules().found.isEmpty {
-            if let failure = session.failures.first(where: \.isOfCards) { throw failure.error }
+            if let gap = session.missing.first(where: { $0.place == .allCards }) { throw gap.error }
             if let uri = try PKCS11URI(argument: reader) {
                 throw KeychainError(
                     .noSuchKeychain, "no card or token that is in matches '\(uri.tokenPart)'",
@@ -132,7 +126,7 @@ extension ProcessKeychains {
         let candidates = names.filter(NamedKeychain.mayBeCard)
         let ids = candidates.filter { NamedKeychain.tokenID($0) != nil }
         guard ids.count < candidates.count else { return Set(ids) }
-        let labels = try present(locals: false).eachToken { $1.label }.found + knownTokens().map(\.identity.label)
+        let labels = try Session(self, locals: false).eachToken { $1.label }.found + knownTokens().map(\.identity.label)
         return Set(ids).union(Set(labels).intersection(candidates))
     }
 

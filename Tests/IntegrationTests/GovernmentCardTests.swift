@@ -34,7 +34,7 @@ private struct KnowsThePIN: Prompter {
     func listsWhatIsOnTheCard(name: String) throws {
         let result = try SearchList(tokens: [keychain(name)]).items(matching: Query(.certificate, limit: .all))
         let retired = name == CardFolders.golden ? 5 : 0
-        #expect(result.failures.isEmpty)
+        #expect(result.missing.isEmpty)
         #expect(result.found.count == 4 + retired)
         let labels = result.found.compactMap(\.label)
         #expect(

@@ -39,11 +39,11 @@ import Testing
         let item = try connection.add(.genericPassword([.account: "anna"], secret: Self.secret("s")))
         #expect(item[.creationDate] == .date(7))
         let query = try Query(.genericPassword, [.account: "anna"])
-        let own = try connection.search(ResolvedQuery(query)).items
+        let own = try connection.search(ResolvedQuery(query)).found
         #expect(own == [item])
-        let ofLocal = try connection.search(ResolvedQuery(query, accessGroups: AccessGroups(["local"]))).items
+        let ofLocal = try connection.search(ResolvedQuery(query, accessGroups: AccessGroups(["local"]))).found
         #expect(ofLocal == [item])
-        let ofStrangers = try connection.search(ResolvedQuery(query, accessGroups: AccessGroups(["strangers"]))).items
+        let ofStrangers = try connection.search(ResolvedQuery(query, accessGroups: AccessGroups(["strangers"]))).found
         #expect(ofStrangers.isEmpty)
     }
 
@@ -52,7 +52,7 @@ import Testing
         let item = try connection.add(.genericPassword([.account: "anna"], secret: Self.secret("s")))
         let wasUnlocked = connection.lock()
         #expect(wasUnlocked)
-        let found = try connection.search(ResolvedQuery(Query(item.reference))).items
+        let found = try connection.search(ResolvedQuery(Query(item.reference))).found
         #expect(found == [item])
         do throws(KeychainError) {
             _ = try connection.secret(of: item.reference)

@@ -69,7 +69,7 @@ struct FullDisk {
     }
 
     private func count(_ keychain: LocalKeychain) throws -> Int {
-        let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).items
+        let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).found
         return try items.count { item in try keychain.secret(of: item.reference) != nil }
     }
 }

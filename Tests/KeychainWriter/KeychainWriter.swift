@@ -127,7 +127,7 @@ enum KeychainWriter {
         let other = try LocalKeychain.open(path)
         let items = try other.items(matching: Query(.genericPassword, limit: .all))
         print(
-            "added \(count), found \(items.items.count), readable \(try readAll(keychain)), damaged \(items.damaged.count)"
+            "added \(count), found \(items.found.count), readable \(try readAll(keychain)), damaged \(items.missing.count)"
         )
         print("deleted \(try keychain.delete(matching: Query(.genericPassword, limit: .all)))")
         var bytes: [UInt8] = [1]
@@ -136,7 +136,7 @@ enum KeychainWriter {
     }
 
     private static func readAll(_ keychain: LocalKeychain) throws -> Int {
-        let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).items
+        let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).found
         return try items.count { item in try keychain.secret(of: item.reference) != nil }
     }
 

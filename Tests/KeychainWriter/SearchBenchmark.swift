@@ -60,7 +60,7 @@ struct SearchBenchmark {
                     let attributes: Attributes = [
                         .account: .string("account \(number)"), .service: .string("service \(number % 97)"),
                     ]
-                    return try keychain.items(matching: Query(.genericPassword, attributes)).items.count
+                    return try keychain.items(matching: Query(.genericPassword, attributes)).found.count
                 },
                 sql: """
                     SELECT * FROM genp WHERE ifnull(CAST(acct AS BLOB), x'') = CAST(? AS BLOB)
@@ -71,7 +71,7 @@ struct SearchBenchmark {
                 name: "by label", isExact: true, rounds: { _ in 400 },
                 run: { keychain, number in
                     let attributes: Attributes = [.label: .string("label \(number)")]
-                    return try keychain.items(matching: Query(.genericPassword, attributes)).items.count
+                    return try keychain.items(matching: Query(.genericPassword, attributes)).found.count
                 },
                 sql: "SELECT * FROM genp WHERE CAST(labl AS BLOB) = CAST(? AS BLOB) LIMIT 1", value: { ["label \($0)"] }
             ),
@@ -79,7 +79,7 @@ struct SearchBenchmark {
                 name: "by subject-contains", isExact: false, rounds: { $0 > 10_000 ? 5 : 40 },
                 run: { keychain, _ in
                     let query = try Query(.certificate, filters: [.subject(.contains, "bench")], limit: .all)
-                    return try keychain.items(matching: query).items.count
+                    return try keychain.items(matching: query).found.count
                 },
                 sql: "SELECT * FROM cert WHERE instr(labl, ?) > 0", value: { _ in ["bench"] }),
             Search(

@@ -117,7 +117,7 @@ import TokenKit
             _ = try generate(session, CKM_EC_KEY_PAIR_GEN, .ecP256, private: [(CKA_KEY_TYPE, [1])])
         }
         #expect(size == CKR_ATTRIBUTE_VALUE_INVALID)
-        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).found.isEmpty)
     }
 
     @Test func aKeyThatComesOfAnotherBringsNoValue() throws {

@@ -131,7 +131,7 @@ import Testing
                 returned { _ = try create(session, CKO_PRIVATE_KEY, CKK_RSA, key, isKept: isKept) }
                     == CKR_ATTRIBUTE_VALUE_INVALID)
         }
-        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).found.isEmpty)
     }
 
     @Test func theNumbersOfAnRSAKeyAreTakenWithZerosAndToldWithout() throws {

@@ -109,7 +109,7 @@ import Testing
         let first = try session()
         let pair = try generate(first, [(CKA_TOKEN, [1]), (CKA_SENSITIVE, [0]), (CKA_EXTRACTABLE, [0])])
         let id = try module.value(first, pair.privateKey, CKA_ID)
-        let item = try #require(try keychain.items(matching: Query(.key, [.keyClass: 1])).items.first)
+        let item = try #require(try keychain.items(matching: Query(.key, [.keyClass: 1])).found.first)
         #expect(item[.isSensitive] == false && item[.isExtractable] == false && item[.wasNeverExtractable] == true)
         try cryptoki.closeAllSessions(module.slots[0])
         let later = try session()

@@ -81,7 +81,7 @@ import TokenKit
                 (CKA_ID, [0x41, 0x42]),
             ]))
         #expect(try hash(session, module.key(session, [0x41, 0x42])) == key.publicKey.keyHash)
-        #expect(try keychain.items(matching: Query(.key, [.applicationTag: "AB"])).items.count == 1)
+        #expect(try keychain.items(matching: Query(.key, [.applicationTag: "AB"])).found.count == 1)
     }
 
     @Test func aKeyIsThereOnceWhateverIdItComesWith() throws {
@@ -108,7 +108,7 @@ import TokenKit
             }
         }
         #expect(try module.find(session, (CKA_ID, [0x66])).count == 2)
-        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.count == 2)
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).found.count == 2)
     }
 
     @Test func itemsOfOneKeyAreToldApartByTheirLabels() throws {
@@ -208,7 +208,7 @@ import TokenKit
         let signature = try module.sign(session, Self.sign, pair.privateKey, [1, 2, 3])
         try cryptoki.verifyInit(session, Self.sign, key: pair.publicKey)
         try cryptoki.verify(session, [1, 2, 3], signature: signature)
-        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).found.isEmpty)
         let other = try module.session()
         try cryptoki.closeSession(session)
         #expect(returned { try cryptoki.signInit(other, Self.sign, key: pair.privateKey) } == CKR_KEY_HANDLE_INVALID)
@@ -243,7 +243,7 @@ import TokenKit
             .agreement(kdf: CKD_NULL, sharedInfo: [], publicData: peer.publicKey.rawRepresentation))
         let derived = try cryptoki.deriveKey(session, request, base: object, Template())
         #expect(try module.value(session, derived, CKA_VALUE) == peer.sharedSecret(with: key.publicKey).copy)
-        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).found.isEmpty)
     }
 
     /// PKCS #11 §5.6.10.

@@ -71,7 +71,7 @@ import VirtualCard
         let secret = try generate(CKM_GENERIC_SECRET_KEY_GEN, 20, [place])
         #expect(try value(secret, CKA_KEY_TYPE) == Encoded.ulong(CKK_GENERIC_SECRET))
         #expect(try [CKA_SIGN, CKA_VERIFY, CKA_ENCRYPT].map { try isTrue(secret, $0) } == [true, true, false])
-        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.count == (isKept ? 4 : 0))
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).found.count == (isKept ? 4 : 0))
         let first = try generate(CKM_AES_KEY_GEN, 32, [place])
         #expect(try value(first, CKA_VALUE) != value(generate(CKM_AES_KEY_GEN, 32, [place]), CKA_VALUE))
     }
@@ -154,7 +154,7 @@ import VirtualCard
         try cryptoki.logOut(session)
         #expect(returned { _ = try generate(CKM_AES_KEY_GEN, 16, kept) } == CKR_USER_NOT_LOGGED_IN)
         #expect(try module.find(session, (CKA_CLASS, Encoded.ulong(CKO_SECRET_KEY))).isEmpty)
-        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).found.isEmpty)
     }
 
     @Test func aKeyOfTheKeychainIsRenamedAndDestroyed() throws {
@@ -167,7 +167,7 @@ import VirtualCard
             returned { try cryptoki.setAttributes(session, key, to: Template([(CKA_ENCRYPT, [0])])) }
                 == CKR_ATTRIBUTE_READ_ONLY)
         try cryptoki.destroyObject(session, key)
-        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(.key, [:], limit: .all)).found.isEmpty)
     }
 
     /// The tag of a secret key took the id of a pair that had the same.

@@ -52,7 +52,7 @@ import VirtualCard
                 == CKR_ATTRIBUTE_TYPE_INVALID)
         try cryptoki.destroyObject(session, object)
         #expect(try module.find(session, (CKA_APPLICATION, Encoded.text("test"))).isEmpty)
-        #expect(try keychain.items(matching: Query(.genericPassword, [:], limit: .all)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(.genericPassword, [:], limit: .all)).found.isEmpty)
     }
 
     @Test func itIsGoneWithItsSessionAndHiddenWithoutTheLoginWhereItIsPrivate() throws {
@@ -83,7 +83,7 @@ import VirtualCard
         #expect(try module.value(session, back, CKA_VALUE) == [1, 2, 3])
         // It stays as private as it was.
         #expect(try module.value(session, back, CKA_PRIVATE) == [1])
-        #expect(try keychain.items(matching: Query(.genericPassword, [:], limit: .all)).items.count == 1)
+        #expect(try keychain.items(matching: Query(.genericPassword, [:], limit: .all)).found.count == 1)
     }
 
     @Test func aSessionWithACardHasItsOwn() throws {

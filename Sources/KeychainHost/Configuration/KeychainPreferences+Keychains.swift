@@ -74,27 +74,28 @@ extension KeychainPreferences {
         try forget(names ?? [])
     }
 
-    /// The keychains of the search list, locked, and why those are missing that cannot be opened.
+    /// The keychains of the search list, locked, and those that cannot be opened.
     ///
-    /// - Throws: `errSecDecode` for settings of the user that cannot be read; the system's are part of the failures.
-    public func open() throws(KeychainError) -> SearchList.Result<LocalKeychain> { try open(LocalKeychain.open) }
+    /// - Throws: `errSecDecode` for settings of the user that cannot be read; the system's are a gap of the outcome.
+    public func open() throws(KeychainError) -> Outcome<[LocalKeychain]> { try open(LocalKeychain.open) }
 
     func open(
         _ keychain: (_ path: String) throws(KeychainError) -> LocalKeychain
-    ) throws(KeychainError) -> SearchList.Result<LocalKeychain> {
-        var opened = SearchList.Result<LocalKeychain>()
+    ) throws(KeychainError) -> Outcome<[LocalKeychain]> {
+        var opened = Outcome<[LocalKeychain]>()
         let own = try searchList(in: .user)
         var paths = own
         do throws(KeychainError) {
             paths += try searchList(in: .system).filter { !own.contains(sameAs: $0) }
         } catch {
-            opened.failures.append(SearchList.Failure(keychain: directories.system, error: error))
+            opened.missing.append(Missing(.unreadableKeychain, in: .file, of: directories.system, error))
         }
         for path in paths {
             do throws(KeychainError) {
                 opened.found.append(try keychain(path))
             } catch {
-                opened.failures.append(SearchList.Failure(keychain: path, error: error))
+                let kind: Missing.Kind = error.code == .noSuchKeychain ? .absentKeychain : .unreadableKeychain
+                opened.missing.append(Missing(kind, in: .file, of: path, error))
             }
         }
         return opened

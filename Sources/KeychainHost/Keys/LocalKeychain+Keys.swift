@@ -81,7 +81,7 @@ extension LocalKeychain {
     }
 
     private func checkLeavesPlain(_ reference: PersistentReference) throws(KeychainError) {
-        guard try items(matching: Query(reference)).items.first?[.isSensitive]?.isTrue == true else { return }
+        guard try items(matching: Query(reference)).found.first?[.isSensitive]?.isTrue == true else { return }
         throw KeychainError(
             .keyIsSensitive, "the key leaves the keychain only encrypted", remedy: "give a password for it")
     }

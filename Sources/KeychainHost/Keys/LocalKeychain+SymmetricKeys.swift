@@ -23,8 +23,8 @@ extension LocalKeychain {
         case .publicKeyHash: return []
         }
         let result = try items(matching: query)
-        let keys = result.items.filter(\.isSymmetricKey).map { SymmetricKey($0, in: self) }
-        if keys.isEmpty, let damage = result.damaged.first { throw damage }
+        let keys = result.found.filter(\.isSymmetricKey).map { SymmetricKey($0, in: self) }
+        if keys.isEmpty { _ = try result.complete(besides: []) }
         return keys
     }
 }

@@ -8,18 +8,16 @@ extension SearchList {
     /// An attribute that both halves have is the certificate's. Keychain semantics 1.9.
     public func identities(
         matching query: Query, for client: SearchClient = SearchClient()
-    ) throws(KeychainError) -> Result<Identity> {
+    ) throws(KeychainError) -> Outcome<[Identity]> {
         guard query.itemClass == .identity else {
             throw KeychainError(.param, "the query is for items of class \(query.itemClass.rawValue)", key: "class")
         }
         let certificates = try items(matching: query.half(.certificate), for: client)
-        var result = Result<Identity>()
-        (result.failures, result.damagedOthers) = (certificates.failures, certificates.damagedOthers)
+        var result = Outcome<[Identity]>([], missing: certificates.missing)
         guard !certificates.found.isEmpty else { return result }
         let keys = try items(matching: query.half(.key), for: client)
         // What fails for certificates mostly fails for keys as well; it is told once.
-        result.failures += keys.failures.filter { !result.failures.contains($0) }
-        result.damagedOthers += keys.damagedOthers
+        result.add(missing: keys.missing)
         let candidates = Dictionary(grouping: keys.found.filter(\.isUsablePrivateKey)) { $0.publicKeyHash ?? [] }
         result.found = certificates.found.compactMap { certificate in
             guard let keys = certificate.publicKeyHash.flatMap({ candidates[$0] }) else { return nil }

@@ -24,7 +24,10 @@ public protocol Keychain: Sendable {
     /// The items that the query finds, in the keychain's own order. Nobody is asked anything for it.
     ///
     /// A keychain whose card is out has no items; one that cannot be read throws.
-    func items(matching query: ResolvedQuery) throws(KeychainError) -> SearchResult
+    func items(matching query: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]>
+
+    /// The gap that the keychain leaves in an answer where it cannot be read, or only in part.
+    func missing(_ error: KeychainError) -> Missing
 
     /// The secret of one of its items: a password, a key's PKCS #8 or its bytes; nil where it has none.
     ///
@@ -102,7 +105,7 @@ extension Keychain {
     }
 
     /// The items that the query finds for a client to whom all access groups are open.
-    public func items(matching query: Query) throws(KeychainError) -> SearchResult {
+    public func items(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
         try items(matching: ResolvedQuery(query))
     }
 
@@ -139,7 +142,7 @@ extension Keychain {
     }
 
     private func checked(_ count: Int, _ query: ResolvedQuery) throws(KeychainError) -> Int {
-        if count == 0, let damage = try (self as? LocalKeychain)?.damage(matching: query).first { throw damage }
+        if count == 0, let damage = try (self as? LocalKeychain)?.damage(matching: query).first { throw damage.error }
         return count
     }
 }

@@ -13,6 +13,8 @@ extension LocalKeychain: Keychain {
 
     public var writableIdentifier: KeychainIdentifier? { isReadOnly ? nil : identifier }
 
+    public func missing(_ error: KeychainError) -> Missing { Missing(inFile: name, error) }
+
     public func triesLeft() -> Int? { nil }
 
     public func reasonToSkip(_ query: Query) -> String? {
@@ -45,11 +47,11 @@ extension LocalKeychain: Keychain {
             case .reference(let reference): Query(reference)
             }
         let result = try items(matching: query)
-        let keys = result.items.filter(\.isPrivateKey).compactMap { item in
+        let keys = result.found.filter(\.isPrivateKey).compactMap { item in
             item.der.map { LocalKeychainKey(keychain: self, item: item, publicKey: $0) }
         }
         // That there is none is not known of a keychain with a damaged one.
-        if keys.isEmpty, let damage = result.damaged.first { throw damage }
+        if keys.isEmpty { _ = try result.complete(besides: []) }
         return keys
     }
 

@@ -43,7 +43,7 @@ extension SearchList {
     package var certificates: [Item] {
         let everything = try? Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)
         return members.flatMap { member in
-            everything.flatMap { try? member.items(matching: $0) }?.items ?? []
+            everything.flatMap { try? member.items(matching: $0) }?.found ?? []
         }
     }
 

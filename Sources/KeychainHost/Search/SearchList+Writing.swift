@@ -21,7 +21,7 @@ extension SearchList {
             let members = try writableMembers(resolved)
             var sealed = SealedSecrets()
             if changes.secret != nil {
-                for member in members where try !member.items(matching: resolved).items.isEmpty {
+                for member in members where try !member.items(matching: resolved).found.isEmpty {
                     try member.unlock(use: "change a \(query.itemClass.noun)", authentication: authentication)
                 }
             }
@@ -107,7 +107,7 @@ extension SearchList {
 
     private func writableMembers(_ query: ResolvedQuery) throws(KeychainError) -> [any Keychain] {
         for member in members where member.isReadOnly {
-            guard let item = try member.items(matching: query).items.first else { continue }
+            guard let item = try member.items(matching: query).found.first else { continue }
             throw Self.refusal(of: item, in: member)
         }
         return writers
@@ -119,9 +119,7 @@ extension SearchList {
     private func wholeIdentities(
         matching query: Query, for client: SearchClient
     ) throws(KeychainError) -> [Identity] {
-        let result = try identities(matching: query.withoutLimit, for: client)
-        if let failure = result.failures.first(where: { !failures.contains($0) }) { throw failure.error }
-        return result.found
+        try identities(matching: query.withoutLimit, for: client).complete(besides: missing)
     }
 
     private func checkWritable(_ items: some Sequence<Item>) throws(KeychainError) {
@@ -140,9 +138,7 @@ extension SearchList {
         for key in Set(identities.map(\.key)) where !key.isOnToken {
             guard let hash = key.publicKeyHash else { continue }
             let any: Attributes = [.publicKeyHash: .data(hash), .synchronizable: Query.anySynchronizable]
-            let result = try items(matching: Query(.certificate, any, limit: .all))
-            if let failure = result.failures.first(where: { !failures.contains($0) }) { throw failure.error }
-            let users = result.found
+            let users = try items(matching: Query(.certificate, any, limit: .all)).complete(besides: missing)
             if users.allSatisfy({ certificates.contains($0.reference) }) { keys.append(key) }
         }
         return keys

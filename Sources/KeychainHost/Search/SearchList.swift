@@ -2,60 +2,26 @@ public import KeychainModel
 
 /// The keychains that a query visits, in the order in which it does: tokens first, then local files.
 ///
-/// A member that fails hides no other: what it failed with is part of the result.
+/// A member that fails hides no other: what it failed with is part of the outcome.
 public struct SearchList: Sendable {
     public let members: [any Keychain]
 
-    /// Why keychains that belong into the list are not among its members; part of every result.
-    public let failures: [Failure]
+    /// Keychains that belong into the list and are not among its members; part of every outcome.
+    public let missing: [Missing]
 
     /// - Parameters:
     ///   - tokens: cards, in the order of their readers.
     ///   - locals: files, in the order that the user gave them.
-    ///   - failures: what came of the others.
-    public init(tokens: [any Keychain] = [], locals: [any Keychain] = [], failures: [Failure] = []) {
+    ///   - missing: the others.
+    public init(tokens: [any Keychain] = [], locals: [any Keychain] = [], missing: [Missing] = []) {
         members = tokens + locals
-        self.failures = failures
+        self.missing = missing
     }
 
     /// Any keychains in any order.
     public init(members: [any Keychain]) {
         self.members = members
-        failures = []
-    }
-
-    /// Why a member of the list gave nothing.
-    public struct Failure: Sendable, Hashable {
-        public let keychain: String
-        public let error: KeychainError
-
-        /// What all cards together are called, where none can be asked.
-        package static let ofCards = "smart cards"
-
-        /// Whether no card could be asked at all, as where there is no smart-card service.
-        public var isOfCards: Bool { keychain == Failure.ofCards }
-
-        public init(keychain: String, error: KeychainError) {
-            self.keychain = keychain
-            self.error = error
-        }
-
-        /// Errors are equal where their codes are; two failures are the same only if they say the same.
-        public static func == (left: Failure, right: Failure) -> Bool {
-            left.keychain == right.keychain && left.error.description == right.error.description
-        }
-
-        public func hash(into hasher: inout Hasher) { hasher.combine(keychain) }
-    }
-
-    /// What all members together gave.
-    public struct Result<Element: Sendable>: Sendable {
-        public var found: [Element] = []
-        public var failures: [Failure] = []
-        /// Damaged items that cannot match the search.
-        public var damagedOthers: [Failure] = []
-
-        public init() {}
+        missing = []
     }
 
     /// The items a query finds, in the order of the list, at most as many as its limit.
@@ -68,18 +34,17 @@ public struct SearchList: Sendable {
     ///   which ``identities(matching:)`` finds.
     public func items(
         matching query: Query, for client: SearchClient = SearchClient()
-    ) throws(KeychainError) -> Result<Item> {
+    ) throws(KeychainError) -> Outcome<[Item]> {
         guard query.itemClass != .identity else {
             throw KeychainError(.param, "an identity is two items, a certificate and a key", key: "class")
         }
         let resolved = try resolve(query, for: client)
         let part = query.isDistinct ? resolved.withoutLimit : resolved
-        var result = Result<Item>()
+        var result = Outcome<[Item]>()
         try visit(&result) { (member, result) throws(KeychainError) in
             let found = try member.items(matching: part)
-            result.found += found.items
-            result.failures += found.damaged.map { Failure(keychain: member.name, error: $0) }
-            result.damagedOthers += found.damagedOthers.map { Failure(keychain: member.name, error: $0) }
+            result.found += found.found
+            result.missing += found.missing
             return part.query.limit.count.map { result.found.count < $0 } ?? true
         }
         if query.isDistinct {
@@ -93,11 +58,11 @@ public struct SearchList: Sendable {
     /// The private keys that the selector names, in the order of the list.
     ///
     /// The reference of a certificate or an identity names the key that ``identities(matching:)`` pairs with it.
-    public func keys(_ selector: KeySelector) throws(KeychainError) -> Result<any KeychainKey> {
+    public func keys(_ selector: KeySelector) throws(KeychainError) -> Outcome<[any KeychainKey]> {
         if case .reference(let reference) = selector, reference.itemClass != .key {
             return try keys(ofIdentity: reference)
         }
-        var result = Result<any KeychainKey>()
+        var result = Outcome<[any KeychainKey]>()
         try visit(&result) { (member, result) throws(KeychainError) in
             result.found += try member.keys(selector)
             return true
@@ -105,35 +70,31 @@ public struct SearchList: Sendable {
         return result
     }
 
-    private func keys(ofIdentity reference: PersistentReference) throws(KeychainError) -> Result<any KeychainKey> {
+    private func keys(ofIdentity reference: PersistentReference) throws(KeychainError) -> Outcome<[any KeychainKey]> {
         let identities = try identities(matching: Query(reference.retyped(as: .identity)))
-        guard let identity = identities.found.first else {
-            var result = Result<any KeychainKey>()
-            result.failures = identities.failures
-            return result
-        }
+        guard let identity = identities.found.first else { return Outcome([], missing: identities.missing) }
         return try keys(.reference(identity.key.reference))
     }
 
     /// - Parameter body: returns whether the next member is to be visited.
     private func visit<Element>(
-        _ result: inout Result<Element>,
-        _ body: (any Keychain, inout Result<Element>) throws(KeychainError) -> Bool
+        _ result: inout Outcome<[Element]>,
+        _ body: (any Keychain, inout Outcome<[Element]>) throws(KeychainError) -> Bool
     ) throws(KeychainError) {
-        var failed = failures.count
-        var first = failures.first?.error
-        result.failures += failures
+        var failed = missing.count
+        var first = missing.first?.error
+        result.missing += missing
         for member in members {
-            if let damage = member.damage { result.failures.append(Failure(keychain: member.name, error: damage)) }
+            if let damage = member.damage { result.missing.append(member.missing(damage)) }
             do throws(KeychainError) {
                 guard try body(member, &result) else { return }
             } catch {
                 failed += 1
                 first = first ?? error
-                result.failures.append(Failure(keychain: member.name, error: error))
+                result.missing.append(member.missing(error))
             }
         }
-        if let first, failed == members.count + failures.count { throw first }
+        if let first, failed == members.count + missing.count { throw first }
     }
 }
 

@@ -55,7 +55,7 @@ extension KeychainSession {
         let identities =
             query.itemClass == .identity
             ? (try? request.searchList.identities(matching: query.withoutLimit, for: request.client).found) ?? [] : nil
-        let unread = request.searchList.failures.map {
+        let unread = request.searchList.missing.map {
             Explanation.Visit(keychain: $0.keychain, outcome: .failed(reason: $0.error.reason), question: nil, plan: [])
         }
         var visits: [Explanation.Visit] = []
@@ -104,8 +104,8 @@ extension KeychainSession {
             var (items, damage): ([Item], [String]) = ([], [])
             for query in queries {
                 let result = try member.items(matching: query)
-                items += result.items
-                damage += result.damaged.map(\.reason)
+                items += result.found
+                damage += result.missing.filter { $0.kind != .unrelatedDamagedItem }.map(\.error.reason)
             }
             let references = Set(items.map(\.reference))
             let matches = identities?.count { references.contains($0.certificate.reference) } ?? items.count

@@ -188,7 +188,7 @@ extension Attributes {
 extension NewItem {
     /// The item of a keychain that this one is a duplicate of.
     public func equal(in keychain: any Keychain) throws(KeychainError) -> Item? {
-        try keychain.items(matching: Query(itemClass, itemClass.uniqueValues(of: attributes))).items.first
+        try keychain.items(matching: Query(itemClass, itemClass.uniqueValues(of: attributes))).found.first
     }
 
     fileprivate func cloneOfSecret() -> Secret? {

@@ -4,7 +4,9 @@ internal import TokenKit
 // Keychain semantics 1.8, "update" and "delete", and 4.3.
 extension KeychainSession {
     @discardableResult
-    func update(matching request: SearchRequest, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
+    func update(
+        matching request: SearchRequest, to changes: borrowing ItemChanges
+    ) throws(KeychainError) -> Outcome<Int> {
         try checkEntitled(changes.attributes)
         let count: Int
         do throws(KeychainError) {
@@ -15,23 +17,24 @@ extension KeychainSession {
             try unlockKeychains(of: request)
             count = try update(request, to: changes)
         }
-        try checkDamage(of: request, count: count)
-        return count
+        return try outcome(of: request, count: count)
     }
 
-    /// Tells of what matches and could not be changed, since it is damaged.
+    /// The number of items that were changed, and the damaged ones that match and were not.
     ///
     /// - Throws: `errSecDecode` where that is all there is, `errSecItemNotFound` where there is nothing.
-    private func checkDamage(of request: SearchRequest, count: Int) throws(KeychainError) {
+    private func outcome(of request: SearchRequest, count: Int) throws(KeychainError) -> Outcome<Int> {
+        var outcome = Outcome(count, missing: request.searchList.missing)
         for case let keychain as LocalKeychain in request.searchList.members {
-            for damage in try keychain.damage(
+            let damage = try keychain.damage(
                 matching: ResolvedQuery(request.query, accessGroups: request.client.accessGroups))
-            {
-                guard count > 0 else { throw keychain.isReadOnly ? KeychainError(.readOnly, damage.reason) : damage }
-                reportDamage(SearchList.Failure(keychain: keychain.name, error: damage))
+            if count == 0, let error = damage.first?.error {
+                throw keychain.isReadOnly ? KeychainError(.readOnly, error.reason) : error
             }
+            outcome.add(missing: damage)
         }
         guard count > 0 else { throw request.notFound() }
+        return outcome
     }
 
     private func update(_ request: SearchRequest, to changes: borrowing ItemChanges) throws(KeychainError) -> Int {
@@ -40,10 +43,9 @@ extension KeychainSession {
     }
 
     @discardableResult
-    func delete(matching request: SearchRequest) throws(KeychainError) -> Int {
+    func delete(matching request: SearchRequest) throws(KeychainError) -> Outcome<Int> {
         let count = try request.searchList.delete(matching: request.query, for: request.client, sharedWith: searchList)
-        try checkDamage(of: request, count: count)
-        return count
+        return try outcome(of: request, count: count)
     }
 
     private func unlockKeychains(of request: SearchRequest) throws(KeychainError) {

@@ -7,12 +7,12 @@ extension KeychainSession {
     /// The items that a query finds, in the order of the search list, and what could not be searched.
     ///
     ///     let found = try session.items(matching: .genericPasswords.where(.service, "mail")).found
-    public func items(matching query: some QueryForm) throws(KeychainError) -> SearchList.Result<Item> {
+    public func items(matching query: some QueryForm) throws(KeychainError) -> Outcome<[Item]> {
         try searchList.items(matching: SearchRequest(query, in: self).query, for: client)
     }
 
     /// The identities that a query finds, in the order of the search list, and what could not be searched.
-    public func identities(matching query: some QueryForm) throws(KeychainError) -> SearchList.Result<Identity> {
+    public func identities(matching query: some QueryForm) throws(KeychainError) -> Outcome<[Identity]> {
         try searchList.identities(matching: SearchRequest(query, in: self).query, for: client)
     }
 
@@ -46,24 +46,24 @@ extension KeychainSession {
 
     /// Changes all items that a query finds, or none, in whatever keychains they are.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: how many there were, and what could not be looked at.
     /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDuplicateItem` if an item would become the same as another,
     ///   `errSecReadOnly` if one of them is on a token.
     @discardableResult
     public func update(
         matching query: some QueryForm, to changes: borrowing ItemChanges
-    ) throws(KeychainError) -> Int {
+    ) throws(KeychainError) -> Outcome<Int> {
         try update(matching: SearchRequest(query, in: self), to: changes)
     }
 
     /// Deletes all items that a query finds, or none, in whatever keychains they are; one that is damaged by its reference
     /// alone.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: how many there were, and what could not be looked at.
     /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDecode` if all of them are damaged, `errSecReadOnly` if one
     ///   of them is on a token.
     @discardableResult
-    public func delete(matching query: some QueryForm) throws(KeychainError) -> Int {
+    public func delete(matching query: some QueryForm) throws(KeychainError) -> Outcome<Int> {
         try delete(matching: SearchRequest(query, in: self))
     }
 

@@ -16,14 +16,11 @@ public struct KeychainSession: Sendable {
     public let trustAnchors: TrustAnchors
     /// The cards that were read before, be they in now or not.
     let knownTokens: @Sendable () -> [KnownToken]
-    /// Told of each damaged item that is missing among what a search finds.
-    let reportDamage: @Sendable (SearchList.Failure) -> Void
 
     public init(
         searchList: SearchList, defaultKeychain: (any Keychain)? = nil, accessGroups: AccessGroups = .all,
         authentication: AuthenticationContext = AuthenticationContext(), trustAnchors: TrustAnchors = .system,
-        knownTokens: @escaping @Sendable () -> [KnownToken] = { [] },
-        reportDamage: @escaping @Sendable (SearchList.Failure) -> Void = { _ in }
+        knownTokens: @escaping @Sendable () -> [KnownToken] = { [] }
     ) {
         self.searchList = searchList
         self.defaultKeychain = defaultKeychain
@@ -31,7 +28,6 @@ public struct KeychainSession: Sendable {
         self.authentication = authentication
         self.trustAnchors = trustAnchors
         self.knownTokens = knownTokens
-        self.reportDamage = reportDamage
     }
 }
 
@@ -46,9 +42,9 @@ extension KeychainSession {
     /// Finds items, as `SecItemCopyMatching` does.
     ///
     /// - Returns: what the `r_` keys ask for, an array where the limit allows for several; nil if they ask for nothing.
-    /// - Throws: `errSecItemNotFound` if nothing matches; `errSecParam` and its kin, naming the key, for a query that cannot
-    ///   be honoured; `errSecInteractionNotAllowed` for a secret that is out of reach.
-    public func copyMatching(_ query: ItemDictionary) throws(KeychainError) -> ItemValue? {
+    /// - Throws: `errSecItemNotFound` if nothing matches, whose reason names the gaps; `errSecParam` and its kin, naming the key,
+    ///   for a query that cannot be honoured; `errSecInteractionNotAllowed` for a secret that is out of reach.
+    public func copyMatching(_ query: ItemDictionary) throws(KeychainError) -> Outcome<ItemValue?> {
         try copy(SearchRequest(ParsedDictionary(query, for: .copy), in: self))
     }
 
@@ -67,11 +63,13 @@ extension KeychainSession {
 
     /// Changes all items that a query finds, or none, as `SecItemUpdate` does; those that were altered stay as they are.
     ///
-    /// - Returns: how many were changed.
+    /// - Returns: how many were changed, and what could not be looked at.
     /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDuplicateItem` if an item would become the same as another,
     ///   `errSecReadOnly` if one of them is on a token.
     @discardableResult
-    public func update(_ query: ItemDictionary, to changes: ItemDictionary) throws(KeychainError) -> Int {
+    public func update(
+        _ query: ItemDictionary, to changes: ItemDictionary
+    ) throws(KeychainError) -> Outcome<Int> {
         let parsed = try ParsedDictionary(query, for: .update)
         let changed = try ParsedDictionary(changes, for: .change)
         if let other = changed.itemClass, other != parsed.itemClass {
@@ -85,9 +83,9 @@ extension KeychainSession {
     ///
     /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDecode` if all of them are damaged, `errSecReadOnly` if one
     ///   of them is on a token.
-    /// - Returns: how many there were; an identity is two.
+    /// - Returns: how many there were, and what could not be looked at; an identity is two.
     @discardableResult
-    public func delete(_ query: ItemDictionary) throws(KeychainError) -> Int {
+    public func delete(_ query: ItemDictionary) throws(KeychainError) -> Outcome<Int> {
         try delete(matching: SearchRequest(ParsedDictionary(query, for: .delete), in: self))
     }
 }

@@ -134,20 +134,20 @@ extension NewItem {
     }
 }
 
-/// The files that a call looks into, and why others are missing.
+/// The files that a call looks into, and those that are missing.
 package struct SearchedKeychains: Sendable {
     package let locals: [LocalKeychain]
-    package let failures: [SearchList.Failure]
+    package let missing: [Missing]
 
     /// Those that were named.
     package init(_ locals: [LocalKeychain]) {
-        (self.locals, failures) = (locals, [])
+        (self.locals, missing) = (locals, [])
     }
 
     /// All of the search list.
     package init(_ process: ProcessKeychains) throws(KeychainError) {
         let present = try process.present(cards: false)
-        (locals, failures) = (present.locals, present.failures)
+        (locals, missing) = (present.locals, present.missing)
     }
 
     /// Finds a password. What was given as text of no length stands for any. An item that synchronizes is found where no other
@@ -155,33 +155,33 @@ package struct SearchedKeychains: Sendable {
     /// password hides another.
     ///
     /// - Parameter take: gives out what was found; `errSecDecode` has the next one tried.
+    /// - Returns: what could not be looked at, and may be a password that would have been given out.
     /// - Throws: `errSecItemNotFound`; what the first keychain failed with where all of them did.
     package func takePassword(
         _ itemClass: ItemClass, _ attributes: Attributes,
         _ take: (Item, LocalKeychain) throws(KeychainError) -> Void
-    ) throws(KeychainError) {
-        let (found, damaged) = try items(itemClass, attributes)
-        var damage = damaged
-        for item in found {
-            guard let member = locals.first(where: { $0.isIdentified(by: item.keychain) }) else { continue }
-            do throws(KeychainError) { return try take(item, member) } catch {
+    ) throws(KeychainError) -> [Missing] {
+        var result = try items(itemClass, attributes)
+        for item in result.found {
+            guard let member = member(of: item) else { continue }
+            do throws(KeychainError) {
+                try take(item, member)
+                return result.missing
+            } catch {
                 guard error.code == .decode else { throw error }
-                damage = damage ?? error
+                result.add(missing: [member.missing(error)])
             }
         }
-        throw damage ?? KeychainError(.itemNotFound)
+        throw result.damage ?? .notFound(ErrSec.itemNotFound.message, besides: result.missing)
     }
 
-    /// The items that match, those that synchronize last, and why one of those that were meant cannot be read.
-    package func items(
-        _ itemClass: ItemClass, _ attributes: Attributes
-    ) throws(KeychainError) -> (found: [Item], damage: KeychainError?) {
+    /// The items that match, those that synchronize last.
+    package func items(_ itemClass: ItemClass, _ attributes: Attributes) throws(KeychainError) -> Outcome<[Item]> {
         let given = attributes.filter { $0.value.bytes?.isEmpty != true }
         let query = try Query(itemClass, given.merging([.synchronizable: Query.anySynchronizable]) { $1 }, limit: .all)
-        let result = try SearchList(locals: locals, failures: failures).items(matching: query)
-        for other in result.damagedOthers { RefusalLog.note("damaged", other.error) }
-        let damage = result.failures.first { $0.error.code == .decode }?.error
-        return (result.found.filter { !$0.synchronizes } + result.found.filter(\.synchronizes), damage)
+        var result = try SearchList(locals: locals, missing: missing).items(matching: query)
+        result.found = result.found.filter { !$0.synchronizes } + result.found.filter(\.synchronizes)
+        return result
     }
 
     /// The keychain that an item was found in.
@@ -227,7 +227,7 @@ extension LocalKeychain {
     ///
     /// - Throws: `errSecInvalidItemRef` once it is gone.
     package func presentItem(_ reference: PersistentReference) throws(KeychainError) -> Item {
-        guard let item = try items(matching: Query(reference)).items.first else {
+        guard let item = try items(matching: Query(reference)).found.first else {
             throw KeychainError(.invalidItemReference, "the item has been deleted")
         }
         return item

@@ -71,7 +71,7 @@ public final class ProcessKeychains: Sendable {
         }
     }
 
-    /// The cards that are in and the files of the search list, and why others are missing.
+    /// The cards that are in and the files of the search list, and the others that are missing.
     ///
     /// - Parameters:
     ///   - paths: files instead of the search list; one that cannot be opened is an error.
@@ -83,7 +83,7 @@ public final class ProcessKeychains: Sendable {
         var present = PresentKeychains(process: self)
         if cards {
             let tokens = tokens()
-            (present.tokens, present.failures) = (tokens.found, tokens.failures)
+            (present.tokens, present.missing) = (tokens.found, tokens.missing)
             present.modules = knownModules().map { module in
                 ModuleKeychain(module, includesToken) { reader in
                     tokens.found.contains { ModuleSlot.isReader(reader, $0.name) && $0.isRecognized }
@@ -100,11 +100,11 @@ public final class ProcessKeychains: Sendable {
         if paths.isEmpty {
             let opened = try localKeychains()
             present.locals = opened.found
-            present.failures += opened.failures
+            present.missing += opened.missing
         }
         let copies = present.removeCopies()
         if !paths.isEmpty, let copy = copies.first { throw copy.error }
-        present.failures += copies
+        present.missing += copies
         return present
     }
 
@@ -136,8 +136,8 @@ public final class ProcessKeychains: Sendable {
         state.withLock { $0.locals[keychain.path] = keychain }
     }
 
-    /// The files of the search list, and why those are missing that cannot be opened.
-    public func localKeychains() throws(KeychainError) -> SearchList.Result<LocalKeychain> {
+    /// The files of the search list, and those that cannot be opened.
+    public func localKeychains() throws(KeychainError) -> Outcome<[LocalKeychain]> {
         try preferences.open { path throws(KeychainError) in try keychain(at: path) }
     }
 
@@ -151,17 +151,16 @@ public final class ProcessKeychains: Sendable {
     /// Locks every file that was opened or is in the search list, here, in the login session, and in every program that has
     /// its key from there.
     ///
-    /// - Returns: what could not be locked, a session that keeps no keys apart.
-    public func lockAll() throws(KeychainError) -> [SearchList.Failure] {
+    /// - Returns: those of the search list, and what could not be locked, a session that keeps no keys apart.
+    public func lockAll() throws(KeychainError) -> Outcome<[LocalKeychain]> {
         for keychain in state.withLock({ Array($0.locals.values) }) { keychain.lock() }
-        let opened = try localKeychains()
-        var failures = opened.failures
+        var opened = try localKeychains()
         for keychain in opened.found {
             do throws(KeychainError) { try keychain.lockEverywhere() } catch {
-                failures.append(SearchList.Failure(keychain: keychain.path, error: error))
+                opened.missing.append(Missing(.unreadableKeychain, in: .file, of: keychain.path, error))
             }
         }
-        return failures
+        return opened
     }
 
     /// Keeps no file and no card any more; what is asked for afterwards is opened anew.
@@ -191,10 +190,8 @@ public final class ProcessKeychains: Sendable {
     public func knownTokens() -> [KnownToken] { drivers.flatMap { $0.knownTokens() } }
 
     /// A keychain for each reader, whose PIN state is that of the last call; and why there are none.
-    private func tokens() -> SearchList.Result<TokenKeychain> {
-        var result = SearchList.Result<TokenKeychain>()
-        result.failures =
-            driversFailure.map { [SearchList.Failure(keychain: SearchList.Failure.ofCards, error: $0)] } ?? []
+    private func tokens() -> Outcome<[TokenKeychain]> {
+        var result = Outcome<[TokenKeychain]>([], missing: driversFailure.map { [.allCards($0)] } ?? [])
         guard !drivers.isEmpty else { return result }
         do throws(CardError) {
             let readers = try readers()
@@ -204,11 +201,7 @@ public final class ProcessKeychains: Sendable {
                 return slots.map { TokenKeychain($0) }
             }
         } catch {
-            if error.code != .noReader {
-                result.failures = [
-                    SearchList.Failure(keychain: SearchList.Failure.ofCards, error: KeychainError(TokenError(error)))
-                ]
-            }
+            if error.code != .noReader { result.missing = [.allCards(KeychainError(TokenError(error)))] }
         }
         return result
     }
@@ -223,16 +216,16 @@ public struct PresentKeychains: Sendable {
     public var modules: [ModuleKeychain] = []
     /// The files, in the order of the search list.
     public var locals: [LocalKeychain] = []
-    /// Why others are missing; they hide nothing else.
-    public var failures: [SearchList.Failure] = []
+    /// The others; they hide nothing else.
+    public var missing: [Missing] = []
 
-    public var searchList: SearchList { SearchList(tokens: tokens + modules, locals: locals, failures: failures) }
+    public var searchList: SearchList { SearchList(tokens: tokens + modules, locals: locals, missing: missing) }
 
     /// Leaves out what is a copy of a keychain before it: items are known by the keychain's id, which both have, and what is
     /// meant for the one would be done to the other.
-    fileprivate mutating func removeCopies() -> [SearchList.Failure] {
+    fileprivate mutating func removeCopies() -> [Missing] {
         var originals: [KeychainIdentifier: LocalKeychain] = [:]
-        var copies: [SearchList.Failure] = []
+        var copies: [Missing] = []
         locals = locals.filter { keychain in
             guard let original = originals[keychain.identifier] else {
                 originals[keychain.identifier] = keychain
@@ -243,7 +236,7 @@ public struct PresentKeychains: Sendable {
                 .duplicateKeychain,
                 "\(keychain.path) is a copy of \(original.path), and has the same items",
                 remedy: "name one of them, or take one out of the search list")
-            copies.append(SearchList.Failure(keychain: keychain.name, error: error))
+            copies.append(Missing(.unreadableKeychain, in: .file, of: keychain.name, error))
             return false
         }
         return copies
@@ -251,15 +244,12 @@ public struct PresentKeychains: Sendable {
 
     /// What a client works with that adds to the default keychain, and knows the cards that are not in.
     ///
-    /// - Parameters:
-    ///   - accessGroups: those that are open to the client.
-    ///   - reportDamage: told of each damaged item that is missing among what a search finds.
+    /// - Parameter accessGroups: those that are open to the client.
     public func session(
-        accessGroups: AccessGroups = .configured, authentication: AuthenticationContext = AuthenticationContext(),
-        reportDamage: @escaping @Sendable (SearchList.Failure) -> Void = { _ in }
+        accessGroups: AccessGroups = .configured, authentication: AuthenticationContext = AuthenticationContext()
     ) -> KeychainSession {
         KeychainSession(
             searchList: searchList, defaultKeychain: try? process.defaultKeychain(), accessGroups: accessGroups,
-            authentication: authentication, knownTokens: process.knownTokens, reportDamage: reportDamage)
+            authentication: authentication, knownTokens: process.knownTokens)
     }
 }

@@ -10,9 +10,18 @@ internal import SecureBytes
 package enum RefusalLog {
     /// - Parameter function: the function as the program calls it; what stands in parentheses is left out.
     package static func note(_ function: StaticString, _ error: KeychainError) {
-        guard let place = Environment.variable("TOKENKIT_DEBUG"), !place.isEmpty, place != "0" else { return }
         let name = "\(function)".prefix { $0 != "(" }
-        write(line("\(name): \(error)" + (error.key.map { ", key \($0)" } ?? "")), to: place)
+        note("\(name): \(error)" + (error.key.map { ", key \($0)" } ?? ""))
+    }
+
+    /// Notes what an answer lacks, which a program that asks in SecItem's terms is not told.
+    package static func note(_ missing: [Missing]) {
+        for gap in missing { note("missing in '\(gap.keychain)': \(gap.error)") }
+    }
+
+    private static func note(_ text: String) {
+        guard let place = Environment.variable("TOKENKIT_DEBUG"), !place.isEmpty, place != "0" else { return }
+        write(line(text), to: place)
     }
 
     /// A log is read on terminals: what would move the cursor or the direction of the text is replaced.

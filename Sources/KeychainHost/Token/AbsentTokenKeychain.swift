@@ -36,8 +36,8 @@ public struct AbsentTokenKeychain: CardKeychain {
 
     public func triesLeft() -> Int? { nil }
 
-    public func items(matching query: ResolvedQuery) throws(KeychainError) -> SearchResult {
-        TokenItems(identity: token.identity).result(of: query, in: token.inventory)
+    public func items(matching query: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
+        TokenItems(identity: token.identity, name: name).result(of: query, in: token.inventory)
     }
 
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {

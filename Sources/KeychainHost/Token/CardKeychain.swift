@@ -13,6 +13,8 @@ extension CardKeychain {
 
     public func plan(for query: Query) -> [String] { [] }
 
+    public func missing(_ error: KeychainError) -> Missing { Missing(.unreadableKeychain, in: .card, of: name, error) }
+
     public func reasonToSkip(_ query: Query) -> String? { cardReasonToSkip(query) }
 
     /// What holds for all keychains that are cards.

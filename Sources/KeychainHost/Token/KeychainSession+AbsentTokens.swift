@@ -17,7 +17,7 @@ extension KeychainSession {
         }
         return SearchList(
             tokens: searchList.members.filter { $0 is any CardKeychain } + absentTokens(),
-            locals: searchList.members.filter { !($0 is any CardKeychain) }, failures: searchList.failures)
+            locals: searchList.members.filter { !($0 is any CardKeychain) }, missing: searchList.missing)
     }
 
     /// The private key of an item that was found; what uses one on a card that is out says which to insert.

@@ -48,17 +48,21 @@ public struct ModuleKeychain: CardKeychain {
         do { return try module.tokens() } catch { throw KeychainError(error) }
     }
 
-    public func items(matching resolved: ResolvedQuery) throws(KeychainError) -> SearchResult {
+    public func items(matching resolved: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
         let query = resolved.query
-        guard query.itemClass != .identity, reasonToSkip(query) == nil else { return SearchResult() }
-        var result = SearchResult()
+        guard query.itemClass != .identity, reasonToSkip(query) == nil else { return Outcome() }
+        var result = Outcome<[Item]>()
         for token in try tokens() {
             let found = try token.items(matching: resolved)
-            result.items += found.items
-            result.damaged += found.damaged
+            result.found += found.found
+            result.missing += found.missing.map { Missing($0.kind, in: .module, of: name, $0.error) }
         }
-        if let count = query.limit.count { result.items = Array(result.items.prefix(count)) }
+        if let count = query.limit.count { result.found = Array(result.found.prefix(count)) }
         return result
+    }
+
+    public func missing(_ error: KeychainError) -> Missing {
+        Missing(.unreadableKeychain, in: .module, of: name, error)
     }
 
     public func reasonToSkip(_ query: Query) -> String? {

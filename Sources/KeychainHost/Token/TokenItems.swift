@@ -5,23 +5,29 @@ internal import TokenKit
 /// Turns what a driver read from a card into keychain items.
 struct TokenItems {
     let identity: TokenIdentity
+    /// The name of the keychain that has them.
+    let name: String
 
     private var keychain: KeychainIdentifier { KeychainIdentifier(rawValue: identity.id.description) }
 
-    /// The objects' items that the query finds, and an error for each object that could not be read.
-    func result(of resolved: ResolvedQuery, in inventory: TokenInventory) -> SearchResult {
-        var result = SearchResult()
+    /// The objects' items that the query finds, and the objects that could not be read.
+    func result(of resolved: ResolvedQuery, in inventory: TokenInventory) -> Outcome<[Item]> {
+        var result = Outcome<[Item]>()
         for object in inventory.objects {
             do throws(CryptoError) {
                 guard let item = try item(resolved.query.itemClass, object), resolved.matches(item) else { continue }
-                result.items.append(item)
+                result.found.append(item)
             } catch {
-                result.damaged.append(KeychainError(.decode, "cannot read \(object.id): \(error)"))
+                result.missing.append(missing(KeychainError(.decode, "cannot read \(object.id): \(error)")))
             }
         }
-        if let count = resolved.query.limit.count { result.items = Array(result.items.prefix(count)) }
-        result.damaged += TokenItems.errors(inventory.failures)
+        if let count = resolved.query.limit.count { result.found = Array(result.found.prefix(count)) }
+        result.missing += TokenItems.errors(inventory.failures).map(missing)
         return result
+    }
+
+    private func missing(_ error: KeychainError) -> Missing {
+        Missing(error.code == .decode ? .damagedItem : .unreadableKeychain, in: .card, of: name, error)
     }
 
     /// What could not be read, once for each reason: a contactless reader refuses every object of a card.
@@ -86,15 +92,21 @@ struct TokenItems {
     // MARK: References
 
     private func reference(_ itemClass: ItemClass, _ object: TokenObject, _ hash: [UInt8]?) -> PersistentReference {
-        let name = TokenItems.name(of: object.id, hash)
-        return PersistentReference(itemClass, .token(id: identity.id.description, object: name))
+        TokenItems.reference(itemClass, object, hash, on: identity)
     }
 
     /// The reference of an object of a token.
     static func reference(
         _ itemClass: ItemClass, to object: TokenObject, on identity: TokenIdentity
     ) -> PersistentReference {
-        TokenItems(identity: identity).reference(itemClass, object, publicKeyHash(of: object))
+        reference(itemClass, object, publicKeyHash(of: object), on: identity)
+    }
+
+    private static func reference(
+        _ itemClass: ItemClass, _ object: TokenObject, _ hash: [UInt8]?, on identity: TokenIdentity
+    ) -> PersistentReference {
+        let name = TokenItems.name(of: object.id, hash)
+        return PersistentReference(itemClass, .token(id: identity.id.description, object: name))
     }
 
     /// The object's name, a zero byte, and the public-key hash: a slot that was given another key is another item.

@@ -26,16 +26,21 @@ public struct TokenKeychain: CardKeychain {
     /// Whether there is a card that a driver knows.
     var isRecognized: Bool { (try? identity()) ?? nil != nil }
 
-    public func items(matching resolved: ResolvedQuery) throws(KeychainError) -> SearchResult {
+    public func items(matching resolved: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
         let query = resolved.query
-        guard query.itemClass != .identity, reasonToSkip(query) == nil else { return SearchResult() }
+        guard query.itemClass != .identity, reasonToSkip(query) == nil else { return Outcome() }
         let content = try reading { (token, card, _) throws(TokenError) -> (TokenIdentity, TokenInventory)? in
             let identity = try token.identity(&card)
             guard let selection = query.selection(on: identity.id) else { return nil }
             return (identity, try token.inventory(selection, &card))
         }
-        guard case let (identity, inventory)?? = content else { return SearchResult() }
-        return TokenItems(identity: identity).result(of: resolved, in: inventory)
+        guard case let (identity, inventory)?? = content else { return Outcome() }
+        return TokenItems(identity: identity, name: name).result(of: resolved, in: inventory)
+    }
+
+    public func missing(_ error: KeychainError) -> Missing {
+        let isHeld = error.code == .notAvailable && slot.isHeldElsewhere
+        return Missing(isHeld ? .heldCard : .unreadableKeychain, in: .card, of: name, error)
     }
 
     /// The part of the card to read for objects with a `CKA_ID`; nil where no object can have it. Sends no command.

@@ -34,7 +34,7 @@ extension LocalKeychain {
         switch changes.secret {
         case .none: break
         case .some(let secret):
-            for item in try items(matching: query.withoutLimit).items {
+            for item in try items(matching: query.withoutLimit).found {
                 do throws(KeychainError) {
                     guard try item.accessControl?.wantsApplicationPassword == true, let id = item.reference.localID
                     else { continue }
@@ -95,7 +95,7 @@ extension LocalKeychain {
     private func secret(
         of reference: PersistentReference, leaving: Bool, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
-        guard let item = try items(matching: Query(reference)).items.first else { throw KeychainError(.itemNotFound) }
+        guard let item = try items(matching: Query(reference)).found.first else { throw KeychainError(.itemNotFound) }
         let control = try item.accessControl
         if control?.wantsPasscode == true {
             try confirmPresence(use: use, authentication: authentication)

@@ -14,7 +14,7 @@ public import SecureBytes
 ///
 ///     let keychain = try LocalKeychain.create(at: "keychains/login.keychain", password: password)
 ///     let item = try keychain.add(.genericPassword([.account: "anna", .service: "mail"], secret: secret))
-///     let found = try keychain.items(matching: Query(.genericPassword, [.service: "mail"], limit: .all)).items
+///     let found = try keychain.items(matching: Query(.genericPassword, [.service: "mail"], limit: .all)).found
 public final class LocalKeychain: Sendable {
     /// The file, without symbolic links.
     public let path: String
@@ -165,7 +165,7 @@ extension LocalKeychain {
     }
 
     /// The items a query finds, at most as many as its limit, in the order they were added. No secret is needed for it.
-    public func items(matching query: ResolvedQuery) throws(KeychainError) -> SearchResult {
+    public func items(matching query: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
         try use { opened throws(KeychainError) in try opened.search(query) }
     }
 
@@ -187,9 +187,9 @@ extension LocalKeychain {
         }
     }
 
-    /// What is wrong with items that match by what they have now, but are not as they were written: they are neither found,
-    /// nor changed, nor deleted but by their references.
-    public func damage(matching query: ResolvedQuery) throws(KeychainError) -> [KeychainError] {
+    /// The items that match by what they have now, but are not as they were written: they are neither found, nor changed, nor
+    /// deleted but by their references.
+    public func damage(matching query: ResolvedQuery) throws(KeychainError) -> [Missing] {
         try use { opened throws(KeychainError) in try opened.damage(matching: query) }
     }
 

@@ -1,15 +1,41 @@
-/// The answer to a search, which may be incomplete: what was found, and what could not be looked at.
+/// The answer to a request, which may be incomplete: what was found, and what could not be looked at.
 ///
 /// A member of the search list that fails hides no other member, and a damaged item hides no other item.
-public struct Outcome<Element: Sendable>: Sendable {
-    /// The elements that were found, in the order of the search list.
-    public var found: [Element]
-    /// The parts of the search list that the answer lacks, each once.
+public struct Outcome<Found: Sendable>: Sendable {
+    /// What was found: of a search, elements in the order of the search list; of a change, the number of items it was made to.
+    public var found: Found
+    /// The parts of the search list that the answer lacks.
     public var missing: [Missing]
 
-    public init(_ found: [Element] = [], missing: [Missing] = []) {
+    public init(_ found: Found, missing: [Missing] = []) {
         self.found = found
         self.missing = missing
+    }
+
+    /// Adds gaps that are not known yet: one that two searches meet is one.
+    package mutating func add(missing gaps: [Missing]) {
+        missing += gaps.filter { !missing.contains($0) }
+    }
+}
+
+extension Outcome where Found: RangeReplaceableCollection {
+    public init() { self.init(Found()) }
+}
+
+extension Outcome {
+    /// What was found, if every part of the search list was looked at that is not known to be missing.
+    ///
+    /// - Throws: the error of the first other gap in which something may be that belongs to the answer.
+    package func complete(besides known: [Missing]) throws(KeychainError) -> Found {
+        if let gap = missing.first(where: { $0.kind != .unrelatedDamagedItem && !known.contains($0) }) {
+            throw gap.error
+        }
+        return found
+    }
+
+    /// The error of the first damaged item of a keychain file that may have been meant.
+    package var damage: KeychainError? {
+        missing.first { $0.kind == .damagedItem && $0.place == .file }?.error
     }
 }
 
@@ -21,33 +47,76 @@ public struct Missing: Sendable, Hashable {
         case damagedItem = 1
         /// A damaged item that cannot match the query, judged by those of its attributes that are still readable.
         case unrelatedDamagedItem = 2
-        /// A keychain whose own record is damaged.
+        /// A keychain whose file, or whose own record in it, is damaged.
         case damagedKeychain = 3
-        /// A keychain or token that cannot be read.
-        case keychain = 4
+        /// A keychain of the search list that does not exist.
+        case absentKeychain = 4
+        /// A keychain that cannot be read, or not as a whole.
+        case unreadableKeychain = 5
         /// A card that another program holds.
-        case heldCard = 5
+        case heldCard = 6
+    }
+
+    /// The sort of keychain that has the gap.
+    public enum Place: UInt8, Sendable, CaseIterable {
+        case file = 1
+        case card = 2
         /// All cards: there is no smart-card service, or the choice of drivers cannot be read.
-        case allCards = 6
+        case allCards = 3
+        /// The tokens of a PKCS#11 module of another maker.
+        case module = 4
     }
 
     public let kind: Kind
-    /// The name of the keychain: a file's name, a card's label, a reader's or a module's name.
+    public let place: Place
+    /// The name of the keychain: a file's name, or its path where it cannot be opened; a reader's or a module's name.
     public let keychain: String
     /// The reason, and what to do.
     public let error: KeychainError
 
-    public init(_ kind: Kind, of keychain: String, _ error: KeychainError) {
+    public init(_ kind: Kind, in place: Place, of keychain: String, _ error: KeychainError) {
         self.kind = kind
+        self.place = place
         self.keychain = keychain
         self.error = error
     }
 
     /// Equal where both say the same: errors alone are equal as soon as their codes are.
     public static func == (left: Missing, right: Missing) -> Bool {
-        left.kind == right.kind && left.keychain == right.keychain
+        left.kind == right.kind && left.place == right.place && left.keychain == right.keychain
             && left.error.description == right.error.description
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(keychain) }
+}
+
+extension Missing {
+    /// The gap that all cards leave.
+    package static func allCards(_ error: KeychainError) -> Missing {
+        Missing(.unreadableKeychain, in: .allCards, of: "smart cards", error)
+    }
+
+    /// The gap that an error leaves in what an open keychain file has.
+    package init(inFile keychain: String, _ error: KeychainError) {
+        let kind: Kind =
+            switch error.code {
+            case .decode: .damagedItem
+            case .invalidKeychain: .damagedKeychain
+            default: .unreadableKeychain
+            }
+        self.init(kind, in: .file, of: keychain, error)
+    }
+}
+
+extension KeychainError {
+    /// The error of a search that found nothing, with what it could not look at.
+    ///
+    /// - Parameter text: the statement that nothing matches.
+    package static func notFound(_ text: String, besides missing: [Missing]) -> KeychainError {
+        let gaps = missing.map { gap in
+            let failure = gap.kind == .unrelatedDamagedItem ? "" : " could not be searched"
+            return "; '\(gap.keychain)'\(failure): \(gap.error.reason)"
+        }
+        return KeychainError(.itemNotFound, text + gaps.joined())
+    }
 }

@@ -3,7 +3,7 @@ internal import KeychainModel
 // SQL compares what an altered row has now, and a search may be for what it had. Keychain semantics 2.3.
 extension KeychainConnection {
     /// Adds to a result that came back short what is known of the altered items of the class.
-    func assessAltered(_ query: Query, in result: inout SearchResult) {
+    func assessAltered(_ query: Query, in result: inout Outcome<[Item]>) {
         guard query.itemClass != .identity, query.includes(identifier), query.tokenID == nil else { return }
         let numbers = integrity.alteredRows(query.itemClass) {
             (try? database.alteredRows(of: query.itemClass.rawValue)) ?? []
@@ -11,17 +11,19 @@ extension KeychainConnection {
         let (meant, others) = numbers.reduce(into: (0, 0)) { counts, number in
             if mayBeMeant(number, by: query) { counts.0 += 1 } else { counts.1 += 1 }
         }
+        func add(_ kind: Missing.Kind, _ reason: String, remedy: String) {
+            let error = KeychainError(
+                .decode, "\(query.itemClass.anyNoun) that \(reason) has been altered since it was stored",
+                remedy: remedy)
+            result.missing.append(Missing(kind, in: .file, of: file.keychainName, error))
+        }
         if meant > 0 {
-            result.damaged.append(
-                KeychainError(
-                    .decode, "\(query.itemClass.anyNoun) that may be meant has been altered since it was stored",
-                    remedy: "name another keychain if that is meant; 'tokenctl dump-keychain' says what is damaged"))
+            add(
+                .damagedItem, "may be meant",
+                remedy: "name another keychain if that is meant; 'tokenctl dump-keychain' says what is damaged")
         }
         if others > 0 {
-            result.damagedOthers.append(
-                KeychainError(
-                    .decode, "\(query.itemClass.anyNoun) that was not asked for has been altered since it was stored",
-                    remedy: "'tokenctl dump-keychain' says which"))
+            add(.unrelatedDamagedItem, "was not asked for", remedy: "'tokenctl dump-keychain' says which")
         }
     }
 

@@ -25,26 +25,28 @@ package struct KeychainConnection: ~Copyable {
     // MARK: Searching
 
     /// The items a query finds, in the order they were added, and what could not be read among them.
-    package func search(_ resolved: ResolvedQuery) throws(KeychainError) -> SearchResult {
+    package func search(_ resolved: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
         let query = resolved.query
         var result = try found(resolved)
-        guard result.items.count != query.limit.count else { return result }
+        guard result.found.count != query.limit.count else { return result }
         switch checkIntegrity() {
         case nil, .sound: break
         case .repaired:
             result = try found(resolved)
-            result.damaged.append(Self.repaired)
-        case .damaged(let error): result.damaged.append(error)
+            result.missing.append(missing(Self.repaired))
+        case .damaged(let error): result.missing.append(missing(error))
         }
-        let isSure = query.reference != nil && !result.items.isEmpty
-        if result.damaged.isEmpty, !isSure { assessAltered(query, in: &result) }
+        let isSure = query.reference != nil && !result.found.isEmpty
+        if result.missing.isEmpty, !isSure { assessAltered(query, in: &result) }
         return result
     }
 
     /// - Parameter filtersAltered: whether an altered item counts only where it passes the filters by what it has now, too.
-    private func found(_ resolved: ResolvedQuery, filtersAltered: Bool = false) throws(KeychainError) -> SearchResult {
-        var result = SearchResult()
-        try forEachRow(resolved.query, startingOver: { result = SearchResult() }) { row throws(KeychainError) in
+    private func found(
+        _ resolved: ResolvedQuery, filtersAltered: Bool = false
+    ) throws(KeychainError) -> Outcome<[Item]> {
+        var result = Outcome<[Item]>()
+        try forEachRow(resolved.query, startingOver: { result = Outcome() }) { row throws(KeychainError) in
             do throws(KeychainError) {
                 let row = try row()
                 let item = row.item(in: identifier)
@@ -52,25 +54,27 @@ package struct KeychainConnection: ~Copyable {
                     if filtersAltered ? resolved.matches(item) : resolved.isReadable(item) { throw row.altered }
                 } else if resolved.matches(item) {
                     if !row.itemClass.isPassword { try checkSeal(of: row) }
-                    result.items.append(item)
+                    result.found.append(item)
                 }
             } catch {
-                result.damaged.append(error)
+                result.missing.append(missing(error))
             }
-            return result.items.count != resolved.query.limit.count
+            return result.found.count != resolved.query.limit.count
         }
         return result
     }
 
-    /// What is wrong with the items that match by what they have now, but are not as they were written.
+    /// The items that match by what they have now, but are not as they were written.
     /// Where items may be out of reach, that is all that can be said.
-    package func damage(matching query: ResolvedQuery) throws(KeychainError) -> [KeychainError] {
-        let found = try found(query, filtersAltered: true)
-        guard found.items.isEmpty, found.damaged.isEmpty, case .damaged(let error) = checkIntegrity() else {
-            return found.damaged
+    package func damage(matching query: ResolvedQuery) throws(KeychainError) -> [Missing] {
+        let result = try found(query, filtersAltered: true)
+        guard result.found.isEmpty, result.missing.isEmpty, case .damaged(let error) = checkIntegrity() else {
+            return result.missing
         }
-        return [error]
+        return [missing(error)]
     }
+
+    private func missing(_ error: KeychainError) -> Missing { Missing(inFile: file.keychainName, error) }
 
     /// How SQLite gets to the rows of a query. Wraps `EXPLAIN QUERY PLAN`.
     package func plan(for query: Query) throws(SQLiteError) -> [String] {
@@ -234,7 +238,7 @@ package struct KeychainConnection: ~Copyable {
             guard error.code == .duplicateItem else { throw error }
             let unique = row.itemClass.uniqueValues(of: row.attributes)
             let others = try found(ResolvedQuery(Query(row.itemClass, unique, limit: .all)))
-            if others.items.isEmpty, let damage = others.damaged.first { throw damage }
+            if others.found.isEmpty, let damage = others.missing.first { throw damage.error }
             throw duplicate(of: row)
         }
     }
@@ -245,7 +249,7 @@ package struct KeychainConnection: ~Copyable {
         let name = values.isEmpty ? "" : " '\(values.joined(separator: " "))'"
         return KeychainError(
             .duplicateItem,
-            "the \(row.itemClass.noun)\(name) is in '\(KeychainFile.keychainName(ofFile: file.path))' already",
+            "the \(row.itemClass.noun)\(name) is in '\(file.keychainName)' already",
             remedy: "change or delete that one, or store the new one in another keychain")
     }
 

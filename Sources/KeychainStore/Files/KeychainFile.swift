@@ -255,6 +255,9 @@ extension KeychainFile {
         return resolvedPath(path) ?? "nothing"
     }
 
+    /// The name of the keychain: the file's without folder and ending.
+    package var keychainName: String { Self.keychainName(ofFile: path) }
+
     /// The name of a keychain in that file: the file's without folder and ending.
     package static func keychainName(ofFile path: String) -> String {
         let file = path.split(separator: "/").last ?? path[...]

@@ -114,7 +114,7 @@ final class KeychainSlot: Slot {
     private func items(_ itemClass: ItemClass) throws(KeychainError) -> [Item] {
         try keychain.items(
             matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
-        ).items
+        ).found
     }
 
     // MARK: Login
@@ -256,7 +256,7 @@ final class KeychainSlot: Slot {
         same[.synchronizable] = Query.anySynchronizable
         let (isKey, ofKey) = (item.itemClass == .key, same)
         return try CryptokiError.mapping { () throws(KeychainError) in
-            if isKey, try !keychain.items(matching: Query(.key, ofKey)).items.isEmpty {
+            if isKey, try !keychain.items(matching: Query(.key, ofKey)).found.isEmpty {
                 throw KeychainError(.duplicateItem, "the key is in the keychain already")
             }
             return try keychain.add(item)

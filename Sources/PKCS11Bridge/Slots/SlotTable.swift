@@ -81,7 +81,7 @@ final class SlotTable: Sendable {
     private func refresh(keepingAll: Bool) {
         let found = present()
         let tokens = filter.wantsCards ? found?.tokens.map(\.slot) ?? [] : []
-        let hasReaders = found.map { !$0.failures.contains { $0.keychain == SearchList.Failure.ofCards } } ?? false
+        let hasReaders = found.map { !$0.missing.contains { $0.place == .allCards } } ?? false
         let keychains = (found?.locals ?? []).filter { filter.wants(keychain: $0.name) }
         state.withLock { state in
             var present: [CK_SLOT_ID] = []
@@ -109,7 +109,7 @@ final class SlotTable: Sendable {
     private func present() -> PresentKeychains? {
         do throws(KeychainError) {
             let present = try process.present()
-            for failure in present.failures { log.write("\(failure.keychain): \(failure.error)") }
+            for gap in present.missing { log.write("\(gap.keychain): \(gap.error)") }
             return present
         } catch {
             log.write("no keychain is shown: \(error)")

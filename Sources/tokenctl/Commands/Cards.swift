@@ -33,14 +33,13 @@ struct ListSmartcards: ParsableCommand {
     func run() throws {
         let session = try Session(cards, locals: false)
         let result = session.eachToken { token, identity in
-            let others = output.isListing ? session.modules(thatShow: token) : []
+            let others = output.isListing ? session.namesOfModules(thatShow: token) : []
             return CardRow(identity, reader: token.name, otherLocations: others)
         }
-        let failures = session.failures + result.failures
-        // Then that is what the command ends with.
-        let failure = result.found.isEmpty ? failures.first(where: session.isOfReader) ?? failures.first : nil
-        if failure != nil { for failure in failures { printError(failure.text) } }
-        let rows = failure == nil ? session.reporting(result) : []
+        let (rows, missing) = (result.found, session.missing + result.missing)
+        // What an empty list lacks is what the command ends with.
+        let failure = rows.isEmpty ? missing.first { $0.place == .card } ?? missing.first : nil
+        session.gaps.tell(missing, isFailure: failure != nil)
         if rows.isEmpty, failure == nil, !output.json { Warnings.show("no card that can be used is inserted") }
         if output.uris {
             rows.forEach { StandardOutput.line($0.uri) }

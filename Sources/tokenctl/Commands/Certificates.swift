@@ -21,7 +21,8 @@ struct AddCertificates: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let certificates = try files.map { file in (file, try CertificateFile.read(file)) }
+        let gaps = Gaps()
+        let certificates = try files.map { file in (file, try CertificateFile.read(file, gaps: gaps)) }
         let opened = try LocalKeychain.named(keychain)
         var added: [Item] = []
         var hasFailed = false
@@ -93,13 +94,15 @@ struct CertificateSelection: ParsableArguments {
         let items = session.reporting(
             try session.itemsToDelete(matching: Query.all(.certificate, commonName: name)))
         let found = try ObjectURIs(session).items(items.filter(matcher()), namedBy: uris)
-        try session.require(!found.isEmpty, namedBy: uris, as: "certificate")
         let meant = best(of: found)
         guard let first = meant.first else {
-            throw KeychainError(
-                .itemNotFound,
-                "no certificate in a local keychain matches '\([name, hash].compactMap { $0 }.joined(separator: "' and '"))'",
-                remedy: "certificates on a card cannot be deleted here")
+            return try session.gaps.doubting {
+                try session.require(false, namedBy: uris, as: "certificate")
+                throw KeychainError(
+                    .itemNotFound,
+                    "no certificate in a local keychain matches '\([name, hash].compactMap { $0 }.joined(separator: "' and '"))'",
+                    remedy: "certificates on a card cannot be deleted here")
+            }
         }
         guard meant.count == 1 || meant.allSatisfy({ $0.der == first.der && $0.keychain == first.keychain }) else {
             throw CommandError(
@@ -189,16 +192,12 @@ struct DeleteIdentity: ParsableCommand {
         let anyOther: Attributes = [.publicKeyHash: .data(hash), .synchronizable: Query.anySynchronizable]
         let query = try Query(.certificate, anyOther, limit: .all)
         for list in [session.searchList, try Session(cards: false).searchList] {
-            let users = try sound(list.items(matching: query), session)
+            let users = try list.items(matching: query).complete(besides: session.missing)
             guard users.allSatisfy({ $0.reference == certificate.reference }) else { return [] }
         }
         let attributes: Attributes = [.applicationLabel: .data(hash), .synchronizable: Query.anySynchronizable]
-        return try sound(session.searchList.items(matching: Query(.key, attributes, limit: .all)), session)
-    }
-
-    private func sound(_ result: SearchList.Result<Item>, _ session: Session) throws -> [Item] {
-        if let damage = result.failures.first(where: { !session.failures.contains($0) }) { throw damage.error }
-        return result.found
+        let keys = try session.searchList.items(matching: Query(.key, attributes, limit: .all))
+        return try keys.complete(besides: session.missing)
     }
 }
 
@@ -210,11 +209,12 @@ enum CertificateFile {
     /// - Parameters:
     ///   - path: the file, or a URI of certificates on a card or in a keychain.
     ///   - cards: which cards a URI may be of.
+    ///   - gaps: those of the command.
     /// - Throws: an error that names the file, for one without any.
     static func read(
-        _ path: String, _ cards: CardOptions? = nil, limit: Int = Input.maximumWhole
+        _ path: String, _ cards: CardOptions? = nil, limit: Int = Input.maximumWhole, gaps: Gaps = Gaps()
     ) throws -> [Certificate] {
-        if let uri = try PKCS11URI(argument: path) { return try Session(cards).certificates(namedBy: uri) }
+        if let uri = try PKCS11URI(argument: path) { return try Session(cards, gaps).certificates(namedBy: uri) }
         let input = try Input(path)
         let bytes = try input.whole(limit: limit)
         do throws(CryptoError) {

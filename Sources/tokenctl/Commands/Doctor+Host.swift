@@ -8,15 +8,15 @@ extension Doctor {
     /// Keychains of the search list that searches have to leave out.
     static func keychains() -> [Finding] {
         do throws(KeychainError) {
-            return try KeychainPreferences.own.open().failures.map { failure in
-                let isMissing = failure.error.code == .noSuchKeychain
+            return try KeychainPreferences.own.open().missing.map { gap in
+                let isAbsent = gap.kind == .absentKeychain
                 return Finding(
                     state: "missing", subject: "keychain",
-                    finding: isMissing
-                        ? "\(failure.keychain) is in the search list, and there is no such file" : failure.text,
-                    remedy: isMissing
-                        ? "tokenctl delete-keychain \(ShellText.quoted(failure.keychain)), unless it comes back"
-                        : failure.error.remedy)
+                    finding: isAbsent
+                        ? "\(gap.keychain) is in the search list, and there is no such file" : gap.text,
+                    remedy: isAbsent
+                        ? "tokenctl delete-keychain \(ShellText.quoted(gap.keychain)), unless it comes back"
+                        : gap.error.remedy)
             }
         } catch {
             return [Finding(state: "missing", subject: "keychains", finding: error.reason, remedy: error.remedy)]
@@ -25,14 +25,14 @@ extension Doctor {
 
     /// PKCS#11 modules of other makers that searches have to leave out.
     static func modules() -> [Finding] {
-        guard let session = try? ProcessKeychains(nil).present(locals: false) else { return [] }
+        guard let session = try? Session(locals: false) else { return [] }
         let isChosen = Environment.variable("TOKENKIT_MODULES") != nil
         let remedy =
             isChosen
             ? "leave it out of TOKENKIT_MODULES" : "a line 'disable-in: tokenctl' in the module's file of p11-kit"
-        return session.tokensOfModules().failures.map { failure in
+        return session.tokensOfModules().missing.map { gap in
             Finding(
-                state: "missing", subject: "other modules", finding: failure.text,
+                state: "missing", subject: "other modules", finding: gap.text,
                 remedy: "\(remedy), unless its maker helps")
         }
     }

@@ -61,7 +61,7 @@ struct Doctor: ParsableCommand {
             .synchronizable: Query.anySynchronizable,
         ]
         return try Session(cards: false).locals.filter { keychain in
-            !((try? keychain.items(matching: Query(.key, keys, limit: .one)).items) ?? []).isEmpty
+            !((try? keychain.items(matching: Query(.key, keys, limit: .one)).found) ?? []).isEmpty
         }.map(\.name)
     }
 }

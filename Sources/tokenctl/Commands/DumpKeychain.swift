@@ -60,36 +60,33 @@ struct DumpKeychain: ParsableCommand {
             }
         }
         if reader.hasFailed || found.hasDamage { throw ExitCode.failure }
-        try IncompleteListError.check()
+        try session.gaps.end()
     }
 
     /// Keychain after keychain, and in each class after class.
     private func items(in session: Session) throws -> (items: [Item], hasDamage: Bool) {
         let classes = ItemClass.allCases.filter { $0 != .identity }
         var items: [Item] = []
-        var (hasRead, hasFailed, hasDamage) = (false, session.failures.contains { !$0.isOfCards }, false)
+        var (hasRead, missing) = (false, [Missing]())
         for member in session.searchList.members {
             for itemClass in classes {
                 let query = try Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)
-                let list = SearchList(tokens: [member])
                 do throws(KeychainError) {
-                    let result = try list.items(matching: query)
+                    let result = try SearchList(tokens: [member]).items(matching: query)
                     items += result.found
-                    for failure in result.failures { printError(failure.text) }
-                    ToldFailures.note(ofCards: result.failures.filter(session.isOfReader).map(\.error))
-                    if result.failures.isEmpty { hasRead = true } else { hasFailed = true }
-                    if result.failures.contains(where: { [.decode, .invalidKeychain].contains($0.error.code) }) {
-                        hasDamage = true
-                    }
+                    missing += result.missing
+                    if result.missing.isEmpty { hasRead = true }
                 } catch {
-                    printError("\(member.name): \(error)")
-                    hasFailed = true
+                    missing.append(member.missing(error))
                 }
             }
         }
-        for failure in session.failures { printError(failure.text) }
-        guard hasRead || !items.isEmpty || !hasFailed else { throw ExitCode.failure }
-        return (items, hasDamage)
+        missing += session.missing
+        session.gaps.tell(missing, isFailure: true)
+        guard hasRead || !items.isEmpty || missing.allSatisfy({ $0.place == .allCards }) else {
+            throw ExitCode.failure
+        }
+        return (items, missing.contains(where: \.isDamage))
     }
 
     private static func access(to item: Item) -> String {

@@ -39,7 +39,7 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let session = try Session(cards)
-        let keychains = session.session(authentication: session.process.authentication())
+        let keychains = session.client(session.process.authentication())
         let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try keychains.explain($0) }
         let labels = Dictionary(session.eachToken { ($0.name, $1.label) }.found) { first, _ in first }
         for explanation in explanations { try show(explanation, labels) }

@@ -151,9 +151,11 @@ struct Export: ParsableCommand {
 
     /// - Throws: `errSecItemNotFound` where there is nothing.
     private func required<Found>(_ found: [Found], _ noun: String, _ session: Session) throws -> [Found] {
-        try session.require(!found.isEmpty, namedBy: uris, as: noun)
-        guard !found.isEmpty else { throw KeychainError(.itemNotFound, "no \(noun) matches") }
-        return found
+        guard found.isEmpty else { return found }
+        return try session.gaps.doubting {
+            try session.require(false, namedBy: uris, as: noun)
+            throw KeychainError(.itemNotFound, "no \(noun) matches")
+        }
     }
 
     private func publicKeys(_ items: [Item]) throws -> [UInt8] {
@@ -168,9 +170,11 @@ struct Export: ParsableCommand {
 
     // MARK: What only goes out encrypted
 
-    private func privateKeys(_ items: [Item], _ session: Session) throws -> [UInt8] {
+    private func privateKeys(
+        _ items: [Item], _ session: Session, _ known: AuthenticationContext? = nil
+    ) throws -> [UInt8] {
         guard !items.isEmpty else { return [] }
-        let context = try authentication.context(session.process, for: keychain, cards.reader)
+        let context = try known ?? authentication.context(session.process, for: keychain, cards.reader)
         let keys = try items.map { (try privateKey($0, session, context), $0.label ?? "") }
         let passphrase = try passphrase(for: "the exported keys", context)
         var text: [UInt8] = []
@@ -195,7 +199,7 @@ struct Export: ParsableCommand {
         let exported = try canLeaveSome(named.map(\.key)) ? leaving(named) : named
         guard format != .pemseq else {
             let certificates = try exported.map { try $0.parsedCertificate().pem }
-            return try Array(certificates.joined().utf8) + privateKeys(exported.map(\.key), session)
+            return try Array(certificates.joined().utf8) + privateKeys(exported.map(\.key), session, context)
         }
         let identities = try exported.map { identity in
             try PKCS12.Identity(

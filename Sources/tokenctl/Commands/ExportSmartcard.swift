@@ -55,8 +55,10 @@ struct ExportSmartcard: ParsableCommand {
                     remedy: "'tokenctl list-smartcards' lists those there are")
             }
         }
-        if let folder { try write(session, to: folder) } else { try show(session) }
-        try IncompleteListError.check()
+        try session.gaps.doubting {
+            if let folder { try write(session, to: folder) } else { try show(session) }
+        }
+        try session.gaps.end()
     }
 
     // MARK: Printing

@@ -41,12 +41,12 @@ struct FindCertificate: ParsableCommand {
     }
 
     func run() throws {
-        try output.searching(find)
-        if all { try IncompleteListError.check() }
+        let session = try search.session()
+        try output.searching(session.gaps) { try find(in: session) }
+        if all { try session.gaps.end() }
     }
 
-    private func find() throws {
-        let session = try search.session()
+    private func find(in session: Session) throws {
         let query = try Query.all(.certificate, commonName: name)
         let items = session.reporting(try session.searchList.items(matching: query))
         let (names, uris) = (KeychainNames(session), try ObjectURIs(session))

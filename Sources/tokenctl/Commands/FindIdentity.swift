@@ -138,12 +138,12 @@ struct FindIdentity: ParsableCommand {
     }
 
     func run() throws {
-        try list()
-        try IncompleteListError.check()
+        let session = try search.session()
+        try session.gaps.doubting { try list(in: session) }
+        try session.gaps.end()
     }
 
-    private func list() throws {
-        let session = try search.session()
+    private func list(in session: Session) throws {
         let query = try Query.all(.identity, commonName: nil)
         let all = session.reporting(try session.searchList.identities(matching: query))
         let names = (keychains: KeychainNames(session), uris: try ObjectURIs(session))

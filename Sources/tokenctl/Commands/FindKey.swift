@@ -33,12 +33,12 @@ struct FindKey: ParsableCommand, AttributeCommand {
     }
 
     func run() throws {
-        try output.searching(find)
-        try IncompleteListError.check()
+        let session = try search.session()
+        try output.searching(session.gaps) { try find(in: session) }
+        try session.gaps.end()
     }
 
-    private func find() throws {
-        let session = try search.session()
+    private func find(in session: Session) throws {
         let any: Attributes = [.synchronizable: Query.anySynchronizable]
         let query = try Query(.key, any.merging(item.attributes) { $1 }, limit: .all)
         let all = session.reporting(try session.searchList.items(matching: query))

@@ -3,7 +3,6 @@ internal import ArgumentParser
 internal import KeychainHost
 internal import PKCS11Driver
 internal import SecureBytes
-internal import Synchronization
 
 struct ItemCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -71,11 +70,7 @@ struct ItemCommand: ParsableCommand {
     func run() throws {
         let session = try Session(cards)
         let context = try authentication.context(session.process, for: pairs + [cards.reader].compactMap { $0 })
-        // One command searches several times.
-        let told = Mutex<Set<SearchList.Failure>>([])
-        let keychains = session.session(authentication: context) { damage in
-            if told.withLock({ $0.insert(damage).inserted }) { Warnings.show(damage.text) }
-        }
+        let keychains = session.client(context)
         if add {
             var item = try ItemArguments.dictionary(pairs)
             try ItemCommand.requireType(item)
@@ -86,26 +81,26 @@ struct ItemCommand: ParsableCommand {
             var changes = try ItemArguments.dictionary([changes])
             try takeData(into: &changes)
             let query = try ItemQueries(pairs).dictionary(in: session)
-            let references = try values(of: query, "r_PersistentRef", keychains)
-            let count = try keychains.update(query, to: changes)
+            let references = try values(of: query, "r_PersistentRef", keychains, session.gaps)
+            let count = session.reporting(try keychains.update(query, to: changes))
             if count < references.count {
                 Warnings.show(
                     "note: \(references.count - count) of \(references.count) items that match are as they were: they have been altered since they were stored"
                 )
             }
-            try report(references.flatMap { try found(["v_PersistentRef": $0], keychains) })
+            try report(references.flatMap { try found(["v_PersistentRef": $0], keychains, session.gaps) })
         } else if delete {
             let query = try ItemQueries(pairs).dictionary(in: session)
-            let items = isJSON ? (try? found(query, keychains)) ?? [] : []
-            let count = try keychains.delete(query)
+            let items = isJSON ? (try? found(query, keychains, session.gaps)) ?? [] : []
+            let count = session.reporting(try keychains.delete(query))
             try report(items)
             if !isJSON {
                 StandardError.line(count == 1 ? "1 item has been deleted." : "\(count) items have been deleted.")
             }
         } else {
-            try show(ItemQueries(pairs).dictionaries(in: session).flatMap { try found($0, keychains) })
+            try show(ItemQueries(pairs).dictionaries(in: session).flatMap { try found($0, keychains, session.gaps) })
         }
-        _ = session.reporting(SearchList.Result<Item>())
+        session.gaps.tell(session.missing)
     }
 
     /// Programs keep keys of their own of whatever type; of a person who names none it is a slip.
@@ -119,21 +114,24 @@ struct ItemCommand: ParsableCommand {
             key: Attribute.keyType.rawValue)
     }
 
-    private func found(_ query: ItemDictionary, _ keychains: KeychainSession) throws -> [ItemDictionary] {
+    private func found(
+        _ query: ItemDictionary, _ keychains: KeychainSession, _ gaps: Gaps
+    ) throws -> [ItemDictionary] {
         var query = query
         if showData { query["r_Data"] = .bool(true) }
-        return try values(of: query, "r_Attributes", keychains).flatMap { ItemCommand.dictionaries($0) }
+        return try values(of: query, "r_Attributes", keychains, gaps).flatMap { ItemCommand.dictionaries($0) }
     }
 
     /// What a search returns, of all items that match unless it has a limit.
     private func values(
-        of query: ItemDictionary, _ returned: String, _ keychains: KeychainSession
+        of query: ItemDictionary, _ returned: String, _ keychains: KeychainSession, _ gaps: Gaps
     ) throws -> [ItemValue] {
         var query = query
         query[returned] = .bool(true)
         query["m_Limit"] = query["m_Limit"] ?? .string("m_LimitAll")
-        let result = try keychains.copyMatching(query)
-        return if case .array(let values) = result { values } else { [result].compactMap { $0 } }
+        let outcome = try keychains.copyMatching(query)
+        gaps.tell(outcome.missing)
+        return if case .array(let values) = outcome.found { values } else { [outcome.found].compactMap { $0 } }
     }
 
     private static func dictionaries(_ value: ItemValue?) -> [ItemDictionary] {

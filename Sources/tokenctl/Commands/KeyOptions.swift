@@ -69,9 +69,7 @@ struct KeyOptions: ParsableArguments {
         try resolve(in: session, .privateKey, for: .any)
     }
 
-    private func resolve(
-        in session: Session, _ wanted: Wanted, for use: Use
-    ) throws -> any KeychainKey {
+    private func resolve(in session: Session, _ wanted: Wanted, for use: Use) throws -> any KeychainKey {
         let isPublic = use == .publicHalf
         if let uri = try PKCS11URI(argument: key) {
             return try session.key(namedBy: uri, as: wanted.noun, isPublic: isPublic)
@@ -84,15 +82,16 @@ struct KeyOptions: ParsableArguments {
             found = try session.searchList.keys(selector)
         }
         // The key may be on a card that could not be read. Any other, and its being missing, would be named wrongly.
-        if found.found.isEmpty, let failure = found.failures.first(where: session.isOfReader) { throw failure.error }
-        let damage = found.found.isEmpty ? session.damage(in: found) : nil
+        if found.found.isEmpty, let gap = found.missing.first(where: { $0.place == .card }) {
+            throw gap.error
+        }
         let absent = found.found.isEmpty ? try absentKey(selector, isPublic: isPublic, in: session) : nil
-        if absent == nil, let damage { throw damage }
+        if found.found.isEmpty, absent == nil, let damage = found.damage { throw damage }
         // Which card to insert is no help where none can be seen.
-        if absent != nil, !isPublic, let failure = found.failures.first(where: \.isOfCards) { throw failure.error }
+        if absent != nil, !isPublic, let gap = found.missing.first(where: { $0.place == .allCards }) { throw gap.error }
         let keys = session.reporting(found)
         guard let key = keys.first ?? absent else {
-            throw notFound(wanted, in: session)
+            return try session.gaps.doubting { throw notFound(wanted, in: session) }
         }
         guard keys.isEmpty || (isPublic ? keys.haveOnePublicHalf : keys.areOne) else {
             let places = keys.map { "\($0.name) in '\($0.keychainName)'" }.joined(separator: ", ")
@@ -226,8 +225,8 @@ struct KeyOptions: ParsableArguments {
         guard place.keychain == nil else { return nil }
         let isSlot = CardDrivers.isKeyName(key)
         if isSlot, !session.identified(session.tokens, { $1.label }).found.isEmpty { return nil }
-        var keys = try session.session().absentKeys(.name(key))
-        if keys.isEmpty { keys = try session.session().absentKeys(selector) }
+        var keys = try session.client().absentKeys(.name(key))
+        if keys.isEmpty { keys = try session.client().absentKeys(selector) }
         guard let key = keys.first else { return nil }
         guard keys.haveOnePublicHalf else {
             let places = keys.map { "'\($0.keychainName)'" }.joined(separator: " and ")

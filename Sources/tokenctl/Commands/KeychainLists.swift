@@ -52,7 +52,8 @@ struct ListKeychains: ParsableCommand {
             warnOfAbsent(files)
             guard output.json || output.table || output.uris else { return }
         }
-        let rows = try rows()
+        let gaps = Gaps()
+        let rows = try rows(gaps)
         if output.uris {
             rows.compactMap(\.uri).forEach { StandardOutput.line($0) }
         } else if output.isListing {
@@ -60,7 +61,7 @@ struct ListKeychains: ParsableCommand {
         } else {
             for row in rows { StandardOutput.line("    \"\(row.location)\"") }
         }
-        try IncompleteListError.check()
+        try gaps.end()
     }
 
     /// As on macOS what is not there may be listed; but a name that is misspelt takes a keychain out of all searches.
@@ -73,7 +74,7 @@ struct ListKeychains: ParsableCommand {
     /// The files as they are configured, those that are not searched included.
     private func files(_ session: Session) throws -> [KeychainRow] {
         let preferences = KeychainPreferences.own
-        // What cannot be read of the system's settings is among the session's failures.
+        // What cannot be read of the system's settings is among the session's gaps.
         let paths = try (try? preferences.searchList()) ?? preferences.searchList(in: .user)
         return paths.map { path in
             let target = resolvedPath(path) ?? path
@@ -86,32 +87,30 @@ struct ListKeychains: ParsableCommand {
         }
     }
 
-    private func tokens(_ session: Session) -> SearchList.Result<KeychainRow> {
+    private func tokens(_ session: Session) -> Outcome<[KeychainRow]> {
         var result = session.identified(session.tokens) { _, identity in KeychainRow(identity, module: nil) }
         for module in session.modules {
             do throws(KeychainError) {
                 let tokens = try session.identified(module.tokens()) { KeychainRow($1, module: module.name) }
                 result.found += tokens.found
-                result.failures += tokens.failures
+                result.missing += tokens.missing
             } catch {
-                result.failures.append(SearchList.Failure(keychain: module.name, error: error))
+                result.missing.append(module.missing(error))
             }
         }
         return result
     }
 
-    private func rows() throws -> [KeychainRow] {
+    private func rows(_ gaps: Gaps) throws -> [KeychainRow] {
         switch domain.domain {
         case nil:
-            let session = try Session(cards)
+            let session = try Session(cards, gaps)
             var result = tokens(session)
             result.found += try files(session)
-            result.failures += session.locals.compactMap { keychain in
-                keychain.damage.map { SearchList.Failure(keychain: keychain.name, error: $0) }
-            }
+            result.missing += session.locals.compactMap { keychain in keychain.damage.map(keychain.missing) }
             return session.reporting(result)
         case .dynamic:
-            let session = try Session(cards, locals: false)
+            let session = try Session(cards, locals: false, gaps)
             return session.reporting(tokens(session))
         case let domain?:
             return try KeychainPreferences.own.searchList(in: domain).map(KeychainRow.init(at:))

@@ -174,19 +174,19 @@ struct LockKeychain: ParsableCommand {
 
     private func lockAll() throws {
         let session = try Session(cards, locals: false)
-        var result = SearchList.Result<String>()
+        var outcome = try session.process.lockAll()
         // What is not there is not unlocked.
-        result.failures = try session.process.lockAll().filter { $0.error.code != .noSuchKeychain }
+        outcome.missing.removeAll { $0.kind == .absentKeychain }
         var infos: [KeychainInfo] = []
         for token in session.tokens where (try? token.identity()) ?? nil != nil {
             infos.append(try LockKeychain.lock(token))
         }
-        _ = session.reporting(result)
+        _ = session.reporting(outcome)
         if output.json {
-            infos += try session.process.localKeychains().found.map { try KeychainInfo($0) }
+            infos += try outcome.found.map { try KeychainInfo($0) }
             try Listing.showJSON(infos)
         }
-        if !result.failures.isEmpty { throw ExitCode(1) }
+        if !outcome.missing.isEmpty { throw ExitCode(1) }
     }
 }
 

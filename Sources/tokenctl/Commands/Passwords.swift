@@ -85,7 +85,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
     ) throws -> Item {
         try keychain.update(
             matching: Query(old.reference), to: ItemChanges(item.attributes, secret: secret), authentication: context)
-        return try keychain.items(matching: Query(old.reference)).items.first ?? old
+        return try keychain.items(matching: Query(old.reference)).found.first ?? old
     }
 
     /// The password that is to be updated: the same one, else the only one that has what was given.
@@ -95,7 +95,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
         if let twin = try twin(in: keychain) { return twin }
         let unique = Set(Kind.itemClass.uniqueAttributes)
         let given = item.attributes.filter { unique.contains($0.key) }
-        let found = try keychain.items(matching: Query(Kind.itemClass, given, limit: .all)).items
+        let found = try keychain.items(matching: Query(Kind.itemClass, given, limit: .all)).found
         guard found.count < 2 else {
             throw CommandError(
                 "\(found.count) \(Kind.itemClass.noun)s match, and -U updates one",
@@ -109,7 +109,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
     private func twin(in keychain: LocalKeychain) throws -> Item? {
         let new = try Kind.newItem(item.attributes, secret: Secret(capacity: 0) { _ in })
         let same = Kind.itemClass.uniqueValues(of: new.attributes)
-        return try keychain.items(matching: Query(Kind.itemClass, same)).items.first
+        return try keychain.items(matching: Query(Kind.itemClass, same)).found.first
     }
 
     private func readSecret(_ context: AuthenticationContext) throws -> Secret {
@@ -243,8 +243,10 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     }
 
     func first() throws -> Match {
-        guard let match = try matches(.one).first else { throw notFound }
-        return match
+        try session.gaps.doubting {
+            guard let match = try matches(.one).first else { throw notFound }
+            return match
+        }
     }
 
     /// Passwords with the keychains that they are in; with URIs, all of them whatever the limit is.
@@ -254,7 +256,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
         let query = try Query(Kind.itemClass, attributes, limit: uris.isEmpty ? limit : .all)
         let result =
             try isDeletion ? session.itemsToDelete(matching: query) : session.searchList.items(matching: query)
-        if isDeletion || result.found.isEmpty, let damage = session.damage(in: result) { throw damage }
+        if isDeletion || result.found.isEmpty, let damage = result.damage { throw damage }
         var found = session.reporting(result)
         if !uris.isEmpty { found = try ObjectURIs(session).items(found, namedBy: uris) }
         return found.compactMap { item in session.local(of: item).map { (item, $0) } }

@@ -164,15 +164,16 @@ struct VerifyCert: ParsableCommand {
     }
 
     private func verdict() throws -> Verdict {
+        let gaps = Gaps()
         let trusted =
-            try roots.isEmpty ? TrustAnchors.system.roots() : roots.flatMap { try CertificateFile.read($0) }
-        var chain = try certificates.flatMap { try CertificateFile.read($0) }
+            try roots.isEmpty ? TrustAnchors.system.roots() : roots.flatMap { try CertificateFile.read($0, gaps: gaps) }
+        var chain = try certificates.flatMap { try CertificateFile.read($0, gaps: gaps) }
         // With roots alone, the first is checked against itself.
         if chain.isEmpty { chain = Array(trusted.prefix(1)) }
         guard let leaf = chain.first else { throw CommandError("there is no certificate to check") }
         if let reason = unfitness(of: leaf) { return Verdict(isTrusted: false, reason: reason) }
         let outcome = try CertificateChain.verify(
-            leaf, intermediates: chain.dropFirst() + helpers(), roots: trusted,
+            leaf, intermediates: chain.dropFirst() + helpers(gaps), roots: trusted,
             at: date?.seconds ?? Clock.now,
             revocation: revocation())
         switch outcome {
@@ -216,9 +217,9 @@ struct VerifyCert: ParsableCommand {
     }
 
     /// The certificates of the keychains.
-    private func helpers() throws -> [Certificate] {
+    private func helpers(_ gaps: Gaps) throws -> [Certificate] {
         guard !noKeychains else { return [] }
-        let session = try Session(keychains: keychains, cards: false)
+        let session = try Session(keychains: keychains, cards: false, gaps)
         let found = session.reporting(
             try session.searchList.items(matching: Query.all(.certificate, commonName: nil)))
         return found.compactMap(\.certificate)

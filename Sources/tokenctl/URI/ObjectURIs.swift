@@ -48,7 +48,7 @@ struct ObjectURIs {
     }
 
     private static func all(_ itemClass: ItemClass, in keychain: some Keychain) -> [Item] {
-        (try? keychain.items(matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)).items)
+        (try? keychain.items(matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all)).found)
             ?? []
     }
 

@@ -4,7 +4,7 @@ internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
-extension PresentKeychains {
+extension Session {
     /// The same with the cards and files alone that one of the URIs names or that have one of the names.
     ///
     /// A URI with a maker's serial number names no second token, so that no module is started for what is here.
@@ -19,27 +19,27 @@ extension PresentKeychains {
             unmatched.subtract(matching)
             return !matching.isEmpty
         }
-        func limit(_ all: SearchList.Result<NamedToken>) {
-            session.failures += all.failures
+        func limit(_ all: Outcome<[NamedToken]>) {
+            session.missing += all.missing
             for (token, identity) in all.found {
                 let isMeant = isMatch(PKCS11URI.Place(identity, in: token.slot))
                 if isMeant || names.contains(where: identity.isNamed) { session.tokens.append(token) }
             }
         }
-        session.locals = locals.filter { isMatch(PKCS11URI.Place($0)) }
+        session.locals = self.locals.filter { isMatch(PKCS11URI.Place($0)) }
         (session.tokens, session.modules) = ([], [])
-        limit(identified(tokens) { ($0, $1) })
+        limit(identified(self.tokens) { ($0, $1) })
         let isAnswered = names.isEmpty && unmatched.isEmpty && uris.allSatisfy(\.namesOneToken)
         if !isAnswered {
             let others = tokensOfModules()
-            session.failures += others.failures
+            session.missing += others.missing
             limit(identified(others.found) { ($0, $1) })
         }
         guard let uri = uris.first(where: unmatched.contains) else { return session }
         // It may be one of those that cannot be read.
-        _ = session.reporting(SearchList.Result<Item>())
+        gaps.tell(session.missing)
         // Without readers to look into nobody can tell that it is out.
-        let known = tokens.isEmpty ? [] : process.knownTokens()
+        let known = self.tokens.isEmpty ? [] : self.process.knownTokens()
         if let absent = known.first(where: { uri.matches(PKCS11URI.Place($0.identity, in: nil)) }) {
             throw KeychainError(
                 .interactionRequired, "'\(absent.identity.label)' is in no reader",
@@ -76,8 +76,10 @@ extension PresentKeychains {
         let session = try limited(to: [uri])
         let found = try session.keyOfObject(uri) ?? keys(namedBy: uri, in: session)
         guard let first = found.first else {
-            try require(false, namedBy: [uri], as: noun)
-            throw KeychainError(.itemNotFound, "there is no \(noun) on what '\(uri)' names")
+            return try gaps.doubting {
+                try require(false, namedBy: [uri], as: noun)
+                throw KeychainError(.itemNotFound, "there is no \(noun) on what '\(uri)' names")
+            }
         }
         let keys = found.map(\.key)
         guard isPublic ? keys.haveOnePublicHalf : keys.areOne else {
@@ -108,9 +110,9 @@ extension PresentKeychains {
     ///
     /// - Returns: nil where that takes more.
     private func keyOfObject(_ uri: PKCS11URI) throws -> [NamedKey]? {
-        guard let id = uri.object.id, locals.isEmpty else { return nil }
+        guard let id = uri.object.id, self.locals.isEmpty else { return nil }
         var found: [NamedKey] = []
-        for token in tokens {
+        for token in self.tokens {
             guard let identity = try token.identity() else { continue }
             guard let selection = try token.selection(ofCryptokiID: id) else { continue }
             // Elsewhere several keys may have one id.
@@ -144,7 +146,7 @@ extension PresentKeychains {
                 let isMeant = itemClass == .certificate || item.isPrivateKey || uri.object.kind == .publicKey
                 guard isMeant, let name = names.uri(of: item) else { continue }
                 let own = try session.searchList.keys(selector(for: item)).found
-                found += try (own.isEmpty ? searchList.keys(selector(for: item)).found : own).map { (name, $0) }
+                found += try (own.isEmpty ? self.searchList.keys(selector(for: item)).found : own).map { (name, $0) }
             }
         }
         return found
@@ -166,7 +168,7 @@ extension PresentKeychains {
             try session.searchList.items(
                 matching: Query(.certificate, [.synchronizable: Query.anySynchronizable], limit: .all)))
         let named = try ObjectURIs(session).items(items, namedBy: [uri.forCertificates])
-        try require(!named.isEmpty, namedBy: [uri], as: "certificate")
+        try gaps.doubting { try require(!named.isEmpty, namedBy: [uri], as: "certificate") }
         return named.compactMap(\.certificate)
     }
 }

@@ -71,6 +71,6 @@ import TokenKit
     @Test func certificatesAreThereAllTheTime() throws {
         session.isLocked = true
         let certificate = try test.keychain.add(NewItem(.certificate, [.label: "C"], der: [0x30, 0]))
-        #expect(try test.keychain.items(matching: Query(certificate.reference)).items == [certificate])
+        #expect(try test.keychain.items(matching: Query(certificate.reference)).found == [certificate])
     }
 }

@@ -69,7 +69,7 @@ extension BehaviourCase {
             #expect(try stage.all("cert", label).isEmpty)
             try stage.session.delete(["class": .string("cert"), "sync": .number(1)])
             let left = try stage.local.keychain.items(matching: Query(.certificate, [.synchronizable: "syna"]))
-            #expect(left.items.isEmpty)
+            #expect(left.found.isEmpty)
         },
         BehaviourCase(9, "an unknown key is named") { stage in
             expect(.param, key: "foo") { try stage.copy(["class": .string("cert"), "foo": .number(1)]) }

@@ -210,9 +210,10 @@ extension BehaviourCase {
                     if count == 0 {
                         expect(.itemNotFound) { try session.copyMatching(query) }
                     } else {
-                        #expect(try session.copyMatching(query)?.bytes == root.der)
+                        #expect(try session.copyMatching(query).found?.bytes == root.der)
                     }
-                    #expect(try session.copyMatching(query.merging(["m_TrustedOnly": .bool(false)]) { $1 }) != nil)
+                    #expect(
+                        try session.copyMatching(query.merging(["m_TrustedOnly": .bool(false)]) { $1 }).found != nil)
                 }
             }
         },

@@ -133,7 +133,7 @@ extension BehaviourCase {
             let query: ItemDictionary = [
                 "class": .string("genp"), "m_Limit": .string("m_LimitAll"), "r_Attributes": .bool(true),
             ]
-            let groups = try client.copyMatching(query)?.array?.map { $0.dictionary?["agrp"]?.text }
+            let groups = try client.copyMatching(query).found?.array?.map { $0.dictionary?["agrp"]?.text }
             #expect(groups == ["g1", "g3"])
             expect(.itemNotFound) { _ = try client.copyMatching(query.merging(["agrp": .string("g2")]) { $1 }) }
             expect(.missingEntitlement, key: "agrp") {

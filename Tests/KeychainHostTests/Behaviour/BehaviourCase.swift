@@ -103,7 +103,7 @@ struct Stage {
         return try add(item.merging(more) { $1 })
     }
 
-    func copy(_ query: ItemDictionary) throws -> ItemValue? { try session.copyMatching(query) }
+    func copy(_ query: ItemDictionary) throws -> ItemValue? { try session.copyMatching(query).found }
 
     /// All that match, each as a dictionary of its attributes.
     func all(_ itemClass: String, _ query: ItemDictionary = [:]) throws -> [ItemDictionary] {

@@ -268,15 +268,16 @@ struct TestUser {
         try preferences.setSearchList(["/nowhere/k", broken, good.path])
         let opened = try preferences.open()
         #expect(opened.found.map(\.path) == [good.path])
-        #expect(opened.failures.map(\.error.code) == [.noSuchKeychain, .invalidKeychain])
-        let list = SearchList(locals: opened.found, failures: opened.failures)
-        #expect(try list.items(matching: Query(.certificate)).failures == opened.failures)
+        #expect(opened.missing.map(\.error.code) == [.noSuchKeychain, .invalidKeychain])
+        #expect(opened.missing.map(\.kind) == [.absentKeychain, .unreadableKeychain])
+        let list = SearchList(locals: opened.found, missing: opened.missing)
+        #expect(try list.items(matching: Query(.certificate)).missing == opened.missing)
     }
 
     @Test func onlyIfEveryKeychainFailedTheSearchDoes() throws {
         try preferences.setSearchList(["/nowhere/a", "/nowhere/b"])
         let opened = try preferences.open()
-        let list = SearchList(locals: opened.found, failures: opened.failures)
+        let list = SearchList(locals: opened.found, missing: opened.missing)
         #expect(throws: KeychainError(.noSuchKeychain)) { try list.items(matching: Query(.certificate)) }
         #expect(try SearchList().items(matching: Query(.certificate)).found.isEmpty)
     }
@@ -291,8 +292,8 @@ struct TestUser {
         }
         let other = try LocalKeychain.open(keychains[0].path)
         #expect(try other.unlockFromSession())
-        let failures = try ProcessKeychains(preferences).lockAll()
-        #expect(failures.map(\.error.code) == [.noSuchKeychain])
+        let locked = try ProcessKeychains(preferences).lockAll()
+        #expect(locked.missing.map(\.error.code) == [.noSuchKeychain])
         for keychain in keychains + [other] { #expect(keychain.isLocked) }
         #expect(try !other.unlockFromSession())
     }
@@ -365,7 +366,7 @@ struct TestUser {
         try user.write("nonsense\n", system: true)
         let opened = try preferences.open()
         #expect(opened.found.map(\.name) == ["login"])
-        #expect(opened.failures.map(\.error.code) == [.decode])
+        #expect(opened.missing.map(\.error.code) == [.decode])
     }
 
     @Test func manyWritersLoseNoChange() async throws {

@@ -34,7 +34,7 @@ import TokenKit
         let events = told.wait()
         #expect(events.map(\.item) == [item.reference])
         #expect(events.map(\.process) == [getpid()])
-        #expect(try keychain.items(matching: Query(.genericPassword)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(.genericPassword)).found.isEmpty)
     }
 
     // Case 73

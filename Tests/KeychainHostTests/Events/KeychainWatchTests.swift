@@ -72,7 +72,7 @@ final class Told: Sendable {
             let added = told.wait(for: 20) { $0.kind == .add }
             #expect(added.count == 20)
             #expect(added.allSatisfy { $0.process == writer.identifier })
-            let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).items
+            let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).found
             #expect(added.map(\.item) == items.map(\.reference))
             #expect(told.all.first?.kind == .unlock)
         }

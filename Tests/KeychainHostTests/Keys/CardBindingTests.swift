@@ -28,7 +28,7 @@ import VirtualCard
     }
 
     private func read(_ keychain: LocalKeychain) throws -> String? {
-        let item = try #require(try keychain.items(matching: Query(.genericPassword)).items.first)
+        let item = try #require(try keychain.items(matching: Query(.genericPassword)).found.first)
         return try keychain.secretText(item.reference)
     }
 

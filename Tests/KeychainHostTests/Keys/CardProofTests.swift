@@ -172,7 +172,7 @@ import VirtualCard
         try old.checkCardBindings()
         try desk.token.lock()
         #expect(try unlock(with: [desk.token], TypesInTurn("123456"), old))
-        #expect(try old.items(matching: Query(.genericPassword)).items.count == 1)
+        #expect(try old.items(matching: Query(.genericPassword)).found.count == 1)
         let layout = try Database(path: path, access: .readOnly, busyTimeout: 0).value("PRAGMA user_version").integer
         #expect(layout == (mode == 0o400 ? 7 : Migrations.currentVersion))
     }

@@ -131,7 +131,7 @@ import VirtualCard
                     try #require(
                         try local.keychain.items(
                             matching: Query(.key, [.keyClass: 1])
-                        ).items.first
+                        ).found.first
                     ).reference)
             }
         }

@@ -15,7 +15,7 @@ import Testing
 
     private func item(_ key: SymmetricKey) throws -> Item {
         try #require(
-            try test.keychain.items(matching: Query(.key, [.applicationLabel: label(key)])).items.first)
+            try test.keychain.items(matching: Query(.key, [.applicationLabel: label(key)])).found.first)
     }
 
     private func label(_ key: SymmetricKey) throws -> AttributeValue { try #require(key.attributes[.applicationLabel]) }

@@ -23,10 +23,10 @@ import VirtualCard
             "class": .string("cert"), "slnr": .data(certificate.serialNumber), "m_Limit": .string("m_LimitAll"),
             "r_Attributes": .bool(true),
         ]
-        let found = try #require(try session.copyMatching(query)?.array?.map { $0.dictionary?["tkid"]?.text })
+        let found = try #require(try session.copyMatching(query).found?.array?.map { $0.dictionary?["tkid"]?.text })
         #expect(found.count == 3)
         #expect(Set(found).count == 3)
-        let once = try session.copyMatching(query.merging(["u_Distinct": .bool(true)]) { $1 })?.array
+        let once = try session.copyMatching(query.merging(["u_Distinct": .bool(true)]) { $1 }).found?.array
         #expect(once?.map { $0.dictionary?["tkid"]?.text } == [found[0]])
     }
 

@@ -32,7 +32,7 @@ import TokenKit
         _ = try session.add(item)
         let query: ItemDictionary = ["class": .string("genp"), "acct": .string("a")]
         let reading = query.merging(["r_Data": .bool(true)]) { $1 }
-        #expect(try session.copyMatching(reading)?.bytes == [7])
+        #expect(try session.copyMatching(reading).found?.bytes == [7])
         lock.set()
         let calls: [() throws -> Void] = [
             { _ = try session.copyMatching(reading) },
@@ -46,7 +46,7 @@ import TokenKit
                 #expect(throws: Never.self) { try call() }
             }
         }
-        #expect(try session.copyMatching(query.merging(["r_Attributes": .bool(true)]) { $1 }) != nil)
+        #expect(try session.copyMatching(query.merging(["r_Attributes": .bool(true)]) { $1 }).found != nil)
         try session.delete(query)
         #expect(try local.passwords([.account: "a"]).isEmpty)
     }

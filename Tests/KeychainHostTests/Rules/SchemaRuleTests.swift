@@ -19,7 +19,7 @@ import TokenKit
     private static let session = KeychainSession(searchList: SearchList())
 
     private func copy(_ itemClass: ItemClass, _ code: String, _ value: ItemValue) throws -> ItemValue? {
-        try Self.session.copyMatching(["class": .string(itemClass.rawValue), code: value])
+        try Self.session.copyMatching(["class": .string(itemClass.rawValue), code: value]).found
     }
 
     @Test(arguments: classes)

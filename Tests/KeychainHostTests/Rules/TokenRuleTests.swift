@@ -32,7 +32,8 @@ import VirtualCard
         let fixed: ItemDictionary = [
             "class": .string(itemClass), "m_Limit": .string("m_LimitAll"), "r_Attributes": .bool(true),
         ]
-        return try session.copyMatching(fixed.merging(query) { $1 })?.array?.map { $0.dictionary?["tkid"]?.text } ?? []
+        return try session.copyMatching(fixed.merging(query) { $1 }).found?.array?.map { $0.dictionary?["tkid"]?.text }
+            ?? []
     }
 
     @Test(arguments: ["cert", "keys", "idnt"])
@@ -51,7 +52,7 @@ import VirtualCard
         let query: ItemDictionary = [
             "class": .string("keys"), "tkid": .string(ids[0]), "r_PersistentRef": .bool(true),
         ]
-        let reference = try #require(try session.copyMatching(query))
+        let reference = try #require(try session.copyMatching(query).found)
         desks[0].reader.remove()
         expect(.itemNotFound) { try session.copyMatching(query) }
         expect(.itemNotFound) { try session.copyMatching(["v_PersistentRef": reference]) }
@@ -59,7 +60,7 @@ import VirtualCard
         desks[0].reader.insert(
             try TestCard(guid: String(repeating: "0", count: 31) + "1", name: "card 1").make())
         #expect(
-            try session.copyMatching(["v_PersistentRef": reference, "r_PersistentRef": .bool(true)])?.bytes
+            try session.copyMatching(["v_PersistentRef": reference, "r_PersistentRef": .bool(true)]).found?.bytes
                 == reference.bytes)
     }
 
@@ -98,7 +99,7 @@ import VirtualCard
         let query: ItemDictionary = ["class": .string("keys"), "tkid": .string(ids[0]), "r_Data": .bool(true)]
         expect(ErrSec(rawValue: -25316)) { try session.copyMatching(query) }
         for more in ["r_Attributes", "r_Ref", "r_PersistentRef"] {
-            let dictionary = try session.copyMatching(query.merging([more: .bool(true)]) { $1 })?.dictionary
+            let dictionary = try session.copyMatching(query.merging([more: .bool(true)]) { $1 }).found?.dictionary
             #expect(dictionary?.isEmpty == false)
             #expect(dictionary?["v_Data"] == nil)
         }

@@ -74,10 +74,11 @@ import TokenKit
         let key = try TestKey.named("parsing")
         let object = TokenObject(
             id: TokenObjectID("9A"), label: "PIV Authentication", certificate: key.certificate.der, key: nil)
-        let items = TokenItems(identity: TokenIdentity(id: TokenID(driver: "piv", instance: "1"), label: "Card"))
+        let identity = TokenIdentity(id: TokenID(driver: "piv", instance: "1"), label: "Card")
+        let items = TokenItems(identity: identity, name: "Reader")
         let query = ResolvedQuery(try Query(.certificate, limit: .all))
         let counts = parses(of: [key.certificate]) {
-            let found = items.result(of: query, in: TokenInventory(objects: [object])).items
+            let found = items.result(of: query, in: TokenInventory(objects: [object])).found
             #expect(found.map(\.certificate) == [key.certificate])
         }
         #expect(counts == [1])

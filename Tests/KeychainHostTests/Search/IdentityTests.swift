@@ -86,11 +86,11 @@ import VirtualCard
         try local.add(TestCard().key(.authentication).certificate)
         let session = KeychainSession(searchList: SearchList(tokens: [desk.token], locals: [local.keychain]))
         let query: ItemDictionary = ["class": .string("idnt"), "tkid": .string(""), "r_Ref": .bool(true)]
-        #expect(try session.copyMatching(query)?.identity?.key.isOnToken == true)
+        #expect(try session.copyMatching(query).found?.identity?.key.isOnToken == true)
         let localOnly = query.merging(["u_LocalOnly": .bool(true)]) { $1 }
         expect(.itemNotFound) { try session.copyMatching(localOnly) }
         try local.add(TestCard().key(.authentication).privateKey)
-        #expect(try session.copyMatching(localOnly)?.identity?.key.isOnToken == false)
+        #expect(try session.copyMatching(localOnly).found?.identity?.key.isOnToken == false)
     }
 
     @Test func aPublicKeyMakesNoIdentity() throws {

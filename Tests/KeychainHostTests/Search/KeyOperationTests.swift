@@ -167,7 +167,7 @@ private struct Holder {
         let new = try Desk(TestCard(name: "new"))
         #expect(try new.token.keys(.name("9A")).count == 1)
         #expect(try new.token.keys(.reference(reference)).isEmpty)
-        #expect(try new.token.items(matching: Query(reference)).items.isEmpty)
+        #expect(try new.token.items(matching: Query(reference)).found.isEmpty)
     }
 
     @Test func aLocalReferenceTouchesNoCard() throws {

@@ -60,7 +60,7 @@ import VirtualCard
         let session = KeychainSession(searchList: SearchList(locals: [first.keychain, second.keychain]))
         let found = try session.copyMatching([
             "class": .string("genp"), "u_Distinct": .bool(true), "m_Limit": .string("m_LimitAll"), "r_Ref": .bool(true),
-        ])?.array
+        ]).found?.array
         #expect(found?.map { $0.item?.keychain } == [first.keychain.identifier, second.keychain.identifier])
         #expect(found?.last?.item?[.account]?.bytes == Array("cafe\u{301}".utf8))
     }
@@ -80,12 +80,12 @@ import VirtualCard
             tokens: [AlwaysFails(), desk.token], locals: [local.keychain, AlwaysFails(name: "file")])
         let result = try list.items(matching: Query(.certificate, limit: .all))
         #expect(result.found.count == 5)
-        #expect(result.failures.map(\.keychain) == ["broken", "file"])
-        #expect(result.failures.map(\.error.code) == [.deviceFailed, .deviceFailed])
+        #expect(result.missing.map(\.keychain) == ["broken", "file"])
+        #expect(result.missing.map(\.error.code) == [.deviceFailed, .deviceFailed])
         let identities = try list.identities(matching: Query(.identity, limit: .all))
         #expect(identities.found.count == 4)
-        #expect(identities.failures.map(\.keychain) == ["broken", "file"])
-        #expect(try list.keys(.name("9A")).failures.count == 2)
+        #expect(identities.missing.map(\.keychain) == ["broken", "file"])
+        #expect(try list.keys(.name("9A")).missing.count == 2)
     }
 
     @Test func whereAllFailTheFirstErrorIsThrown() throws {
@@ -100,7 +100,7 @@ import VirtualCard
         let empty = Desk(VirtualReader())
         let result = try SearchList(tokens: [empty.token]).items(matching: Query(.certificate, limit: .all))
         #expect(result.found.isEmpty)
-        #expect(result.failures.isEmpty)
+        #expect(result.missing.isEmpty)
     }
 
     @Test func aCardTakenOutWhileItIsReadIsReported() throws {
@@ -110,17 +110,19 @@ import VirtualCard
         let list = SearchList(tokens: [desk.token], locals: [local.keychain])
         let result = try list.items(matching: Query(.certificate, limit: .all))
         #expect(result.found.map(\.isOnToken) == [false])
-        #expect(result.failures.map(\.error.code) == [.deviceReset])
+        #expect(result.missing.map(\.error.code) == [.deviceReset])
+        #expect(result.missing.map(\.kind) == [.unreadableKeychain] && result.missing.map(\.place) == [.card])
         // Once it is known to be gone there is nothing to report.
-        #expect(try list.items(matching: Query(.certificate, limit: .all)).failures.isEmpty)
+        #expect(try list.items(matching: Query(.certificate, limit: .all)).missing.isEmpty)
     }
 
     @Test func aCardThatAnotherProgramHoldsIsReported() throws {
         let (local, desk) = (try TestKeychain(), try Desk())
         desk.reader.isHeldExclusively = true
         let list = SearchList(tokens: [desk.token], locals: [local.keychain])
-        let failures = try list.items(matching: Query(.certificate, limit: .all)).failures
+        let failures = try list.items(matching: Query(.certificate, limit: .all)).missing
         #expect(failures.map(\.error.code) == [.notAvailable])
+        #expect(failures.map(\.kind) == [.heldCard] && failures.map(\.place) == [.card])
         #expect(failures.map(\.keychain) == ["Desk Reader"])
     }
 
@@ -128,8 +130,8 @@ import VirtualCard
         let desk = try Desk(TestCard(certificates: [.signature: [0x30, 0x03, 0x02, 0x01, 0x00]]))
         let result = try SearchList(tokens: [desk.token]).items(matching: Query(.certificate, limit: .all))
         #expect(result.found.map(\.label) == ["PIV Authentication", "Key Management", "Card Authentication"])
-        #expect(result.failures.count == 1)
-        #expect(result.failures.first?.error.reason.contains("9C") == true)
+        #expect(result.missing.count == 1)
+        #expect(result.missing.first?.error.reason.contains("9C") == true)
     }
 
     @Test func whatAQueryExcludesIsNotTouched() throws {
@@ -155,7 +157,7 @@ import VirtualCard
         let item = try #require(try desk.items(.certificate).first { $0.label == "Digital Signature" })
         let later = Desk(desk.reader)
         desk.reader.clearLog()
-        #expect(try later.token.items(matching: Query(item.reference)).items == [item])
+        #expect(try later.token.items(matching: Query(item.reference)).found == [item])
         #expect(later.commands == [0xA4, 0xCB, 0xCB])
     }
 

@@ -9,7 +9,8 @@ struct AlwaysFails: Keychain {
     var isReadOnly = true
     var code = ErrSec.deviceFailed
 
-    func items(matching query: ResolvedQuery) throws(KeychainError) -> SearchResult { throw KeychainError(code) }
+    func items(matching query: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> { throw KeychainError(code) }
+    func missing(_ error: KeychainError) -> Missing { Missing(.unreadableKeychain, in: .file, of: name, error) }
     var status: KeychainStatus { [] }
     var isLocked: Bool { false }
     func triesLeft() -> Int? { nil }
@@ -49,7 +50,7 @@ extension TestKeychain {
     }
 
     func count(_ itemClass: ItemClass) throws -> Int {
-        try keychain.items(matching: Query(itemClass, limit: .all)).items.count
+        try keychain.items(matching: Query(itemClass, limit: .all)).found.count
     }
 }
 

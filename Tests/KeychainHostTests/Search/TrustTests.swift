@@ -45,7 +45,9 @@ import TokenKit
             "r_Attributes": .bool(true),
         ]
         do throws(KeychainError) {
-            return try session.copyMatching(query.merging(more) { $1 })?.array?.map { $0.dictionary?["labl"]?.text }
+            return try session.copyMatching(query.merging(more) { $1 }).found?.array?.map {
+                $0.dictionary?["labl"]?.text
+            }
                 ?? []
         } catch {
             guard error.code == .itemNotFound else { throw error }
@@ -78,7 +80,8 @@ import TokenKit
         let query: ItemDictionary = ["m_Limit": .number(1), "r_Attributes": .bool(true)]
         let client = session([root], authorities, leaves)
         #expect(
-            try client.copyMatching(query.merging(["class": .string("cert"), "m_TrustedOnly": .bool(true)]) { $1 })?
+            try client.copyMatching(query.merging(["class": .string("cert"), "m_TrustedOnly": .bool(true)]) { $1 })
+                .found?
                 .dictionary?["labl"]?.text == "middle")
     }
 
@@ -91,7 +94,7 @@ import TokenKit
 
     @Test func whatIsDeletedByTrustIsWhatIsFoundByIt() throws {
         let client = session([root], leaves, authorities)
-        #expect(try client.delete(matching: .certificates.trusted()) == 2)
+        #expect(try client.delete(matching: .certificates.trusted()).found == 2)
         #expect(try leaves.count(.certificate) == 1)
         #expect(try authorities.count(.certificate) == 0)
     }

@@ -32,7 +32,7 @@ import VirtualCard
         }
         #expect(error?.reason.contains("PIV Authentication") == true)
         #expect(throws: KeychainError(.readOnly)) { try list.delete(matching: query) }
-        #expect(try local.keychain.items(matching: query).items == [item])
+        #expect(try local.keychain.items(matching: query).found == [item])
         #expect(try desk.items(.certificate) == before)
     }
 
@@ -104,10 +104,10 @@ import VirtualCard
         }
         #expect(try list.identities().map(\.certificate.label) == ["anna holder"])
         #expect(try list.update(matching: Query(.identity), to: ItemChanges([.label: "x"])) == 1)
-        #expect(try first.keychain.items(matching: Query(.key)).items.map(\.label) == [nil])
+        #expect(try first.keychain.items(matching: Query(.key)).found.map(\.label) == [nil])
         let asking = KeychainSession(
             searchList: list, authentication: AuthenticationContext(prompter: TypesInTurn("correct")))
-        #expect(try asking.update(matching: .identities, to: ItemChanges(changes)) == 1)
+        #expect(try asking.update(matching: .identities, to: ItemChanges(changes)).found == 1)
         #expect(try list.identities([.label: "x", .applicationTag: "y"]).count == 1)
     }
 

@@ -33,7 +33,7 @@ import TokenKit
     }
 
     private func key(in keychain: TestKeychain) throws -> Item {
-        try #require(try keychain.keychain.items(matching: Query(.key, [.keyClass: 1])).items.first)
+        try #require(try keychain.keychain.items(matching: Query(.key, [.keyClass: 1])).found.first)
     }
 
     // MARK: - Identities
@@ -221,7 +221,7 @@ import TokenKit
         ]
         for (reference, itemClass) in references {
             let added = try session.add(["v_Ref": .reference(reference), "r_Data": .bool(true)])?.bytes
-            let found = try session.copyMatching(["class": .string(itemClass), "r_Data": .bool(true)])?.bytes
+            let found = try session.copyMatching(["class": .string(itemClass), "r_Data": .bool(true)]).found?.bytes
             #expect(added != nil && added == found)
             try session.delete(["class": .string(itemClass)])
         }

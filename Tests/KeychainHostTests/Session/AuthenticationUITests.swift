@@ -36,13 +36,14 @@ import TokenKit
             ("genp", "r_Attributes"), ("cert", "r_Data"), ("keys", "r_Attributes"), ("idnt", "r_Ref"),
         ] {
             let query: ItemDictionary = ["class": .string(itemClass), returned: .bool(true)]
-            #expect(try session.copyMatching(query.merging(Self.fail) { $1 }) != nil)
+            #expect(try session.copyMatching(query.merging(Self.fail) { $1 }).found != nil)
         }
         #expect(prompter.requests.isEmpty)
     }
 
     @Test func aSecretAsksOnceForItsKeychain() throws {
         let found = try session.copyMatching(passwords(["r_Data": .bool(true), "u_OpPrompt": .string("fetch mail")]))
+            .found
         #expect(found?.array?.map(\.bytes) == [Array("l".utf8), Array("o".utf8)])
         #expect(prompter.requests.map(\.use) == ["fetch mail"])
     }
@@ -60,9 +61,9 @@ import TokenKit
     // Case 65
     @Test func whatNeedsAPasswordIsLeftOutWhenAskedTo() throws {
         let skip: ItemDictionary = ["r_Data": .bool(true), "u_AuthUI": .string("u_AuthUIS")]
-        #expect(try session.copyMatching(passwords(skip))?.array?.map(\.bytes) == [Array("o".utf8)])
+        #expect(try session.copyMatching(passwords(skip)).found?.array?.map(\.bytes) == [Array("o".utf8)])
         let one = passwords(skip).merging(["m_Limit": .string("m_LimitOne")]) { $1 }
-        #expect(try session.copyMatching(one)?.bytes == Array("o".utf8), "what is left out does not count")
+        #expect(try session.copyMatching(one).found?.bytes == Array("o".utf8), "what is left out does not count")
         expect(.itemNotFound) { try session.copyMatching(passwords(skip).merging(["acct": .string("locked")]) { $1 }) }
         #expect(prompter.requests.isEmpty)
     }

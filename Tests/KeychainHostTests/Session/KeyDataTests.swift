@@ -22,7 +22,7 @@ import TokenKit
     }
 
     private func read(_ query: ItemDictionary) throws -> ItemValue? {
-        try session.copyMatching(query.merging(["class": .string("keys"), "r_Data": .bool(true)]) { $1 })
+        try session.copyMatching(query.merging(["class": .string("keys"), "r_Data": .bool(true)]) { $1 }).found
     }
 
     @Test(arguments: [(KeyKind.rsa(bits: 2048), "42"), (.ecP256, "73"), (.ecP521, "73"), (.ed25519, "105")])
@@ -77,7 +77,7 @@ import TokenKit
         expect(.param, key: "pdmn") { _ = try session.add(guarded.merging(["pdmn": .string("ak")]) { $1 }) }
         _ = try session.add(guarded)
         let query: ItemDictionary = ["class": .string("genp"), "accc": .data(control), "r_Attributes": .bool(true)]
-        #expect(try session.copyMatching(query)?.dictionary?["pdmn"]?.text == "aku")
+        #expect(try session.copyMatching(query).found?.dictionary?["pdmn"]?.text == "aku")
         expect(.interactionNotAllowed) {
             _ = try session.copyMatching(["class": .string("genp"), "r_Data": .bool(true)])
         }

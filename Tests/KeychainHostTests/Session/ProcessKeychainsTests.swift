@@ -39,7 +39,7 @@ import VirtualCard
         let found = try session.copyMatching([
             "class": .string("idnt"), "m_Limit": .string("m_LimitAll"), "r_Ref": .bool(true),
         ])
-        if case .array(let identities) = found { return identities.count } else { return nil }
+        if case .array(let identities) = found.found { return identities.count } else { return nil }
     }
 
     @Test func anIdentityOnACardIsFoundByTheCertificatesThatTheLastProgramRead() throws {
@@ -67,10 +67,12 @@ import VirtualCard
             user.preferences, drivers: { _ in [PIVDriver()] },
             readers: { () throws(CardError) in throw CardError(.serviceUnavailable, "no service") })
         let present = try process.present()
-        #expect(present.failures.map(\.error.code) == [.notAvailable, .noSuchKeychain])
+        #expect(present.missing.map(\.error.code) == [.notAvailable, .noSuchKeychain])
+        #expect(present.missing.map(\.place) == [.allCards, .file])
+        #expect(present.missing.map(\.kind) == [.unreadableKeychain, .absentKeychain])
         let result = try present.searchList.items(matching: Query(.certificate))
-        #expect(result.failures == present.failures)
-        #expect(try process.present(cards: false).failures.count == 1)
+        #expect(result.missing == present.missing)
+        #expect(try process.present(cards: false).missing.count == 1)
         #expect(try process.present(locals: false).locals.isEmpty)
         #expect(throws: KeychainError(.noSuchKeychain)) { try process.present(["/nowhere"]) }
     }
@@ -79,8 +81,8 @@ import VirtualCard
         let none = ProcessKeychains(
             user.preferences, drivers: { _ in [PIVDriver()] },
             readers: { () throws(CardError) in throw CardError(.noReader, "none") })
-        #expect(try none.present().failures.isEmpty)
-        #expect(try process().present().failures.isEmpty)
+        #expect(try none.present().missing.isEmpty)
+        #expect(try process().present().missing.isEmpty)
     }
 
     @Test func whoLooksIntoFilesAloneMakesNoModule() throws {
@@ -102,7 +104,7 @@ import VirtualCard
     @Test func withoutADriverNoReaderIsLookedFor() throws {
         let process = ProcessKeychains(
             user.preferences, readers: { () throws(CardError) in throw CardError(.serviceUnavailable, "no service") })
-        #expect(try process.present().failures.isEmpty)
+        #expect(try process.present().missing.isEmpty)
     }
 
     @Test func cardsOfADisabledDriverAreLeftAlone() throws {
@@ -116,7 +118,7 @@ import VirtualCard
         chmod(user.directories.configuration + "/disabled-drivers", 0o666)
         let present = try process(reader).present()
         #expect(present.tokens.isEmpty)
-        #expect(present.failures.map(\.error.code) == [.noAccessForItem])
+        #expect(present.missing.map(\.error.code) == [.noAccessForItem])
         #expect(lookups.count.load(ordering: .relaxed) == 1)
     }
 

@@ -3,11 +3,12 @@ import Testing
 import TokenKit
 
 @testable import KeychainHost
+@testable import KeychainModel
 
 @Suite struct ProvenanceTests {
     private func provenance(_ session: KeychainSession, _ itemClass: String) throws -> ItemDictionary? {
         let query: ItemDictionary = ["class": .string(itemClass), "r_Provenance": .bool(true)]
-        return try session.copyMatching(query)?.dictionary?["v_Provenance"]?.dictionary
+        return try session.copyMatching(query).found?.dictionary?["v_Provenance"]?.dictionary
     }
 
     @Test func anItemOnACardTellsItsTokenSlotAndTries() throws {
@@ -42,7 +43,7 @@ import TokenKit
         let session = KeychainSession(searchList: SearchList(tokens: [desk.token]))
         _ = try session.copyMatching(["class": .string("cert"), "r_Attributes": .bool(true)])
         #expect(desk.statusQueries == 0)
-        let result = try session.copyMatching(["class": .string("cert"), "r_Attributes": .bool(true)])?.dictionary
+        let result = try session.copyMatching(["class": .string("cert"), "r_Attributes": .bool(true)]).found?.dictionary
         #expect(result?["v_Provenance"] == nil)
     }
 }

@@ -26,8 +26,8 @@ import Testing
     func aColumnThatChangedByItselfIsDamage(assignment: String) throws {
         try test.database().execute("UPDATE genp SET \(assignment) WHERE acct = 'target'")
         let found = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
-        #expect(found.items == [neighbour])
-        #expect(found.damaged == [KeychainError(.decode)])
+        #expect(found.found == [neighbour])
+        #expect(found.missing.map(\.error) == [KeychainError(.decode)])
         #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
     }
 
@@ -141,8 +141,8 @@ import Testing
         try test.forge("UPDATE genp SET sealed = NULL WHERE acct = 'target'")
         #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
         let found = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
-        #expect(found.items.count == 3)
-        #expect(found.damaged.map(\.code) == [.decode])
+        #expect(found.found.count == 3)
+        #expect(found.missing.map(\.error.code) == [.decode])
     }
 
     @Test func aPrivateKeyWithoutItsSecretWasAltered() throws {
@@ -162,10 +162,10 @@ import Testing
     func whatWasLookedForMayBeTheDamagedOne(limit: Query.Limit) throws {
         try test.database().execute("UPDATE genp SET icmt = 'd' WHERE acct = 'target'")
         let result = try test.keychain.items(matching: Query(.genericPassword, [.comment: "c"], limit: limit))
-        #expect(result.items.isEmpty)
-        #expect(result.damaged.map(\.code) == [.decode])
-        #expect(try test.keychain.items(matching: Query(.internetPassword, limit: .all)).damaged.isEmpty)
-        #expect(try test.keychain.items(matching: Query(.genericPassword, [.account: "neighbour"])).damaged.isEmpty)
+        #expect(result.found.isEmpty)
+        #expect(result.missing.map(\.error.code) == [.decode])
+        #expect(try test.keychain.items(matching: Query(.internetPassword, limit: .all)).missing.isEmpty)
+        #expect(try test.keychain.items(matching: Query(.genericPassword, [.account: "neighbour"])).missing.isEmpty)
     }
 
     @Test func aKeyThatIsDamagedIsNotMissing() throws {
@@ -258,9 +258,9 @@ import Testing
     @Test func aRowThatCannotBeReadIsReportedAndHidesNoOther() throws {
         try test.forge("UPDATE genp SET labl = 1.5 WHERE acct = 'target'")
         let result = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
-        #expect(result.items == [neighbour])
-        #expect(result.damaged == [KeychainError(.decode)])
-        #expect(result.damaged.first?.reason.contains("labl") == true)
+        #expect(result.found == [neighbour])
+        #expect(result.missing.map(\.error) == [KeychainError(.decode)])
+        #expect(result.missing.first?.error.reason.contains("labl") == true)
         #expect(throws: KeychainError(.decode)) { try test.secretText(target) }
         #expect(try test.secretText(neighbour) == "neighbour's")
         let query = try Query(.genericPassword)
@@ -272,8 +272,8 @@ import Testing
     func anythingThisProgramCannotHaveWrittenIsDamage(assignment: String) throws {
         try test.forge("UPDATE genp SET \(assignment) WHERE acct = 'target'")
         let result = try test.keychain.items(matching: Query(.genericPassword, limit: .all))
-        #expect(result.items == [neighbour])
-        #expect(result.damaged.count == 1)
+        #expect(result.found == [neighbour])
+        #expect(result.missing.count == 1)
     }
 
     // MARK: The keychain's own row
@@ -305,7 +305,7 @@ import Testing
         let other = try test.reopened()
         #expect(throws: KeychainError(.invalidKeychain)) { try other.settings }
         try other.unlock(password: .of("correct"))
-        #expect(try other.items(matching: Query(.genericPassword, limit: .all)).items == [target, neighbour])
+        #expect(try other.items(matching: Query(.genericPassword, limit: .all)).found == [target, neighbour])
         try other.change(KeychainSettings(locksOnSleep: true))
         #expect(try test.reopened().settings == KeychainSettings(locksOnSleep: true))
     }

@@ -20,7 +20,7 @@ import TokenKit
     private func passwords(_ keychain: LocalKeychain) throws -> [Item] {
         try keychain.items(
             matching: Query(.genericPassword, [.synchronizable: Query.anySynchronizable], limit: .all)
-        ).items
+        ).found
     }
 
     @Test func whatWasBackedUpComesBackWithItsReferences() throws {
@@ -33,7 +33,7 @@ import TokenKit
         #expect(!restored.isLocked)
         #expect(try passwords(restored) == [item])
         #expect(try restored.secretText(item.reference) == "first")
-        #expect(try restored.items(matching: Query(.certificate)).items == [certificate])
+        #expect(try restored.items(matching: Query(.certificate)).found == [certificate])
         #expect(try restored.settings.lockInterval == 300)
         #expect(try test.secretText(item) == "second")
     }
@@ -161,7 +161,7 @@ import TokenKit
         let count = try test.keychain.backUp(to: backup)
         #expect(count == BackupCount(items: 1, leftOut: 0, damaged: 1))
         #expect(
-            try restored().items(matching: Query(.genericPassword, limit: .all)).items.map { $0[.account] } == ["anna"])
+            try restored().items(matching: Query(.genericPassword, limit: .all)).found.map { $0[.account] } == ["anna"])
         #expect(try test.secretText(item) == "s3cret")
     }
 
@@ -193,7 +193,7 @@ import TokenKit
         _ = try test.keychain.backUp(to: backup)
         let restored = try user.preferences.restore(backup, as: "login", password: .of("correct"))
         #expect(restored.path == user.path("login"))
-        #expect(try user.preferences.openDefault().items(matching: Query(.genericPassword)).items == [item])
+        #expect(try user.preferences.openDefault().items(matching: Query(.genericPassword)).found == [item])
     }
 
     // MARK: Beside the original
@@ -219,12 +219,12 @@ import TokenKit
         _ = try test.keychain.backUp(to: backup)
         let copy = try restoredBesideOriginal()
         #expect(copy.identifier != test.keychain.identifier)
-        #expect(try copy.items(matching: Query(item.reference)).items.isEmpty)
-        #expect(try copy.items(matching: Query(certificate.reference)).items.isEmpty)
+        #expect(try copy.items(matching: Query(item.reference)).found.isEmpty)
+        #expect(try copy.items(matching: Query(certificate.reference)).found.isEmpty)
         let twin = try #require(try passwords(copy).first { $0[.account] == "anna" })
         #expect(twin.attributes == item.attributes && twin.keychain == copy.identifier)
         #expect(try copy.secretText(twin.reference) == "s3cret")
-        let key = try #require(try copy.items(matching: Query(.key)).items.first)
+        let key = try #require(try copy.items(matching: Query(.key)).found.first)
         #expect(try copy.secretText(key.reference) == "key")
         #expect(try passwords(copy).count == 2)
         // The id stays, also after the password was changed, and each has its own from there on.
@@ -292,13 +292,13 @@ import TokenKit
         let restored = try user.preferences.restore(backup, as: "again", password: .of("correct"))
         #expect(restored.identifier != original.identifier)
         let present = try ProcessKeychains(user.preferences).present(cards: false)
-        #expect(present.locals.map(\.path) == [original.path, restored.path] && present.failures.isEmpty)
+        #expect(present.locals.map(\.path) == [original.path, restored.path] && present.missing.isEmpty)
         let found = try present.searchList.items(matching: Query(.genericPassword, limit: .all)).found
         #expect(Set(found.map(\.reference)).count == 2)
         // Where the original is gone the next one stands for it.
         try user.preferences.delete("login")
         let third = try user.preferences.restore(backup, as: "login", password: .of("correct"))
         #expect(third.identifier == original.identifier)
-        #expect(try third.items(matching: Query(item.reference)).items == [item])
+        #expect(try third.items(matching: Query(item.reference)).found == [item])
     }
 }

@@ -25,7 +25,7 @@ import TokenKit
         #expect(item[.keySizeInBits]?.integer == kind.bits.map { Int64($0) })
         let found = try test.keychain.items(
             matching: Query(.key, [.applicationLabel: .data(key.publicKey.keyHash), .canSign: true])
-        ).items
+        ).found
         #expect(found == [item])
         guard let pkcs8 = try test.keychain.secret(of: item.reference) else {
             Issue.record("the private key came back without its secret")
@@ -45,7 +45,7 @@ import TokenKit
             [.certificateType: 3], [.certificateEncoding: 3], [.label: "Anna"],
         ]
         for attributes in queries {
-            #expect(try test.keychain.items(matching: Query(.certificate, attributes)).items == [item], "\(attributes)")
+            #expect(try test.keychain.items(matching: Query(.certificate, attributes)).found == [item], "\(attributes)")
         }
     }
 
@@ -95,12 +95,12 @@ import TokenKit
             try test.keychain.add(.certificate(try builder.selfSigned(by: key)))
         }
         let query = try Query(.certificate, filters: [.subject(SubjectMatch(.endsWith, "4"))], limit: .one)
-        #expect(try test.keychain.items(matching: query).items.map(\.commonName) == ["Number 4"])
+        #expect(try test.keychain.items(matching: query).found.map(\.commonName) == ["Number 4"])
     }
 
     @Test func bytesThatAreNoCertificateMatchNoSubject() throws {
         try test.keychain.add(NewItem(.certificate, [:], der: [0x30, 0]))
         let query = try Query(.certificate, filters: [.subject(SubjectMatch(.contains, ""))])
-        #expect(try test.keychain.items(matching: query).items.isEmpty)
+        #expect(try test.keychain.items(matching: query).found.isEmpty)
     }
 }

@@ -89,13 +89,13 @@ import TokenKit
         let reopened = try test.reopened()
         try reopened.unlock(password: .of("correct"))
         let found = try reopened.items(matching: Query(.genericPassword))
-        #expect(found.items == [item])
-        #expect(found.damaged.isEmpty)
+        #expect(found.found == [item])
+        #expect(found.missing.isEmpty)
         #expect(try reopened.secretText(item.reference) == "s3cret")
         let kept = KeychainSettings(locksOnSleep: true, lockInterval: 300)
         #expect(try reopened.settings == (layout < 4 ? KeychainSettings() : kept))
         try reopened.add(.internetPassword([.server: "example.org"], secret: .of("new")))
-        #expect(try reopened.items(matching: Query(.internetPassword)).items.count == 1)
+        #expect(try reopened.items(matching: Query(.internetPassword)).found.count == 1)
         #expect(try test.database().value("PRAGMA user_version").integer == Migrations.currentVersion)
     }
 
@@ -146,7 +146,7 @@ import TokenKit
         #expect(throws: KeychainError(.wrongSecVersion)) { try test.reopened() }
         chmod(test.path, 0o600)
         let writable = try test.reopened()
-        #expect(try writable.items(matching: Query(.genericPassword)).items == [item])
+        #expect(try writable.items(matching: Query(.genericPassword)).found == [item])
         try writable.unlock(password: .of("correct"))
         #expect(try writable.secretText(item.reference) == "s3cret")
     }

@@ -22,7 +22,7 @@ import Testing
             }
         }
         #expect(failure == KeychainError(.diskFull))
-        #expect(try test.keychain.items(matching: Query(item.reference)).items == [item])
+        #expect(try test.keychain.items(matching: Query(item.reference)).found == [item])
         #expect(try test.secretText(item) == "s3cret")
     }
 

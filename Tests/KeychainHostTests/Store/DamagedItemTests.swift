@@ -1,7 +1,6 @@
 import Glibc
 import KeychainStore
 import SecureBytes
-import Synchronization
 import Testing
 
 @testable import KeychainHost
@@ -44,14 +43,16 @@ import Testing
         ("acct = 1.5", "nobody", .decode), ("acct = 1.5, svce = 'other'", "nobody", .itemNotFound),
     ])
     func otherItemsAreMissingBesideIt(assignment: String, account: String, code: ErrSec) throws {
-        let told = Mutex<[KeychainError]>([])
-        let session = KeychainSession(
-            searchList: SearchList(locals: [test.keychain]),
-            reportDamage: { failure in told.withLock { $0.append(failure.error) } })
         try damage(assignment)
         let query = dictionary(account).merging(["svce": .string("mail"), "r_Attributes": .bool(true)]) { $1 }
-        #expect(throws: KeychainError(code)) { try session.copyMatching(query) }
-        #expect(told.withLock { $0 } == (code == .itemNotFound ? [KeychainError(.decode)] : []))
+        let error = try #require(throws: KeychainError(code)) { try session.copyMatching(query) }
+        let gap = "'\(test.keychain.name)': a generic password that was not asked for has been altered"
+        #expect(error.reason.contains(gap) == (code == .itemNotFound))
+        let found = try session.items(matching: .genericPasswords.where(.service, "mail").where(.account, account))
+        #expect(found.found.isEmpty)
+        #expect(found.missing.map(\.error) == [KeychainError(.decode)])
+        #expect(found.missing.map(\.kind) == [code == .itemNotFound ? .unrelatedDamagedItem : .damagedItem])
+        #expect(found.missing.map(\.keychain) == [test.keychain.name])
     }
 
     @Test func anotherKeyIsMissingBesideADamagedOne() throws {
@@ -71,7 +72,7 @@ import Testing
         #expect(throws: KeychainError(.decode)) { try session.delete(dictionary("other")) }
         #expect(try test.keychain.delete(matching: Query(.genericPassword)) == 1, "what is sound goes")
         #expect(try test.keychain.delete(matching: Query(target.reference)) == 1)
-        #expect(try test.keychain.items(matching: Query(.genericPassword, limit: .all)).damaged.isEmpty)
+        #expect(try test.keychain.items(matching: Query(.genericPassword, limit: .all)).missing.isEmpty)
     }
 
     /// Programs delete what may not be there before they add it.
@@ -84,13 +85,11 @@ import Testing
     }
 
     @Test func whatStaysIsTold() throws {
-        let told = Mutex<[KeychainError]>([])
-        let session = KeychainSession(
-            searchList: SearchList(locals: [test.keychain]),
-            reportDamage: { failure in told.withLock { $0.append(failure.error) } })
         try damage("icmt = 'd'")
-        try session.delete(["class": .string("genp"), "svce": .string("mail")])
-        #expect(told.withLock { $0 } == [KeychainError(.decode)])
+        let deleted = try session.delete(["class": .string("genp"), "svce": .string("mail")])
+        #expect(deleted.found == 1)
+        #expect(deleted.missing.map(\.error) == [KeychainError(.decode)])
+        #expect(deleted.missing.map(\.kind) == [.damagedItem])
         #expect(try accounts == [])
     }
 
@@ -164,7 +163,7 @@ import Testing
         try other.addPassword("target", secret: "sound")
         let both = SearchList(locals: [test.keychain, other.keychain])
         let session = KeychainSession(searchList: both)
-        #expect(try session.update(dictionary("target"), to: ["icmt": .string("new")]) == 1)
+        #expect(try session.update(dictionary("target"), to: ["icmt": .string("new")]).found == 1)
         #expect(try other.passwords()[0][.comment] == "new")
         try session.delete(dictionary("target"))
         #expect(try other.passwords().isEmpty)

@@ -56,7 +56,7 @@ import TokenKit
         do throws(KeychainError) {
             let keychain = try LocalKeychain.open(path)
             try keychain.unlock(password: .of("p"))
-            for item in try keychain.items(matching: Query(.genericPassword, limit: .all)).items {
+            for item in try keychain.items(matching: Query(.genericPassword, limit: .all)).found {
                 #expect(originals[item.reference] == item.attributes, "what is shown is what was stored")
                 do throws(KeychainError) {
                     let secret = try keychain.secretText(item.reference)
@@ -121,8 +121,8 @@ import TokenKit
                 #expect(count.items + count.damaged >= 20, "at \(start - offset), bit \(bit)")
                 let keychain = try LocalKeychain.restore(backup, to: restored, password: .of("p"))
                 let found = try keychain.items(matching: Query(.genericPassword, limit: .all))
-                #expect(found.damaged.isEmpty)
-                #expect(found.items.allSatisfy { originals[$0.reference] == $0.attributes })
+                #expect(found.missing.isEmpty)
+                #expect(found.found.allSatisfy { originals[$0.reference] == $0.attributes })
             }
         }
     }
@@ -158,7 +158,7 @@ import TokenKit
                         told += 1
                         #expect(throws: KeychainError(.invalidKeychain)) { try keychain.cost }
                         let found = try SearchList(locals: [keychain]).items(matching: Query(.genericPassword))
-                        #expect(found.failures.map(\.error) == [KeychainError(.invalidKeychain)])
+                        #expect(found.missing.map(\.error) == [KeychainError(.invalidKeychain)])
                     }
                 } catch {
                     #expect(expected.contains(error.code), "at \(offset - start), bit \(bit): \(error)")
@@ -187,8 +187,8 @@ import TokenKit
                         .account: .string("\(number)"), .service: .string("service \(number)"),
                     ]
                     let result = try keychain.items(matching: Query(.genericPassword, attributes))
-                    #expect(result.items.count == 1 || !result.damaged.isEmpty, "\(offset)")
-                    for item in result.items {
+                    #expect(result.found.count == 1 || !result.missing.isEmpty, "\(offset)")
+                    for item in result.found {
                         #expect(try keychain.secretText(item.reference) == "secret \(number)")
                     }
                     #expect(throws: KeychainError.self) {

@@ -15,7 +15,7 @@ import TokenKit
     }
 
     private func find(_ attributes: Attributes = [:]) throws -> [Item] {
-        try test.keychain.items(matching: Query(.internetPassword, attributes, limit: .all)).items
+        try test.keychain.items(matching: Query(.internetPassword, attributes, limit: .all)).found
     }
 
     @Test func itIsFoundByEachOfItsAttributes() throws {
@@ -60,7 +60,7 @@ import TokenKit
     @Test func itsReferenceSurvivesBeingWrittenDown() throws {
         let item = try add([.server: "a"])
         let reference = try PersistentReference(parsing: item.reference.encoded())
-        #expect(try test.keychain.items(matching: Query(reference)).items == [item])
+        #expect(try test.keychain.items(matching: Query(reference)).found == [item])
     }
 
     @Test func itIsNoGenericPassword() throws {

@@ -248,7 +248,7 @@ private func entries(_ folder: String) -> [String] {
         }
         #expect(throws: KeychainError(.readOnly)) { try keychain.delete(matching: Query(item.reference)) }
         #expect(throws: KeychainError(.readOnly)) { try keychain.changePassword(from: .of("p"), to: .of("q")) }
-        #expect(try keychain.items(matching: Query(.genericPassword)).items == [item])
+        #expect(try keychain.items(matching: Query(.genericPassword)).found == [item])
     }
 
     // MARK: Layouts

@@ -62,9 +62,9 @@ import TokenKit
         let keychain = try test.reopened()
         try keychain.unlock(password: .of("correct"))
         let result = try keychain.items(matching: Query(.genericPassword, limit: .all))
-        #expect(result.damaged.isEmpty)
+        #expect(result.missing.isEmpty)
         var stored: [String: [String: String]] = [:]
-        for item in result.items {
+        for item in result.found {
             let account = try #require(item[.account]?.string)
             let secret = try #require(try keychain.secretText(item.reference))
             #expect(secret == "\(item.label ?? "") secret of \(account)", "an item is torn")

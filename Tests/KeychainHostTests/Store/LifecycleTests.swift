@@ -101,7 +101,7 @@ import TokenKit
         let new = try LocalKeychain.create(at: test.path, password: .of("new"), cost: .negligible)
         #expect(new.identifier != test.keychain.identifier)
         #expect(throws: KeychainError(.invalidKeychain)) { try test.passwords() }
-        #expect(try new.items(matching: Query(.genericPassword)).items.isEmpty)
+        #expect(try new.items(matching: Query(.genericPassword)).found.isEmpty)
     }
 
     @Test func deletingTakesTheKeyFromTheSession() throws {
@@ -162,7 +162,7 @@ import TokenKit
         #expect(try test.passwords([.synchronizable: Query.anySynchronizable]).count == 4)
         try test.keychain.changePassword(from: .of("new"), to: .of(""), cost: .negligible)
         #expect(try test.passwords([.synchronizable: Query.anySynchronizable]) == [other, device])
-        #expect(try test.keychain.items(matching: Query(.key, limit: .all)).items.isEmpty)
+        #expect(try test.keychain.items(matching: Query(.key, limit: .all)).found.isEmpty)
         #expect(try test.secretText(other) == "s3cret")
     }
 
@@ -188,8 +188,8 @@ import TokenKit
         let key = try test.keychain.add(NewItem(.key, [.keyClass: 1], der: [0x30, 0], secret: .of("k")))
         test.keychain.lock()
         #expect(try test.passwords() == [password])
-        #expect(try test.keychain.items(matching: Query(.certificate)).items.first?.der == certificate.der)
-        #expect(try test.keychain.items(matching: Query(.key)).items == [key])
+        #expect(try test.keychain.items(matching: Query(.certificate)).found.first?.der == certificate.der)
+        #expect(try test.keychain.items(matching: Query(.key)).found == [key])
         #expect(test.keychain.isLocked)
     }
 }

@@ -79,7 +79,7 @@ import TokenKit
         #expect(all.count == pairs.count)
         for pair in pairs {
             let query = try Query(.genericPassword, attributes(pair), limit: .all)
-            let found = try test.keychain.items(matching: query).items
+            let found = try test.keychain.items(matching: query).found
             #expect(found == all.filter(query.matches))
             #expect(!found.isEmpty)
         }
@@ -100,14 +100,14 @@ import TokenKit
         for index in 0..<5 { try test.addPassword("\(index)", [.label: "x"]) }
         try test.addPassword("last", [.label: "WANTED"])
         let query = try Query(.genericPassword, [.label: "wanted"], folding: .case, limit: .one)
-        #expect(try test.keychain.items(matching: query).items.map { $0[.account]?.string } == ["last"])
+        #expect(try test.keychain.items(matching: query).found.map { $0[.account]?.string } == ["last"])
     }
 
     @Test func aQueryForOtherKeychainsFindsAndChangesNothing() throws {
         let test = try TestKeychain()
         try test.addPassword()
         let query = try Query(.genericPassword, in: [KeychainIdentifier(rawValue: "piv:1")], limit: .all)
-        #expect(try test.keychain.items(matching: query).items.isEmpty)
+        #expect(try test.keychain.items(matching: query).found.isEmpty)
         #expect(try test.keychain.delete(matching: query) == 0)
         #expect(try test.keychain.update(matching: query, to: ItemChanges([.label: "x"])) == 0)
         #expect(try test.passwords().count == 1)
@@ -117,7 +117,7 @@ import TokenKit
         let test = try TestKeychain()
         let item = try test.addPassword(secret: "s", [.synchronizable: 1])
         let reference = try PersistentReference(parsing: item.reference.encoded())
-        #expect(try test.reopened().items(matching: Query(reference)).items == [item])
+        #expect(try test.reopened().items(matching: Query(reference)).found == [item])
         #expect(try test.keychain.secretText(reference) == "s")
     }
 
@@ -127,7 +127,7 @@ import TokenKit
         #expect(try test.keychain.delete(matching: Query(first.reference)) == 1)
         let second = try test.addPassword()
         #expect(second.reference != first.reference)
-        #expect(try test.keychain.items(matching: Query(first.reference)).items.isEmpty)
+        #expect(try test.keychain.items(matching: Query(first.reference)).found.isEmpty)
         #expect(throws: KeychainError(.itemNotFound)) { try test.keychain.secretText(first.reference) }
     }
 
@@ -135,12 +135,12 @@ import TokenKit
         let test = try TestKeychain()
         try test.addPassword()
         let reference = PersistentReference(.genericPassword, .token(id: "piv:1", object: [1]))
-        #expect(try test.keychain.items(matching: Query(reference)).items.isEmpty)
+        #expect(try test.keychain.items(matching: Query(reference)).found.isEmpty)
     }
 
     @Test func identitiesHaveNoStorageOfTheirOwn() throws {
         let test = try TestKeychain()
-        #expect(try test.keychain.items(matching: Query(.identity, limit: .all)).items.isEmpty)
+        #expect(try test.keychain.items(matching: Query(.identity, limit: .all)).found.isEmpty)
         #expect(throws: KeychainError(.param)) { try test.keychain.delete(matching: Query(.identity)) }
     }
 

@@ -47,7 +47,7 @@ import TokenKit
         test.keychain.lock()
         #expect(test.keychain.isLocked)
         #expect(try test.passwords() == [password, bare])
-        #expect(try test.keychain.items(matching: Query(.certificate)).items == [certificate])
+        #expect(try test.keychain.items(matching: Query(.certificate)).found == [certificate])
         for item in [password, bare] {
             #expect(throws: KeychainError(.interactionNotAllowed)) { try test.secretText(item) }
         }

@@ -57,8 +57,8 @@ import TokenKit
             let keychain = try test.reopened()
             try keychain.unlock(password: .of("correct"))
             let result = try keychain.items(matching: Query(.genericPassword, limit: .all))
-            #expect(result.damaged.isEmpty)
-            let stored = Set(result.items.compactMap { $0[.account]?.string })
+            #expect(result.missing.isEmpty)
+            let stored = Set(result.found.compactMap { $0[.account]?.string })
             #expect(reported.isSubset(of: stored), "round \(round), killed after line \(stop)")
             #expect(stored.count <= reported.count + round + 1, "at most one unreported write for each kill")
         }
@@ -80,7 +80,7 @@ import TokenKit
         for writer in writers { #expect(writer.remainingLines().count == 60) }
         let keychain = try test.reopened()
         try keychain.unlock(password: .of("new 9"))
-        let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).items
+        let items = try keychain.items(matching: Query(.genericPassword, limit: .all)).found
         #expect(items.count == 120)
         for item in items { #expect(try keychain.secretText(item.reference) != nil) }
     }

@@ -110,7 +110,7 @@ import TokenKit
         try test.keychain.change(KeychainSettings(lockInterval: 300))
         let restored = try LocalKeychain.restore(
             test.copy(inLayout: layout), to: test.folder.path("restored"), password: .of("correct"))
-        let found = try restored.items(matching: Query(.genericPassword, limit: .all)).items
+        let found = try restored.items(matching: Query(.genericPassword, limit: .all)).found
         #expect(found.map { $0[.account] } == ["anna"])
         #expect(try restored.secretText(item.reference) == "s3cret")
         #expect(!restored.isLocked)

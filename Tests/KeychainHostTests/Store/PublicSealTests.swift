@@ -27,7 +27,7 @@ import TokenKit
 
     private func mallory() throws -> PublicKey { try TestKey.named("mallory").privateKey.publicKey }
 
-    private func found(_ item: Item) throws -> SearchResult {
+    private func found(_ item: Item) throws -> Outcome<[Item]> {
         try test.keychain.items(matching: Query(item.reference))
     }
 
@@ -37,7 +37,7 @@ import TokenKit
 
     private func expectAltered(_ item: Item, _ comment: Comment? = nil) throws {
         let result = try found(item)
-        #expect(result.items.isEmpty && result.damaged == [KeychainError(.decode)], comment)
+        #expect(result.found.isEmpty && result.missing.map(\.error) == [KeychainError(.decode)], comment)
         #expect(throws: KeychainError(.decode), comment) { try vouching(for: item) }
     }
 
@@ -56,7 +56,7 @@ import TokenKit
         try test.forge("UPDATE keys SET der = ?, klbl = ?", [.blob(other.spki), .blob(other.keyHash)])
         for item in [publicKey, privateKey] { try expectAltered(item) }
         test.keychain.lock()
-        let replaced = try #require(try found(publicKey).items.first)
+        let replaced = try #require(try found(publicKey).found.first)
         #expect(try vouching(for: replaced) == .unknown)
         #expect(throws: KeychainError(.decode)) { try vouching(for: publicKey) }
     }
@@ -67,7 +67,7 @@ import TokenKit
     func aCertificateThatWasChangedIsNotUsed(assignment: String) throws {
         try test.forge("UPDATE cert SET \(assignment)")
         try expectAltered(certificate)
-        #expect(try found(publicKey).items == [publicKey])
+        #expect(try found(publicKey).found == [publicKey])
     }
 
     @Test func sealsCannotBeSwapped() throws {
@@ -94,7 +94,7 @@ import TokenKit
         for item in items { #expect(try vouching(for: item) == .sealed) }
         test.keychain.lock()
         for item in items {
-            #expect(try found(item).items == [item])
+            #expect(try found(item).found == [item])
             #expect(try vouching(for: item) == .unknown)
         }
         for item in [publicKey, certificate] {
@@ -215,7 +215,7 @@ import TokenKit
             test.folder.path("backup"), to: test.folder.path("restored"), password: .of("correct"),
             beside: [test.keychain.identifier])
         for itemClass in [ItemClass.key, .certificate] {
-            for item in try restored.items(matching: Query(itemClass, limit: .all)).items {
+            for item in try restored.items(matching: Query(itemClass, limit: .all)).found {
                 #expect(try restored.vouching(for: item.reference, with: item.der ?? []) == .sealed)
             }
         }

@@ -94,7 +94,7 @@ import VirtualCard
         }
         let id = try WrappedKey(readingFrom: test.database()).keychain
         for itemClass in ItemClass.stored {
-            for found in try keychain.items(matching: Query(itemClass, limit: .all)).items {
+            for found in try keychain.items(matching: Query(itemClass, limit: .all)).found {
                 let row = try keychain.use { opened throws(KeychainError) in try opened.row(of: found.reference) }
                 #expect(throws: KeychainError(.decode)) { _ = try row.open(key: old, keychain: id) }
             }
@@ -162,7 +162,7 @@ import VirtualCard
             _ = process.remainingLines()
             let reopened = try test.reopened()
             do { try reopened.unlock(password: .of("correct")) } catch { try reopened.unlock(password: .of("other")) }
-            for found in try reopened.items(matching: Query(.genericPassword, limit: .all)).items {
+            for found in try reopened.items(matching: Query(.genericPassword, limit: .all)).found {
                 #expect(try reopened.secretText(found.reference) != nil)
             }
         }

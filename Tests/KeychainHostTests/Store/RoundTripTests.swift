@@ -82,9 +82,9 @@ extension AttributeType {
         let other = try test.reopened()
         try other.unlock(password: .of("correct"))
         let found = try other.items(matching: Query(itemClass, [.synchronizable: "syna"], limit: .all))
-        #expect(found.items == items)
-        #expect(found.damaged.isEmpty)
-        for item in found.items { #expect(try other.secretText(item.reference)?.hasPrefix("secret ") == true) }
+        #expect(found.found == items)
+        #expect(found.missing.isEmpty)
+        for item in found.found { #expect(try other.secretText(item.reference)?.hasPrefix("secret ") == true) }
     }
 
     @Test(arguments: classes)
@@ -97,7 +97,7 @@ extension AttributeType {
             let wanted = attributes(of: itemClass, for: .find, probability: 0.06, &generator)
             let folds = wanted[.label] != nil && Bool.random(using: &generator)
             let query = try Query(itemClass, wanted, folding: folds ? .case : [], limit: .all)
-            let found = try test.keychain.items(matching: query).items
+            let found = try test.keychain.items(matching: query).found
             #expect(found == items.filter(query.matches), "\(wanted)")
             hits += found.count
         }
@@ -110,7 +110,7 @@ extension AttributeType {
         let test = try TestKeychain()
         for item in try fill(test, itemClass, &generator) {
             let query = try Query(itemClass, item.attributes, limit: .all)
-            #expect(try test.keychain.items(matching: query).items.contains(item))
+            #expect(try test.keychain.items(matching: query).found.contains(item))
         }
     }
 
@@ -126,7 +126,7 @@ extension AttributeType {
             let expected = item.attributes.merging(try itemClass.checked(changes)) { $1 }
             do throws(KeychainError) {
                 try test.keychain.update(matching: Query(item.reference), to: ItemChanges(changes))
-                let found = try test.keychain.items(matching: Query(item.reference)).items.first
+                let found = try test.keychain.items(matching: Query(item.reference)).found.first
                 #expect(found?.attributes == expected)
             } catch {
                 #expect(error == KeychainError(.duplicateItem))

@@ -54,7 +54,7 @@ struct TestKeychain {
     }
 
     func passwords(_ attributes: Attributes = [:], limit: Query.Limit = .all) throws -> [Item] {
-        try keychain.items(matching: Query(.genericPassword, attributes, limit: limit)).items
+        try keychain.items(matching: Query(.genericPassword, attributes, limit: limit)).found
     }
 
     func secretText(_ item: Item) throws -> String? {

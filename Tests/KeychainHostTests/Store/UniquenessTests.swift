@@ -36,7 +36,7 @@ import TokenKit
         #expect(throws: KeychainError(.duplicateItem)) {
             try add(test.keychain, itemClass, base.merging([.label: "other"]) { $1 })
         }
-        let items = try test.keychain.items(matching: Query(itemClass, limit: .all)).items
+        let items = try test.keychain.items(matching: Query(itemClass, limit: .all)).found
         #expect(items.count == 1)
         #expect(items.first?.label == nil)
     }
@@ -65,7 +65,7 @@ import TokenKit
         try add(test.keychain, itemClass, base)
         try add(test.keychain, itemClass, base.merging([attribute: value]) { $1 })
         let query = try Query(itemClass, [.synchronizable: "syna"], limit: .all)
-        #expect(try test.keychain.items(matching: query).items.count == 2)
+        #expect(try test.keychain.items(matching: query).found.count == 2)
     }
 
     @Test(arguments: differences)
@@ -79,7 +79,7 @@ import TokenKit
         for attributes in variants { try add(test.keychain, itemClass, attributes) }
         for attributes in variants {
             let query = try Query(itemClass, itemClass.uniqueValues(of: attributes), limit: .all)
-            let found = try test.keychain.items(matching: query).items
+            let found = try test.keychain.items(matching: query).found
             #expect(found.count == 1)
             #expect(attributes.allSatisfy { found.first?[$0.key] == $0.value })
         }

@@ -79,8 +79,8 @@ final class SetClock: Sendable {
         let first = try test.addPassword("a")
         let second = try test.addPassword("b")
         #expect(try test.keychain.update(matching: Query(first.reference), to: ItemChanges([.label: "x"])) == 1)
-        #expect(try test.keychain.items(matching: Query(first.reference)).items.first?.label == "x")
-        #expect(try test.keychain.items(matching: Query(second.reference)).items == [second])
+        #expect(try test.keychain.items(matching: Query(first.reference)).found.first?.label == "x")
+        #expect(try test.keychain.items(matching: Query(second.reference)).found == [second])
     }
 
     @Test func whatCannotChangeIsRefused() throws {

@@ -29,7 +29,7 @@ import TokenKit
     /// A card that was listed once, and its reader.
     private func listed(_ card: TestCard = TestCard(profile: .yubiKey57)) throws -> (VirtualReader, [Item]) {
         let reader = VirtualReader(name: "Desk Reader", card: try card.make())
-        return (reader, try token(reader).items(matching: Query(.certificate, limit: .all)).items)
+        return (reader, try token(reader).items(matching: Query(.certificate, limit: .all)).found)
     }
 
     private func absent(_ present: [TokenKeychain] = []) -> [AbsentTokenKeychain] {
@@ -44,7 +44,7 @@ import TokenKit
         let cards = absent([token(reader)])
         #expect(cards.count == 1)
         // Whoever does not ask for absent cards does not see them.
-        #expect(try token(reader).items(matching: Query(.certificate, limit: .all)).items.isEmpty)
+        #expect(try token(reader).items(matching: Query(.certificate, limit: .all)).found.isEmpty)
         // Another card in the reader does not make it present.
         reader.insert(try TestCard(guid: "00000000000000000000000000000001", name: "another").make())
         #expect(absent([token(reader)]).map(\.identity) == cards.map(\.identity))
@@ -83,30 +83,30 @@ import TokenKit
         #expect(absent(tokens).count == 1)
         let session = KeychainSession(
             searchList: SearchList(tokens: tokens), knownTokens: { [driver] in driver.knownTokens() })
-        let key = try #require(try absent().first?.items(matching: Query(.key)).items.first)
+        let key = try #require(try absent().first?.items(matching: Query(.key)).found.first)
         #expect(try session.key(of: key).name == "9A")
         let found = try session.copyMatching([
             "class": .string("cert"), "u_AbsentTokens": .bool(true), "m_Limit": .string("m_LimitAll"),
             "r_Ref": .bool(true),
         ])
-        #expect(found?.array?.count == 4)
+        #expect(found.found?.array?.count == 4)
     }
 
     @Test func itsCertificatesAndKeysAreThoseItHad() throws {
         let (reader, items) = try listed()
         reader.remove()
         let card = try #require(absent().first)
-        let found = try card.items(matching: Query(.certificate, limit: .all)).items
+        let found = try card.items(matching: Query(.certificate, limit: .all)).found
         #expect(found == items.filter { $0.label != "PIV Attestation" && found.contains($0) })
         #expect(found.count == 4)
         let reference = try #require(found.first).reference.retyped(as: .key)
         for selector in [KeySelector.name("9A"), .name("9a"), .reference(reference)] {
             #expect(try card.keys(selector).map(\.name) == ["9A"], "\(selector)")
         }
-        let hash = try #require(try card.items(matching: Query(.key)).items.first?.publicKeyHash)
+        let hash = try #require(try card.items(matching: Query(.key)).found.first?.publicKeyHash)
         #expect(try card.keys(.publicKeyHash(hash)).count == 1)
         #expect(try card.keys(.name("9F")).isEmpty)
-        #expect(try card.items(matching: Query(.genericPassword)).items.isEmpty)
+        #expect(try card.items(matching: Query(.genericPassword)).found.isEmpty)
     }
 
     @Test func usingItsKeySaysWhichCardToInsert() throws {
@@ -155,7 +155,7 @@ import TokenKit
             "class": .string("idnt"), "r_Ref": .bool(true), "m_Limit": .string("m_LimitAll"),
         ]
         do throws(KeychainError) {
-            return try session.copyMatching(query.merging(more) { $1 })?.array?.compactMap(\.identity) ?? []
+            return try session.copyMatching(query.merging(more) { $1 }).found?.array?.compactMap(\.identity) ?? []
         } catch {
             guard error.code == .itemNotFound else { throw error }
             return []
@@ -209,7 +209,7 @@ import TokenKit
         let result = try SearchList(tokens: [token(reader)], locals: [local.keychain]).items(
             matching: Query(.certificate, limit: .all))
         #expect(result.found.count == 1)
-        #expect(result.failures.count <= 1)
+        #expect(result.missing.count <= 1)
     }
 
     // MARK: - The files

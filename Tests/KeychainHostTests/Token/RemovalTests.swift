@@ -65,7 +65,7 @@ import VirtualCard
         let reference = try #require(try desk.items(.key).first).reference
         let identity = try #require(try SearchList(tokens: [desk.token]).identities().first).reference
         desk.reader.remove()
-        #expect(try desk.token.items(matching: Query(reference)).items.isEmpty)
+        #expect(try desk.token.items(matching: Query(reference)).found.isEmpty)
         #expect(try desk.token.keys(.reference(reference)).isEmpty)
         desk.reader.insert(try TestCard(guid: "00000000000000000000000000000001", name: "another").make())
         #expect(try desk.token.keys(.reference(reference)).isEmpty)
@@ -78,7 +78,7 @@ import VirtualCard
     @Test func anEmptyReaderIsNoKeychainForPINs() throws {
         let token = Desk(VirtualReader()).token
         #expect(try token.identity() == nil)
-        #expect(try token.items(matching: Query(.key)).items.isEmpty)
+        #expect(try token.items(matching: Query(.key)).found.isEmpty)
         #expect(throws: KeychainError(.noSuchKeychain)) { try token.verifyPIN(authentication: .owner) }
         #expect(throws: KeychainError(.noSuchKeychain)) { try token.change(.pin, authentication: .owner) }
         #expect(throws: KeychainError(.noSuchKeychain)) { try token.unblock(authentication: .owner) }

@@ -46,7 +46,7 @@ import VirtualCard
         _ job: Job, _ key: String, _ prompter: any Prompter = AnswersByScript("123456")
     ) throws -> [LoggedCommand] {
         let reader = VirtualReader(card: try TestCard(profile: job.profile, algorithm: job.algorithm).make())
-        #expect(try program(reader).items(matching: Query(.certificate, limit: .all)).items.count >= 4)
+        #expect(try program(reader).items(matching: Query(.certificate, limit: .all)).found.count >= 4)
         reader.clearLog()
         let signer = try #require(try program(reader).keys(.signer(key)).first)
         let digest = [UInt8](repeating: 0x5A, count: 32)

@@ -103,7 +103,7 @@ struct Desk {
     }
 
     func items(_ itemClass: ItemClass, _ attributes: Attributes = [:]) throws -> [Item] {
-        try token.items(matching: Query(itemClass, attributes, limit: .all)).items
+        try token.items(matching: Query(itemClass, attributes, limit: .all)).found
     }
 
     // MARK: What was sent

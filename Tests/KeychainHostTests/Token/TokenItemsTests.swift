@@ -8,9 +8,9 @@ import TokenKit
 
 @Suite struct TokenItemsTests {
     private let items = TokenItems(
-        identity: TokenIdentity(id: TokenID(driver: "piv", instance: "1"), label: "Card"))
+        identity: TokenIdentity(id: TokenID(driver: "piv", instance: "1"), label: "Card"), name: "Reader")
 
-    private func found(_ itemClass: ItemClass, _ object: TokenObject) throws -> SearchResult {
+    private func found(_ itemClass: ItemClass, _ object: TokenObject) throws -> Outcome<[Item]> {
         items.result(of: ResolvedQuery(try Query(itemClass, limit: .all)), in: TokenInventory(objects: [object]))
     }
 
@@ -23,7 +23,7 @@ import TokenKit
 
     @Test func aKeyHasTheAttributesOfOneThatNeverLeaves() throws {
         let key = try TestKey.named("anna")
-        let item = try #require(try found(.key, object(key)).items.first)
+        let item = try #require(try found(.key, object(key)).found.first)
         let expected: Attributes = [
             .label: "PIV Authentication", .tokenID: "piv:1", .accessGroup: "com.apple.token", .accessible: "dk",
             .synchronizable: 0, .keyClass: 1, .applicationLabel: .data(key.publicKey.keyHash), .keyType: 73,
@@ -39,7 +39,7 @@ import TokenKit
 
     @Test func aCertificateHasTheAttributesOfItsOwnAndTheTokens() throws {
         let key = try TestKey.named("anna")
-        let item = try #require(try found(.certificate, object(key)).items.first)
+        let item = try #require(try found(.certificate, object(key)).found.first)
         #expect(item[.publicKeyHash] == .data(key.publicKey.keyHash))
         #expect(item[.serialNumber] == .data(key.certificate.serialNumber))
         #expect(item[.label] == "PIV Authentication")
@@ -49,7 +49,7 @@ import TokenKit
 
     @Test(arguments: [TokenKey.Usage.sign, .decrypt, .agree, []])
     func abilitiesAreTheDrivers(usage: TokenKey.Usage) throws {
-        let item = try #require(try found(.key, object(TestKey.named("anna"), usage: usage)).items.first)
+        let item = try #require(try found(.key, object(TestKey.named("anna"), usage: usage)).found.first)
         #expect(item[.canSign]?.isTrue == usage.contains(.sign))
         #expect(item[.canDecrypt]?.isTrue == usage.contains(.decrypt))
         #expect(item[.canUnwrap]?.isTrue == usage.contains(.decrypt))
@@ -62,8 +62,8 @@ import TokenKit
             id: TokenObjectID("82"), label: "Retired",
             key: TokenKey(algorithm: .other(0x77), publicKey: [], usage: [], pinPolicy: .other(9)))
         let result = try found(.key, object)
-        let item = try #require(result.items.first)
-        #expect(result.damaged.isEmpty)
+        let item = try #require(result.found.first)
+        #expect(result.missing.isEmpty)
         #expect(item.label == "Retired")
         #expect(item.isPrivateKey)
         #expect(item.publicKeyHash == nil)
@@ -74,8 +74,10 @@ import TokenKit
     @Test func aCertificateNobodyCanReadIsReported() throws {
         let result = try found(
             .certificate, TokenObject(id: TokenObjectID("9A"), label: "PIV Authentication", certificate: [0x30, 0x00]))
-        #expect(result.items.isEmpty)
-        #expect(result.damaged.map(\.code) == [.decode])
+        #expect(result.found.isEmpty)
+        #expect(result.missing.map(\.error.code) == [.decode])
+        #expect(result.missing.map(\.kind) == [.damagedItem])
+        #expect(result.missing.map(\.place) == [.card] && result.missing.map(\.keychain) == ["Reader"])
     }
 
     @Test func whatADriverCouldNotReadIsReportedInOrder() throws {
@@ -83,16 +85,16 @@ import TokenKit
             TokenObjectID("9C"): TokenError(.malformed, "bad"), TokenObjectID("9A"): TokenError(.malformed, "worse"),
         ]
         let result = items.result(of: ResolvedQuery(try Query(.key)), in: TokenInventory(failures: failures))
-        #expect(result.damaged.map(\.reason) == ["cannot read 9A: worse", "cannot read 9C: bad"])
+        #expect(result.missing.map(\.error.reason) == ["cannot read 9A: worse", "cannot read 9C: bad"])
     }
 
     @Test func thereAreNoPasswordsOnACard() throws {
-        #expect(try found(.genericPassword, object(TestKey.named("anna"))).items.isEmpty)
+        #expect(try found(.genericPassword, object(TestKey.named("anna"))).found.isEmpty)
     }
 
     @Test func aReferenceNamesObjectAndKey() throws {
         let (first, second) = (try TestKey.named("anna"), try TestKey.named("ben"))
-        let references = try [first, second].map { try #require(try found(.key, object($0)).items.first).reference }
+        let references = try [first, second].map { try #require(try found(.key, object($0)).found.first).reference }
         #expect(references[0] != references[1])
         guard case .token(let id, let name) = references[0].target else {
             Issue.record("not on a token")

@@ -29,8 +29,8 @@ import TokenKit
         let found = try session.items(matching: .internetPasswords.hostOrSubdomain(of: "example.org").where(.port, 443))
             .found
         #expect(found.map { $0[.protocol] } == ["htps"])
-        #expect(try session.update(matching: query, to: ItemChanges([.label: "x"])) == 1)
-        #expect(try session.delete(matching: .genericPasswords.where(.label, "x")) == 1)
+        #expect(try session.update(matching: query, to: ItemChanges([.label: "x"])).found == 1)
+        #expect(try session.delete(matching: .genericPasswords.where(.label, "x")).found == 1)
         #expect(throws: KeychainError(.itemNotFound)) { try session.delete(matching: query) }
     }
 

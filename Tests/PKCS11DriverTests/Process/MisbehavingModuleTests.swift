@@ -11,7 +11,7 @@ import TokenKit
 @Suite struct MisbehavingModuleTests {
     private static let patience = WorkerPatience(listing: .seconds(3), use: .seconds(3))
 
-    private static func certificates(_ modules: [PKCS11Module]) throws -> SearchList.Result<Item> {
+    private static func certificates(_ modules: [PKCS11Module]) throws -> Outcome<[Item]> {
         try SearchList(members: modules.map { ModuleKeychain($0) }).items(matching: Query(.certificate, limit: .all))
     }
 
@@ -19,7 +19,7 @@ import TokenKit
         try ForeignModule.with(["well"]) { modules in
             let found = try Self.certificates(modules)
             #expect(found.found.map(\.label) == ["one"])
-            #expect(found.failures.isEmpty)
+            #expect(found.missing.isEmpty)
             #expect(try ModuleKeychain(modules[0]).keys(.name("09")).count == 1)
         }
     }
@@ -44,7 +44,8 @@ import TokenKit
             for _ in 0..<2 {
                 let result = try Self.certificates(modules)
                 #expect(result.found.map(\.label) == ["one"])
-                let text = result.failures.map(\.error.description).joined()
+                #expect(result.missing.map(\.place) == [.module])
+                let text = result.missing.map(\.error.description).joined()
                 #expect(text.contains(report) && text.contains("misbehaving"), "\(text)")
             }
         }
@@ -67,7 +68,7 @@ import TokenKit
         try ForeignModule.with([behaviour], Self.patience) { modules in
             let result = try Self.certificates(modules)
             #expect(result.found.map(\.label) == ["one"])
-            #expect(result.failures.isEmpty)
+            #expect(result.missing.isEmpty)
         }
     }
 
@@ -97,7 +98,7 @@ import TokenKit
 
     @Test func oneThatDoesNotStartCannotBeUsed() throws {
         try ForeignModule.with(["nonsense from C_Initialize", "well"], Self.patience) { modules in
-            let error = try #require(try Self.certificates(modules).failures.first?.error)
+            let error = try #require(try Self.certificates(modules).missing.first?.error)
             #expect(error.code == .deviceFailed)
             #expect(error.reason.contains("cannot be used: C_Initialize failed with CKR 0xDEADBEEF"))
         }

@@ -126,7 +126,7 @@ import TokenKit
 
     /// The names of the keys, and what kind each is, after it has signed.
     private static func signing(_ keychain: ModuleKeychain) throws -> [String: KeyKind] {
-        let items = try keychain.items(matching: Query(.key, limit: .all)).items
+        let items = try keychain.items(matching: Query(.key, limit: .all)).found
         let giving = Giving("123456")
         var kinds: [String: KeyKind] = [:]
         for key in try items.flatMap({ try keychain.keys(.reference($0.reference)) }) {
@@ -157,7 +157,7 @@ import TokenKit
     @Test func aKeyWithoutAnIDIsFoundByItsLabelAndSigns() throws {
         let pair = ["--keypairgen", "--key-type", "EC:prime256v1", "--label", "noid"]
         try Self.with([pair, Self.pair("EC:prime256v1", "01", "noid")]) { _, keychain in
-            let items = try keychain.items(matching: Query(.key, [.label: "noid"], limit: .all)).items
+            let items = try keychain.items(matching: Query(.key, [.label: "noid"], limit: .all)).found
             #expect(items.count == 2)
             #expect(try Self.signing(keychain) == ["/1": .ecP256, "01": .ecP256])
         }
@@ -212,11 +212,11 @@ import TokenKit
     @Test func aReferenceFindsItsItemInAnotherProcess() throws {
         try Self.with([Self.pair("EC:prime256v1", "01", "one"), Self.pair("EC:prime256v1", "02", "two")]) {
             files, keychain in
-            let items = try keychain.items(matching: Query(.key, limit: .all)).items
+            let items = try keychain.items(matching: Query(.key, limit: .all)).found
             #expect(items.count == 2)
             let again = ModuleKeychain(files.loaded())
             for item in items {
-                #expect(try again.items(matching: Query(item.reference)).items.map(\.reference) == [item.reference])
+                #expect(try again.items(matching: Query(item.reference)).found.map(\.reference) == [item.reference])
                 #expect(try again.keys(.reference(item.reference)).map(\.publicKey) == [try #require(item.der)])
             }
         }
@@ -241,9 +241,9 @@ import TokenKit
         let module = PKCS11Module(
             ConfiguredModule(path: "/nothing/x.so"), worker: WorkerProgram(path: "/nothing", arguments: ["nothing"]))
         let keychain = ModuleKeychain(module)
-        #expect(try keychain.items(matching: Query(.genericPassword, limit: .all)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(.genericPassword, limit: .all)).found.isEmpty)
         let reference = PersistentReference(.key, .token(id: "piv:1", object: [0x39]))
-        #expect(try keychain.items(matching: Query(reference)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(reference)).found.isEmpty)
         #expect(try keychain.keys(.reference(reference)).isEmpty)
         #expect(!keychain.isIdentified(by: KeychainIdentifier(rawValue: "piv:1")))
     }
@@ -271,7 +271,7 @@ import TokenKit
     func itIsAskedOrNot(readsCardsAlone: Bool, areAllReadOtherwise: Bool, questions: Int) throws {
         let module = Asked(readsCardsAlone: readsCardsAlone)
         let keychain = ModuleKeychain(module, areAllReadOtherwise: { areAllReadOtherwise })
-        #expect(try keychain.items(matching: Query(.certificate, limit: .all)).items.isEmpty)
+        #expect(try keychain.items(matching: Query(.certificate, limit: .all)).found.isEmpty)
         #expect(module.questions == questions)
     }
 
@@ -305,7 +305,7 @@ import TokenKit
             drivers: { _ in [Driver()] }, modules: { [module] }, readers: { [reader] })
         let list = try process.present().searchList
         for searches in 1...2 {
-            let failures = try list.items(matching: Query(.certificate, limit: .all)).failures
+            let failures = try list.items(matching: Query(.certificate, limit: .all)).missing
             #expect(failures.map(\.keychain) == ["held"])
             #expect(failures.first?.error.code == .notAvailable)
             #expect(module.questions == 0)
