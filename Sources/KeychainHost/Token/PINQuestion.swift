@@ -1,6 +1,6 @@
 package import KeychainModel
 package import SecureBytes
-public import TokenKit
+package import TokenKit
 
 /// Asks for a card's PIN until it is right, the person gives up, only one try is left, or asking seems to be no use.
 ///
@@ -203,11 +203,6 @@ package struct PINQuestion {
         guard try authentication.prompter.confirm(question) else { throw KeychainError(TokenError.lastTry(kind)) }
         lastTry = .spend
     }
-}
-
-extension PINKind {
-    /// What people call it.
-    public var name: String { self == .pin ? "PIN" : "PUK" }
 }
 
 extension TokenError {

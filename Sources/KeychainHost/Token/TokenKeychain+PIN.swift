@@ -93,7 +93,7 @@ extension TokenKeychain {
     ///
     /// - Throws: `errSecNoSuchKeychain` where there is no card that a driver knows.
     public func isUnlocked() throws(KeychainError) -> Bool {
-        try present(reading { (token, card, _) throws(TokenError) in token.isPINPresented(in: card) })
+        try present(reading { (token, _, _) throws(TokenError) in token.pins.isPresented })
     }
 
     /// Readable, and unlocked while ``isUnlocked()``; nothing where there is no card that a driver knows.

@@ -9,7 +9,7 @@ extension PIVToken {
         let target = try target(of: operation, &card)
         switch target.key.pinPolicy {
         case .never: break
-        case .once where isPINPresented(in: card): break
+        case .once where pins.isPresented: break
         default: throw TokenError(.pinRequired, "the \(target.slot.label) key wants the PIN")
         }
         // A card that waits for a finger keeps every other call waiting in the service: others are to see that it is in use.
@@ -27,7 +27,9 @@ extension PIVToken {
     ) throws(TokenError) -> Secret {
         let block = try block(presenting: pin)
         let target = try target(of: operation, &card)
-        if mayUseJustPresented(block, for: target, card) {
+        if !target.key.touchPolicy.mayWait, pins.hasJustPresented(pin) {
+            // The card counts it for one use of the key, unless another program came between. A key that waits for a finger is
+            // not tried, as its refusal may come of that.
             do {
                 return try authenticate(target, isFresh: false, &card)
             } catch  where error.status == .securityStatusNotSatisfied {
@@ -37,28 +39,20 @@ extension PIVToken {
             }
         }
         if pin.origin == .presented {
-            guard isPINPresented(in: card) else {
+            guard pins.isPresented else {
                 throw TokenError(.pinRequired, "the \(target.slot.label) key wants the PIN")
             }
         } else {
             let reference = try pinReference(&card)
-            try requireTry(of: reference, block, lastTry, &card)
+            try requireTry(pin, as: reference, lastTry, &card)
             // Any command between these two may take the PIN from a key that wants it always.
-            try present(block, as: reference, &card)
+            try present(pin, block, as: reference, &card)
         }
         do {
             return try authenticate(target, isFresh: pin.origin != .presented, &card)
         } catch {
             return try performAgain(operation, target, after: error, pin, lastTry, &card)
         }
-    }
-
-    /// Whether the card counts the value as presented for one use of the key, unless another program came between: it was
-    /// the last command. A key that waits for a finger is not tried, as its refusal may come of that.
-    private func mayUseJustPresented(
-        _ block: borrowing Secret, for target: Target, _ card: borrowing CardTransaction
-    ) -> Bool {
-        selection.epoch == card.epoch && !target.key.touchPolicy.mayWait && pins.hasJustPresented(block)
     }
 
     /// The PIN is right, so it may be presented once more.

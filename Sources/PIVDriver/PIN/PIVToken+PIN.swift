@@ -8,8 +8,8 @@ extension PIVToken {
     ) throws(TokenError) {
         let block = try block(presenting: pin)
         let reference = try pinReference(&card)
-        try requireTry(of: reference, block, lastTry, &card)
-        try present(block, as: reference, &card)
+        try requireTry(pin, as: reference, lastTry, &card)
+        try present(pin, block, as: reference, &card)
     }
 
     /// What VERIFY takes; empty where the reader is to make it of what is typed there.
@@ -20,18 +20,18 @@ extension PIVToken {
 
     /// VERIFY, and nothing before or after it.
     mutating func present(
-        _ block: borrowing Secret, as reference: PINReference, _ card: inout CardTransaction
+        _ pin: borrowing PIN, _ block: borrowing Secret, as reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) {
         let response =
             if block.isEmpty { try enter(reference, &card) } else { try sendPIN(block, to: reference, &card) }
-        try judge(response.status, block, of: reference, "presenting the PIN", &card)
-        pins.accepted(PINState.fingerprint(block, of: reference), of: reference)
+        try judge(response.status, pin, as: reference, "presenting the PIN", &card)
+        pins.accepted(pin, as: .pin)
     }
 
     private mutating func sendPIN(
         _ block: borrowing Secret, to reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {
-        pins.sending(to: reference)
+        pins.sending(.pin)
         return try send(PIVCommand.verify(reference), secret: block, &card)
     }
 
@@ -41,7 +41,7 @@ extension PIVToken {
     ) throws(TokenError) -> ResponseAPDU {
         try confirmSelection(&card)
         let believed = pins
-        pins.sending(to: reference)
+        pins.sending(.pin)
         let response = try send(PIVCommand.verify(reference), entering: PINBlock.entry, &card)
         guard let failure = TokenError(ofPINEntry: response.status) else { return response }
         // PIV was sent nothing.
@@ -57,13 +57,13 @@ extension PIVToken {
         let newBlock = try padded(new, kind)
         let reference = try kind == .pin ? pinReference(&card) : .unblocking
         if kind == .unblockingKey { try requireLength(ofUnblockingKeys: [old.bytes.count, new.bytes.count], &card) }
-        try requireTry(of: reference, oldBlock, lastTry, &card)
-        pins.sending(to: reference)
+        try requireTry(old, as: reference, lastTry, &card)
+        pins.sending(kind)
         let response = try send(
             PIVCommand.changeReferenceData(reference), secret: PINBlock.pair(oldBlock, newBlock), &card)
         let what = kind == .pin ? "changing the PIN" : "changing the unblocking key"
-        try judge(response.status, oldBlock, of: reference, what, &card)
-        replaced(reference, by: newBlock, &card)
+        try judge(response.status, old, as: reference, what, &card)
+        replaced(kind, by: new, &card)
     }
 
     /// An unblocking key of SP 800-73 has eight bytes; the application of YubiKeys, and those that do as it does, take one of six
@@ -86,27 +86,26 @@ extension PIVToken {
         let keyBlock = try padded(unblockingKey, .unblockingKey)
         let newBlock = try padded(newPIN, .pin)
         let reference = try pinReference(&card)
-        guard pins.isUnblockable else {
+        guard cardholderPIN.isUnblockable else {
             throw TokenError(
                 .unsupported, "this card's PIN belongs to all of its applications, and cannot be unblocked through PIV")
         }
         try requireLength(ofUnblockingKeys: [unblockingKey.bytes.count], &card)
-        try requireTry(of: .unblocking, keyBlock, lastTry, &card)
-        pins.sending(to: .unblocking)
+        try requireTry(unblockingKey, as: .unblocking, lastTry, &card)
+        pins.sending(.unblockingKey)
         let response = try send(
             PIVCommand.resetRetryCounter(reference), secret: PINBlock.pair(keyBlock, newBlock), &card)
-        try judge(response.status, keyBlock, of: .unblocking, "unblocking the PIN", &card)
-        pins.accepted(PINState.fingerprint(keyBlock, of: .unblocking), of: .unblocking)
+        try judge(response.status, unblockingKey, as: .unblocking, "unblocking the PIN", &card)
+        pins.accepted(unblockingKey, as: .unblockingKey)
         // All its tries are back, which few cards tell.
-        forgetRejections(of: .unblocking, &card)
-        replaced(reference, by: newBlock, &card)
+        forgetRejected(.unblockingKey, &card)
+        replaced(.pin, by: newPIN, &card)
     }
 
-    private mutating func replaced(
-        _ reference: PINReference, by block: borrowing Secret, _ card: inout CardTransaction
-    ) {
-        pins.replaced(reference, by: PINState.fingerprint(block, of: reference))
-        forgetRejections(of: reference, &card)
+    private mutating func replaced(_ kind: PINKind, by pin: borrowing PIN, _ card: inout CardTransaction) {
+        if kind == .pin { cardholderPIN.metadata = nil }
+        pins.replaced(kind, by: pin)
+        forgetRejected(kind, &card)
     }
 
     public mutating func logOut(_ card: inout CardTransaction) throws(TokenError) {

@@ -123,7 +123,7 @@ extension PIVToken {
         // Every card with metadata has both PINs, so that one which does not tell of them has none.
         if metadata?.triesLeft != nil { knowledge.metadataSupport = .seen(true) }
         if metadata?.triesLeft == nil, !isExpected { knowledge.metadataSupport = .seen(false) }
-        if pin != .unblocking { pins.metadata = metadata }
+        if pin != .unblocking { cardholderPIN.metadata = metadata }
         return metadata
     }
 

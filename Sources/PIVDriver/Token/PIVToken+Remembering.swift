@@ -67,7 +67,7 @@ extension PIVToken {
         }
         let card = RememberedCard(
             identity: identity, objects: objects, metadata: metadata, tellsMetadata: support,
-            pinReference: (support == true || knowledge.present.contains(.discovery) ? pins.reference : nil)
+            pinReference: (support == true || knowledge.present.contains(.discovery) ? cardholderPIN.reference : nil)
                 ?? remembered?.pinReference,
             // Another card under the same name must not take the place of the first.
             proofKey: remembered?.proofKey ?? listedProofKey)

@@ -80,7 +80,7 @@ extension PIVToken {
             try select(&card)
         } else if card.mayHaveChangedHands {
             selection.isConfirmed = false
-            pins.beginTransaction()
+            pins.beginTransaction(epoch: card.epoch)
         }
     }
 

@@ -21,7 +21,8 @@ public struct PIVToken: Token {
     }
 
     var selection: Selection
-    var pins = PINState()
+    public var pins = PINSession()
+    var cardholderPIN = CardholderPIN()
     var knowledge: Knowledge
 
     /// In which epoch the application was selected.
@@ -30,6 +31,18 @@ public struct PIVToken: Token {
 
         /// Whether the application answered in this transaction, so that no other can have been selected since.
         var isConfirmed: Bool
+    }
+
+    /// The PIN that the cardholder knows, as the card describes it.
+    struct CardholderPIN: Sendable {
+        /// Nil until it is found out.
+        var reference: PINReference?
+
+        /// Whether the unblocking key serves it. It does not serve the PIN of a whole card with many applications.
+        var isUnblockable = true
+
+        /// What the card told of the PIN as it is now, on cards with metadata.
+        var metadata: PINMetadata?
     }
 
     /// What has been read of the card. It stays as it is until the card is taken out.

@@ -1,3 +1,5 @@
+internal import TokenKit
+
 /// The key reference of a PIN. SP 800-73-5 part 1 table 4a.
 enum PINReference: UInt8, Hashable, Sendable {
     /// The PIN of the whole card.
@@ -7,6 +9,6 @@ enum PINReference: UInt8, Hashable, Sendable {
     /// The PIN unblocking key.
     case unblocking = 0x81
 
-    /// What people call it.
-    var noun: String { self == .unblocking ? "PUK" : "PIN" }
+    /// Which of the token's secrets it is: a cardholder knows one PIN, that of the card or that of the application.
+    var kind: PINKind { self == .unblocking ? .unblockingKey : .pin }
 }

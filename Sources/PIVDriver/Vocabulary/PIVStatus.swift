@@ -51,15 +51,6 @@ extension TokenError {
         self.init(code, "\(what): \(why)", triesLeft: status.triesLeft, status: status)
     }
 
-    /// No try is left for this value.
-    static func blocked(_ reference: PINReference, status: StatusWord? = nil) -> TokenError {
-        let why =
-            reference == .unblocking
-            ? "the PUK is blocked: no try is left (\(PINKind.adviceToReset))"
-            : "the PIN is blocked: no try is left (set a new one with the PUK)"
-        return TokenError(.pinBlocked, why, triesLeft: 0, status: status)
-    }
-
     /// What a reader says that was to have a PIN typed; nil for a card's own answer.
     init?(ofPINEntry status: StatusWord) {
         switch status {
@@ -91,8 +82,8 @@ extension TokenError {
     }
 
     /// The card compared a value, and it is wrong.
-    static func incorrect(_ status: StatusWord, _ reference: PINReference) -> TokenError {
+    static func incorrect(_ status: StatusWord, _ kind: PINKind) -> TokenError {
         let left = PINKind.remark(triesLeft: status.triesLeft)
-        return TokenError(.pinIncorrect, "wrong \(reference.noun)\(left)", triesLeft: status.triesLeft, status: status)
+        return TokenError(.pinIncorrect, "wrong \(kind.name)\(left)", triesLeft: status.triesLeft, status: status)
     }
 }

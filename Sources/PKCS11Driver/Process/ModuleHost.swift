@@ -29,7 +29,10 @@ final class ModuleHost: Sendable {
     }
 
     /// The PINs that tokens have refused, of which none is sent again.
-    let refused = RefusedPINs()
+    ///
+    /// Most modules do not tell how many tries are left: a PIN that is refused here may be right by the next run, and no file
+    /// keeps it.
+    let rejectedPINs = VolatileTokenMemory()
 
     /// The tokens that are there.
     func tokens() throws(TokenError) -> (answer: [ModuleTokenInfo], run: Int) {

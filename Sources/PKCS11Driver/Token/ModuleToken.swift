@@ -33,7 +33,7 @@ struct ModuleToken: Token {
     private let info: ModuleTokenInfo
     private let run: Int
     private var objects: ModuleObjects?
-    private var isLoggedIn = false
+    var pins = PINSession()
 
     init(_ host: ModuleHost, _ info: ModuleTokenInfo, run: Int) {
         self.host = host
@@ -81,7 +81,7 @@ struct ModuleToken: Token {
         let found = try host.ask(.objects(slot: info.slot), in: run) { (fields) throws(MalformedMessage) in
             try fields.values(ModuleObject.self)
         }
-        let made = ModuleObjects(found.answer, hidesKeys: info.has(CKF_LOGIN_REQUIRED) && !isLoggedIn)
+        let made = ModuleObjects(found.answer, hidesKeys: info.has(CKF_LOGIN_REQUIRED) && !pins.isPresented)
         objects = made
         return made
     }
@@ -92,10 +92,8 @@ struct ModuleToken: Token {
         guard pin == .pin else {
             throw TokenError(.unsupported, "a PKCS#11 module does not tell of a key that unblocks the PIN")
         }
-        return PINStatus(triesLeft: try host.token(in: info.slot, run: run).triesLeft, isVerified: isLoggedIn)
+        return PINStatus(triesLeft: try host.token(in: info.slot, run: run).triesLeft, isVerified: pins.isPresented)
     }
-
-    func isPINPresented(in card: borrowing CardTransaction) -> Bool { isLoggedIn }
 
     mutating func verify(
         _ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
@@ -103,7 +101,6 @@ struct ModuleToken: Token {
         try presenting(pin, lastTry) { (token) throws(TokenError) in
             _ = try token.host.ask(.logIn(slot: token.info.slot), in: token.run, pin.secret) { _ in () }
         }
-        loggedIn()
     }
 
     func change(
@@ -116,17 +113,13 @@ struct ModuleToken: Token {
     ) throws(TokenError) { throw ModuleToken.readOnly }
 
     mutating func logOut(_ card: inout CardTransaction) throws(TokenError) {
-        (isLoggedIn, objects) = (false, nil)
+        pins.notPresented()
+        objects = nil
         _ = try host.ask(.logOut(slot: info.slot), in: run) { _ in () }
     }
 
-    /// Keys show themselves only now.
-    private mutating func loggedIn() {
-        (isLoggedIn, objects) = (true, nil)
-    }
-
     /// Sends a PIN where it is not known to be wrong.
-    private func presenting<Result: ~Copyable>(
+    private mutating func presenting<Result: ~Copyable>(
         _ pin: borrowing PIN, _ lastTry: LastTry, _ body: (ModuleToken) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         let now = try host.token(in: info.slot, run: run)
@@ -137,22 +130,23 @@ struct ModuleToken: Token {
                 .pinFormat, "the token takes PINs of \(now.minimumPINLength) to \(now.maximumPINLength) bytes")
         }
         guard now.triesLeft != 0 else { throw TokenError.blocked }
-        guard isTyped || !host.refused.contains(pin.secret, for: info.id) else {
-            throw TokenError(
-                .pinKnownIncorrect, "the token refused this PIN before, so it was not sent again",
-                triesLeft: now.triesLeft)
-        }
-        guard now.triesLeft != 1 || lastTry == .spend else {
-            throw TokenError(.pinLastTry, "only one try of the PIN is left, so nothing was sent", triesLeft: 1)
-        }
+        pins.learn(now.triesLeft.map { .left($0) } ?? .unknown, of: .pin)
+        try pins.requireTry(pin, as: .pin, lastTry, rejectedElsewhere: host.rejectedPINs.rejectedPINs(of: info.id))
+        pins.sending(.pin)
         do throws(TokenError) {
             let result = try body(self)
-            host.refused.removeAll(for: info.id)
+            pins.accepted(pin, as: .pin)
+            // A module tells of no count that would show it: a PIN that was wrong may have been set since.
+            pins.forgetRejected(.pin)
+            host.rejectedPINs.forgetRejected(.pin, of: info.id)
+            // Keys show themselves only now.
+            objects = nil
             return result
         } catch  where error.code == .pinIncorrect {
-            if !isTyped { host.refused.insert(pin.secret, for: info.id) }
-            let left = try? host.token(in: info.slot, run: run).triesLeft
-            throw TokenError(.pinIncorrect, error.reason, triesLeft: left ?? nil)
+            let left = (try? host.token(in: info.slot, run: run))?.triesLeft
+            pins.refused(pin, as: .pin, triesLeft: left)
+            host.rejectedPINs.remember(rejected: pin, as: .pin, triesLeft: left, of: info.id)
+            throw TokenError(.pinIncorrect, error.reason, triesLeft: left)
         }
     }
 
@@ -171,12 +165,10 @@ struct ModuleToken: Token {
         _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError) -> Secret {
         let use = try use(for: operation)
-        let made = try presenting(pin, lastTry) { (token) throws(TokenError) in
+        return try presenting(pin, lastTry) { (token) throws(TokenError) in
             try token.host.perform(
                 use, slot: token.info.slot, in: token.run, pin.secret, isTyped: token.pinRules.isTypedOnToken)
         }
-        loggedIn()
-        return made
     }
 
     private mutating func use(for operation: TokenOperation) throws(TokenError) -> ModuleKeyUse {

@@ -38,6 +38,10 @@ extension TokenDriver {
 /// A token is a value without a connection. It is lent the card for each call, reads what the call needs and remembers
 /// it; where ``CardTransaction/epoch`` has changed it selects its application anew before anything else.
 public protocol Token: Sendable {
+    /// The state of the PIN, which ``TokenSlot`` lends for each call. The token tells it of each value that it sends and of the
+    /// answer, and asks it before it sends one (``PINSession/requireTry(_:as:_:rejectedElsewhere:)``).
+    var pins: PINSession { get set }
+
     /// ``TokenIdentity/label``, once it has been read: prompts show it, and do not cost a command for it.
     var knownLabel: String? { get }
 
@@ -91,9 +95,6 @@ public protocol Token: Sendable {
 
     /// How a PIN stands, without spending a try.
     mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus
-
-    /// Whether the PIN was presented here, and nothing is known to have taken that back. Nothing is sent for it.
-    func isPINPresented(in card: borrowing CardTransaction) -> Bool
 
     /// Looks whether a value may be a PIN or unblocking key of the token. Nothing is sent for it.
     ///
@@ -193,6 +194,9 @@ public enum PINKind: String, Hashable, Sendable {
     case pin
     /// The one that unblocks the first.
     case unblockingKey
+
+    /// The name that people use.
+    public var name: String { self == .pin ? "PIN" : "PUK" }
 
     /// The advice for a blocked unblocking key.
     public static let adviceToReset =

@@ -10,7 +10,7 @@ extension TokenSlot {
     ///
     /// - Throws: ``TokenError`` `.card(.inUse)` where it is yet to be done.
     package func logOut(at insertion: Insertion) throws(TokenError) {
-        state.withLock { if $0.insertion == insertion, $0.connection != nil { $0.logoutPending = true } }
+        state.withLock { if $0.insertion == insertion, $0.connection != nil { $0.pins.logoutPending = true } }
         do throws(TokenError) {
             let deadline = ContinuousClock.now + .seconds(1)
             while isInUse {
@@ -42,7 +42,7 @@ extension TokenSlot {
         // A card that answers nothing that makes sense is not asked for ever.
         let limit = 10
         var failures = 0
-        while failures < limit, state.withLock({ $0.logoutPending && $0.insertion == insertion }) {
+        while failures < limit, state.withLock({ $0.pins.logoutPending && $0.insertion == insertion }) {
             usleep(100_000)
             guard !isInUse else { continue }
             do throws(TokenError) {
@@ -52,14 +52,12 @@ extension TokenSlot {
             }
         }
         state.withLock { state in
-            if failures == limit, state.insertion == insertion { state.logoutPending = false }
+            if failures == limit, state.insertion == insertion { state.pins.logoutPending = false }
             if state.isLetGo { TokenSlot.drop(&state) }
         }
     }
 
-    static func logOut(
-        _ state: inout State, _ token: inout any Token, _ card: inout CardTransaction
-    ) throws(TokenError) {
+    static func logOut(_ token: inout any Token, _ card: inout CardTransaction) throws(TokenError) {
         do throws(TokenError) {
             try token.logOut(&card)
         } catch {
@@ -67,8 +65,7 @@ extension TokenSlot {
             // reset, and no other program is to notice: it is not.
             if case .card = error.code { throw error }
         }
-        state.logoutPending = false
-        state.pin = .none
+        token.pins.loggedOut()
     }
 
     // MARK: - The PIN's time
@@ -83,20 +80,12 @@ extension TokenSlot {
 
     /// A PIN whose time is over is taken back before anything else is done with the card.
     func endOverduePIN(_ state: inout State) {
-        guard case .until(let end) = state.pin, end <= now() else { return }
-        state.pin = .none
-        state.logoutPending = true
-        timedOutPINs.add(1, ordering: .acquiringAndReleasing)
+        if state.pins.endTerm(at: now()) { timedOutPINs.add(1, ordering: .acquiringAndReleasing) }
     }
 
-    /// The time begins with the first presentation. That the card forgot the PIN by itself neither ends it nor has it begin anew:
-    /// a caller who kept the PIN may present it again.
-    func notePIN(_ state: inout State) {
-        guard case .none = state.pin else { return }
-        guard let timeout = pinTimeout() else { return state.pin = .lasting }
-        state.pin = .until(now() + timeout)
-        guard !state.awaitsEndOfPIN else { return }
-        state.awaitsEndOfPIN = BlockingThread.start { [weak self] in
+    func beginTerm(_ state: inout State) {
+        guard state.pins.beginTerm(until: pinTimeout().map { now() + $0 }) else { return }
+        state.pins.isAwaited = BlockingThread.start { [weak self] in
             // The machine's sleep counts as well, and no thread is awake to see it.
             while let rest = self?.restOfPIN() { usleep(useconds_t(min(rest, .seconds(5)) / .microseconds(1))) }
             self?.performPendingLogoutOfOverduePIN()
@@ -107,9 +96,7 @@ extension TokenSlot {
     private func restOfPIN() -> Duration? {
         state.withLock { state in
             endOverduePIN(&state)
-            if case .until(let end) = state.pin { return max(now().duration(to: end), .zero) }
-            state.awaitsEndOfPIN = false
-            return nil
+            return state.pins.rest(at: now())
         }
     }
 

@@ -42,11 +42,8 @@ public final class TokenSlot: Sendable {
         /// Set when no driver knows the card, so that it is not probed again while it stays in.
         var refusal: TokenError?
         var insertion = Insertion(number: 0)
-        var pin = PresentedPIN.none
-        /// Whether a thread waits for the PIN's time to be over.
-        var awaitsEndOfPIN = false
-        /// Whether the card is to forget a presented PIN before anything else is done with it.
-        var logoutPending = false
+        /// Lent to the token for each transaction.
+        var pins = PINSession()
         /// Whether nobody wants the connection any more but the logout that is owed.
         var isLetGo = false
         /// Whether the service ended while it had the card, and did not have it again since.
@@ -60,12 +57,6 @@ public final class TokenSlot: Sendable {
         func wait(since arrival: ContinuousClock.Instant, unless cancellation: CardWait.Cancellation) -> CardWait {
             CardWait(since: heldSince.map { max($0, arrival) } ?? .now, unless: cancellation)
         }
-    }
-
-    /// Whether a PIN was presented here, and until when it counts.
-    enum PresentedPIN {
-        case none, lasting
-        case until(ContinuousClock.Instant)
     }
 
     /// Called when a card is wanted; what it returns is called, more than once maybe, when the card is there, or will not be.
@@ -235,7 +226,7 @@ public final class TokenSlot: Sendable {
     /// - Parameter resetting: whether it is reset, so that it forgets a presented PIN.
     public func disconnect(resetting: Bool) {
         state.withLock { state in
-            state.isLetGo = state.logoutPending && !resetting
+            state.isLetGo = state.pins.logoutPending && !resetting
             if !state.isLetGo { TokenSlot.drop(&state, resetting: resetting) }
         }
     }
@@ -284,18 +275,23 @@ public final class TokenSlot: Sendable {
         let connection = try connect(&state, wait)
         endOverduePIN(&state)
         // To recognize a card takes several commands.
-        let hold = state.token == nil || state.logoutPending ? .fromTheStart : hold
+        let hold = state.token == nil || state.pins.logoutPending ? .fromTheStart : hold
         return try connection.withTransaction(hold, wait) { (card) throws(TokenError) in
             endNotice?()
             var token = try recognized(&state, &card, atr: connection.atr)
+            token.pins = state.pins
+            token.pins.beginTransaction(epoch: card.epoch)
             // What the token learned holds also where the call fails half-way.
-            defer {
-                state.token = token
-                if token.isPINPresented(in: card) { notePIN(&state) }
-            }
-            if state.logoutPending { try TokenSlot.logOut(&state, &token, &card) }
+            defer { take(token, back: &state) }
+            if token.pins.logoutPending { try TokenSlot.logOut(&token, &card) }
             return try body(&token, &card, state.insertion)
         }
+    }
+
+    private func take(_ token: any Token, back state: inout State) {
+        state.token = token
+        state.pins = token.pins
+        if state.pins.wantsTerm { beginTerm(&state) }
     }
 
     private func connect(_ state: inout State, _ wait: CardWait) throws(TokenError) -> any CardConnection {
@@ -358,8 +354,7 @@ public final class TokenSlot: Sendable {
         state.connection = nil
         state.token = nil
         state.refusal = nil
-        state.pin = .none
-        state.logoutPending = false
+        state.pins = state.pins.withoutCard()
         state.isLetGo = false
     }
 

@@ -5,7 +5,7 @@ import VirtualCard
 
 /// The unblocking key, used by one program after another, as commands do.
 @Suite struct UnblockingKeyTests {
-    private let memory = VolatileMemory()
+    private let memory = VolatileTokenMemory()
 
     private static let tellingMetadata = [CardProfile.pivAppletMetadata, .canoKey, .yubiKey57]
     private static let all = tellingMetadata + [.generic, .pivApplet, .token2, .dualCAC]

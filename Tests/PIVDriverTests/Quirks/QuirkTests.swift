@@ -130,7 +130,7 @@ import VirtualCard
     @Test(arguments: profiles(with: .retiredKeysWithoutHistory))
     func retiredKeysAreFoundWithoutAHistory(name: String) throws {
         let issued = IssuedCard(profile: try #require(CardProfile.named(name)), keys: [0x8A: .p256], keyHistory: nil)
-        let inventory = try Desk(issued, memory: VolatileMemory()).inventory()
+        let inventory = try Desk(issued, memory: VolatileTokenMemory()).inventory()
         #expect(inventory.objects.first?.id.rawValue == "8A")
     }
 

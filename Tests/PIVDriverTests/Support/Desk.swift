@@ -1,6 +1,5 @@
 import PIVDriver
 import SecureBytes
-import Synchronization
 import TestSupport
 import TokenKit
 import VirtualCard
@@ -139,13 +138,4 @@ struct Desk {
 
     /// Commands that had a PIN in them.
     var pinsSent: Int { reader.log.count { [0x20, 0x24, 0x2C].contains($0.ins) && $0.dataCount > 0 } }
-}
-
-/// Remembers for as long as the process lives.
-final class VolatileMemory: TokenMemory {
-    private let entries = Mutex<[TokenID: [UInt8]]>([:])
-
-    func recall(_ token: TokenID) -> [UInt8]? { entries.withLock { $0[token] } }
-    func remember(_ bytes: [UInt8], for token: TokenID) { entries.withLock { $0[token] = bytes } }
-    func all() -> [[UInt8]] { entries.withLock { Array($0.values) } }
 }

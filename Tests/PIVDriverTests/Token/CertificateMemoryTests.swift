@@ -9,7 +9,7 @@ import TokenKit
 
 /// Certificates that were read before: of each only its beginning is read again, and what has changed is noticed.
 @Suite struct CertificateMemoryTests {
-    private let memory = VolatileMemory()
+    private let memory = VolatileTokenMemory()
     private let select: UInt8 = 0xA4, getData: UInt8 = 0xCB
 
     /// What a listing is: which card, and all that is on it.

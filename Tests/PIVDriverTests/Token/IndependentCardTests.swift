@@ -21,7 +21,7 @@ import TokenKit
     }
 
     @Test func pivAppletIsLookedThroughOnceAndListedInAFewCommandsAfterwards() throws {
-        let (memory, certificates) = (VolatileMemory(), VolatileMemory())
+        let (memory, certificates) = (VolatileTokenMemory(), VolatileTokenMemory())
         let card = try IssuedCard(profile: .pivAppletMetadata).make()
         func commands() throws -> Int {
             let desk = Desk(card: card, memory: memory, certificates: certificates)
@@ -71,7 +71,7 @@ import TokenKit
     }
 
     @Test func anOrdinaryCardThatWasListedIsNotAskedAgain() throws {
-        let certificates = VolatileMemory()
+        let certificates = VolatileTokenMemory()
         let card = try IssuedCard().make()
         func questions() throws -> Int {
             let desk = Desk(card: card, certificates: certificates)
@@ -90,7 +90,7 @@ import TokenKit
         let keys: [CardKeyReference: CardAlgorithm] = [0x9A: .p256, 0x82: .p256, 0x83: .rsa2048]
         let desk = try Desk(
             IssuedCard(profile: profile, keys: keys, keyHistory: profile == .canoKey ? nil : history),
-            memory: VolatileMemory())
+            memory: VolatileTokenMemory())
         #expect(try names(desk.inventory()) == ["9A", "82", "83"])
     }
 
@@ -103,7 +103,7 @@ import TokenKit
     }
 
     @Test func anOrdinaryCardWithoutAHistoryIsSearchedOnce() throws {
-        let memory = VolatileMemory()
+        let memory = VolatileTokenMemory()
         let card = try IssuedCard(keys: [0x9A: .p256, 0x82: .p256], keyHistory: nil).make()
         #expect(try names(Desk(card: card, memory: memory).inventory()) == ["9A", "82"])
         let second = Desk(card: card, memory: memory)

@@ -140,7 +140,7 @@ import VirtualCard
 
     @Test(arguments: [CardProfile.yubiKey43, .yubiKeyNEO])
     func aCardThatTellsNothingIsSearchedOnceForEver(profile: CardProfile) throws {
-        let memory = VolatileMemory()
+        let memory = VolatileTokenMemory()
         let issued = IssuedCard(profile: profile, keys: [0x9A: .p256, 0x82: .p256, 0x90: .p256], keyHistory: nil)
         let first = try Desk(issued, memory: memory)
         let found = try first.inventory().objects.map(\.id.rawValue).prefix(3)
@@ -153,7 +153,7 @@ import VirtualCard
     }
 
     @Test func metadataOfAllRetiredSlotsIsAskedForOnceForEver() throws {
-        let memory = VolatileMemory()
+        let memory = VolatileTokenMemory()
         let issued = IssuedCard(profile: .yubiKey54, keys: [0x9A: .p256, 0x83: .p256], keyHistory: nil)
         let first = try Desk(issued, memory: memory)
         let found = try first.inventory().objects.map(\.id.rawValue)
@@ -166,7 +166,7 @@ import VirtualCard
     }
 
     @Test func aNewKeyInAPrimarySlotIsAReasonToLookForRetiredKeysAgain() throws {
-        let memory = VolatileMemory()
+        let memory = VolatileTokenMemory()
         let old = IssuedCard(profile: .yubiKey54, keys: [0x9A: .p256, 0x9D: .p256], keyHistory: nil)
         _ = try Desk(old, memory: memory).inventory()
         // The same card, whose key for decryption was retired to 82 and replaced.

@@ -10,7 +10,7 @@ import TokenKit
 
 /// Keys of a card that was read before are used without a question; a signature tells whether they are still there.
 @Suite struct RememberedKeyTests {
-    private let memory = VolatileMemory()
+    private let memory = VolatileTokenMemory()
     private let digest = [UInt8](repeating: 0x5A, count: 32)
     private let select: UInt8 = 0xA4, getData: UInt8 = 0xCB, verify: UInt8 = 0x20, authenticate: UInt8 = 0x87
     private let metadata: UInt8 = 0xF7

@@ -48,16 +48,16 @@ import TokenKit
         arguments: [(0x63C2, "2 tries"), (0x63C1, "one try"), (0x63C0, "no try"), (0x6300, "wrong")]
             as [(UInt16, String)])
     func aRefusedValueSaysWhatIsLeft(status: UInt16, words: String) {
-        let error = TokenError.incorrect(StatusWord(rawValue: status), .application)
+        let error = TokenError.incorrect(StatusWord(rawValue: status), .pin)
         #expect(error.code == .pinIncorrect)
         #expect(error.reason.hasPrefix("wrong PIN"))
         #expect(error.reason.contains(words))
-        #expect(TokenError.incorrect(StatusWord(rawValue: status), .unblocking).reason.hasPrefix("wrong PUK"))
+        #expect(TokenError.incorrect(StatusWord(rawValue: status), .unblockingKey).reason.hasPrefix("wrong PUK"))
     }
 
     @Test func blockedValuesSayWhatToDo() {
-        #expect(TokenError.blocked(.application).reason.contains("with the PUK"))
-        #expect(TokenError.blocked(.unblocking).reason.contains("reset the card"))
-        #expect(TokenError.blocked(.application).triesLeft == 0)
+        #expect(TokenError.blocked(.pin).reason.contains("with the PUK"))
+        #expect(TokenError.blocked(.unblockingKey).reason.contains("reset the card"))
+        #expect(TokenError.blocked(.pin).triesLeft == 0)
     }
 }

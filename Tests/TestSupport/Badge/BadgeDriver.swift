@@ -15,7 +15,7 @@ public struct BadgeDriver: TokenDriver {
 
 struct BadgeToken: Token {
     var epoch: Int
-    var isPresented = false
+    var pins = PINSession()
     var publicKey: [UInt8]?
 
     static let key = TokenObjectID("door")
@@ -43,7 +43,8 @@ struct BadgeToken: Token {
     {
         if card.epoch != epoch {
             guard try BadgeToken.select(&card) else { throw TokenError(.unrecognized, "this is no badge any more") }
-            (epoch, isPresented) = (card.epoch, false)
+            epoch = card.epoch
+            pins.forgetPresented()
         }
         return try BadgeToken.response(to: command, &card)
     }
@@ -71,15 +72,15 @@ struct BadgeToken: Token {
 
     mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
         let status = try send(CommandAPDU(ins: 0x20, p1: 0, p2: 0), &card).status
-        return PINStatus(triesLeft: BadgeToken.triesLeft(status), isVerified: status == .success)
+        let triesLeft = BadgeToken.triesLeft(status)
+        pins.learn(status == .success ? .all : triesLeft.map { .left($0) } ?? .unknown, of: .pin)
+        return PINStatus(triesLeft: triesLeft, isVerified: status == .success)
     }
 
     /// ISO/IEC 7816-4 §7.5.1: `63CX`.
     private static func triesLeft(_ status: StatusWord) -> Int? {
         status.rawValue & 0xFFF0 == 0x63C0 ? Int(status.rawValue & 0xF) : nil
     }
-
-    func isPINPresented(in card: borrowing CardTransaction) -> Bool { isPresented && card.epoch == epoch }
 
     func checkFormat(of pin: borrowing PIN, as kind: PINKind) throws(TokenError) {
         guard pinRules.lengths.contains(pin.count) else {
@@ -91,11 +92,16 @@ struct BadgeToken: Token {
         _ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError) {
         try checkFormat(of: pin, as: .pin)
+        if pins.wantsTries(of: .pin, for: pin) { _ = try status(of: .pin, &card) }
+        try pins.requireTry(pin, as: .pin, lastTry)
+        pins.sending(.pin)
         let status = try send(CommandAPDU(ins: 0x20, p1: 0, p2: 0, data: Array(copying: pin.bytes)), &card).status
-        isPresented = status == .success
-        guard isPresented else {
-            throw TokenError(.pinIncorrect, "wrong PIN", triesLeft: BadgeToken.triesLeft(status), status: status)
+        guard status == .success else {
+            let triesLeft = BadgeToken.triesLeft(status)
+            pins.refused(pin, as: .pin, triesLeft: triesLeft)
+            throw TokenError(.pinIncorrect, "wrong PIN", triesLeft: triesLeft, status: status)
         }
+        pins.accepted(pin, as: .pin)
     }
 
     func change(
@@ -110,7 +116,7 @@ struct BadgeToken: Token {
 
     mutating func logOut(_ card: inout CardTransaction) throws(TokenError) {
         guard try BadgeToken.select(&card) else { throw TokenError(.unrecognized, "this is no badge any more") }
-        isPresented = false
+        pins.notPresented()
     }
 
     mutating func perform(_ operation: TokenOperation, _ card: inout CardTransaction) throws(TokenError) -> Secret {

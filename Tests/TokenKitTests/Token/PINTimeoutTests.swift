@@ -10,9 +10,10 @@ import TokenKit
     private let card = PINCard()
     private let connection = PreparedConnection()
 
-    private func slot(_ timeout: Duration?) -> TokenSlot {
+    private func slot(_ timeout: Duration?, _ connection: PreparedConnection? = nil) -> TokenSlot {
         TokenSlot(
-            CryptokiSlotName(reader: "Reader"), reader: PreparedReader(.success(connection)), drivers: [card],
+            CryptokiSlotName(reader: "Reader"), reader: PreparedReader(.success(connection ?? self.connection)),
+            drivers: [card],
             now: { [time] in time.now }, endingPINsAfter: { timeout })
     }
 
@@ -24,7 +25,7 @@ import TokenKit
     }
 
     private func counts(in slot: TokenSlot) throws -> Bool {
-        try slot.read { (token, card, _) throws(TokenError) in token.isPINPresented(in: card) }
+        try slot.read { (token, _, _) throws(TokenError) in token.pins.isPresented }
     }
 
     @Test func withoutATimeAPINCountsForAsLongAsTheCardIsIn() throws {
@@ -84,9 +85,8 @@ import TokenKit
     }
 
     @Test func whatTheCardForgotByItselfIsOverInTheSameTime() throws {
-        let slot = slot(.seconds(300))
+        let slot = slot(.seconds(300), PreparedConnection(.wellAndGood, .afterReset))
         try present(in: slot)
-        card.forget()
         #expect(try !counts(in: slot))
         time.advance(by: .seconds(200))
         try present(in: slot)
@@ -136,29 +136,25 @@ private final class Clock: Sendable {
 /// A card that takes any PIN, and counts how often it was to forget it.
 private final class PINCard: TokenDriver {
     let name = "pin"
-    private let state = Mutex((isPresented: false, logouts: 0))
+    private let count = Atomic(0)
 
-    var isPresented: Bool { state.withLock { $0.isPresented } }
-    var logouts: Int { state.withLock { $0.logouts } }
+    var logouts: Int { count.load(ordering: .relaxed) }
 
     func recognize(_ card: inout CardTransaction, atr: ATR) -> (any Token)? { PINToken(card: self) }
 
-    func present() { state.withLock { $0.isPresented = true } }
-
-    /// As after another program's reset.
-    func forget() { state.withLock { $0.isPresented = false } }
-
-    func logOut() { state.withLock { $0 = (false, $0.logouts + 1) } }
+    func logOut() { count.add(1, ordering: .relaxed) }
 }
 
 private struct PINToken: Token {
     let card: PINCard
+    var pins = PINSession()
     private var base: NotedToken { NotedToken(driver: "pin") }
 
     init(card: PINCard) { self.card = card }
 
-    func isPINPresented(in _: borrowing CardTransaction) -> Bool { card.isPresented }
-    func verify(_ pin: borrowing PIN, lastTry: LastTry, _: inout CardTransaction) { card.present() }
+    mutating func verify(_ pin: borrowing PIN, lastTry: LastTry, _: inout CardTransaction) {
+        pins.accepted(pin, as: .pin)
+    }
     func logOut(_: inout CardTransaction) { card.logOut() }
 
     func identity(_ transaction: inout CardTransaction) throws(TokenError) -> TokenIdentity {

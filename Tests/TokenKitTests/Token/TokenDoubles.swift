@@ -116,6 +116,7 @@ final class CountingDriver: TokenDriver {
 struct NotedToken: Token {
     let driver: String
     var notes: [String] = []
+    var pins = PINSession()
 
     var knownLabel: String? { driver }
 
@@ -134,8 +135,6 @@ struct NotedToken: Token {
     func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
         PINStatus(triesLeft: nil)
     }
-
-    func isPINPresented(in card: borrowing CardTransaction) -> Bool { false }
 
     func verify(_ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction) throws(TokenError) {
         throw Self.unsupported

@@ -5,80 +5,10 @@ import Testing
 import TokenKit
 import VirtualCard
 
-@testable import PIVDriver
-
-extension RejectedPINs {
-    fileprivate func has(_ text: String, _ reference: PINReference, _ triesLeft: Int) -> Bool {
-        contains(block(text), of: reference, triesLeft: triesLeft)
-    }
-}
-
-private func block(_ text: String) -> Secret {
-    var bytes = Array(text.utf8)
-    return Secret(consuming: &bytes)
-}
-
-/// What programs tell one another of values that a card refused.
-@Suite struct RejectedPINsTests {
-    @Test func aValueIsWrongForAsLongAsTheCardHasNoMoreTries() throws {
-        var rejected = try #require(RejectedPINs())
-        rejected.insert(block("111111"), of: .application, triesLeft: 2)
-        #expect(rejected.has("111111", .application, 2))
-        #expect(rejected.has("111111", .application, 1))
-        #expect(!rejected.has("111111", .application, 3))
-        #expect(!rejected.has("111111", .unblocking, 2))
-        #expect(!rejected.has("111112", .application, 2))
-    }
-
-    @Test func aValueMayBeRightAgainOnceAnotherLeavesAsManyTries() throws {
-        var rejected = try #require(RejectedPINs())
-        rejected.insert(block("111111"), of: .application, triesLeft: 2)
-        rejected.insert(block("222222"), of: .application, triesLeft: 1)
-        rejected.insert(block("222222"), of: .unblocking, triesLeft: 1)
-        #expect(rejected.has("111111", .application, 1))
-        #expect(rejected.has("222222", .application, 1))
-        rejected.insert(block("333333"), of: .application, triesLeft: 2)
-        #expect(!rejected.has("111111", .application, 1))
-        #expect(!rejected.has("222222", .application, 1))
-        #expect(rejected.has("333333", .application, 1))
-        #expect(rejected.has("222222", .unblocking, 1))
-    }
-
-    @Test func aNewValueMakesAnyRightAgain() throws {
-        var rejected = try #require(RejectedPINs())
-        rejected.insert(block("111111"), of: .application, triesLeft: 2)
-        rejected.insert(block("111111"), of: .unblocking, triesLeft: 2)
-        rejected.forget(.application)
-        #expect(!rejected.has("111111", .application, 2))
-        #expect(rejected.has("111111", .unblocking, 2))
-    }
-
-    @Test func whatIsWrittenIsReadAndAnythingElseIsNot() throws {
-        var rejected = try #require(RejectedPINs())
-        rejected.insert(block("111111"), of: .application, triesLeft: 2)
-        let bytes = rejected.encoded
-        let read = try #require(RejectedPINs(parsing: bytes))
-        #expect(read.has("111111", .application, 2))
-        for count in [0, 1, 32, bytes.count - 1] { #expect(RejectedPINs(parsing: Array(bytes.prefix(count))) == nil) }
-        #expect(RejectedPINs(parsing: [9] + bytes.dropFirst()) == nil)
-        #expect(RejectedPINs(parsing: bytes + [0]) == nil)
-    }
-
-    @Test func onlySoManyAreKept() throws {
-        var rejected = try #require(RejectedPINs())
-        for number in 0..<100 {
-            rejected.insert(block(String(100_000 + number)), of: .application, triesLeft: 200 - number)
-        }
-        #expect(rejected.encoded.count == 1 + 32 + 32 * 34)
-        #expect(rejected.has("100099", .application, 2))
-        #expect(!rejected.has("100000", .application, 2))
-    }
-}
-
 /// Programs that come one after the other, none of which asks which card it is.
 @Suite struct RejectedPINMemoryTests {
     private let desk: Desk
-    private let memory = VolatileMemory()
+    private let memory = VolatileTokenMemory()
 
     init() throws {
         desk = try Desk()

@@ -1,0 +1,46 @@
+// For how long a presented PIN counts, and the logout that its end brings. Keychain semantics 7.5.
+extension PINSession {
+    /// Whether a PIN was presented here, and until when it counts.
+    enum Term: Hashable, Sendable {
+        case none, lasting
+        case until(ContinuousClock.Instant)
+    }
+
+    /// Whether a PIN was presented whose term has not begun.
+    ///
+    /// A term begins with the first presentation. A card that forgets the PIN by itself neither ends nor renews it: a caller who
+    /// kept the PIN may present it again.
+    var wantsTerm: Bool { isPresented && term == .none }
+
+    /// - Parameter end: nil for a PIN that counts for as long as the card counts it.
+    /// - Returns: whether a thread is to wait for the end, which ``rest(at:)`` tells it.
+    mutating func beginTerm(until end: ContinuousClock.Instant?) -> Bool {
+        term = end.map { .until($0) } ?? .lasting
+        guard end != nil, !isAwaited else { return false }
+        isAwaited = true
+        return true
+    }
+
+    /// Ends a term that is over: the card is to forget the PIN.
+    ///
+    /// - Returns: whether there was one.
+    mutating func endTerm(at now: ContinuousClock.Instant) -> Bool {
+        guard case .until(let end) = term, end <= now else { return false }
+        term = .none
+        logoutPending = true
+        return true
+    }
+
+    /// The time for which the PIN still counts; nil once it does not, or counts without an end, and is awaited no more.
+    mutating func rest(at now: ContinuousClock.Instant) -> Duration? {
+        if case .until(let end) = term { return max(now.duration(to: end), .zero) }
+        isAwaited = false
+        return nil
+    }
+
+    /// The card has forgotten the PIN, or knows no way to.
+    mutating func loggedOut() {
+        notPresented()
+        (term, logoutPending) = (.none, false)
+    }
+}
