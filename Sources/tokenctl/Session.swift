@@ -208,8 +208,7 @@ enum CardDrivers {
         let slot = TokenSlot(reader: reader, drivers: all)
         defer { slot.disconnect(resetting: false) }
         do throws(TokenError) {
-            let identity = try slot.read { (token, card, _) throws(TokenError) in try token.identity(&card) }
-            return uri.matches(PKCS11URI.Place(identity, in: slot))
+            return uri.matches(PKCS11URI.Place(try slot.identity(), in: slot))
         } catch {
             if error.code == .card(.inUse) { throw CardError(.inUse, error.reason) }
             return false

@@ -144,9 +144,11 @@ import VirtualCard
         let sessions = try slots.map { try module.cryptoki.openSession($0, flags: CKF_SERIAL_SESSION) }
         let (entered, released) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let holder = Thread {
-            _ = try? module.process.present().tokens.first { $0.name == "Slow" }?.slot.read { (_, _, _) in
+            let slow = try? module.process.present().tokens.first { $0.name == "Slow" }?.slot
+            _ = try? slow?.contents { _ in
                 entered.signal()
                 released.wait()
+                return nil
             }
         }
         holder.start()

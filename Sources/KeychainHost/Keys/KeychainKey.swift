@@ -18,7 +18,7 @@ public protocol KeychainKey: Sendable {
     var certificate: [UInt8]? { get }
 
     /// The slot of the token that it is on; nil for one in a file, or on a card that is in no reader.
-    var tokenSlot: TokenSlot? { get }
+    var tokenSlot: (any TokenBackend)? { get }
 
     /// Whether the key does the algorithm itself. Nobody is asked for it, and no card.
     ///
@@ -42,6 +42,6 @@ public protocol KeychainKey: Sendable {
 }
 
 extension KeychainKey {
-    public var tokenSlot: TokenSlot? { nil }
+    public var tokenSlot: (any TokenBackend)? { nil }
     public func askAhead(use: String, authentication: AuthenticationContext) throws(KeychainError) {}
 }

@@ -5,7 +5,7 @@ package import TokenKit
 /// Asks for a card's PIN until it is right, the person gives up, only one try is left, or asking seems to be no use.
 ///
 ///     var question = PINQuestion(.pin, use: "sign", slot: slot, insertion: insertion, authentication: context)
-///     try question.present { (pin, lastTry) in try slot.perform(at: insertion) { … } }
+///     try question.present { (pin, lastTry) in try slot.verify(pin, lastTry: lastTry, at: insertion) }
 ///
 /// A PIN that the context carries is the program's answer: where the card refuses it, nobody is asked for another. Without
 /// one the reader's own keys come first, where it has any. The card is held while a PIN is presented, never while a person
@@ -13,8 +13,8 @@ package import TokenKit
 package struct PINQuestion {
     private let kind: PINKind
     private let use: String?
-    private let slot: TokenSlot
-    private let insertion: TokenSlot.Insertion
+    private let slot: any TokenBackend
+    private let insertion: TokenInsertion
     private let authentication: AuthenticationContext
     private var failure: String?
 
@@ -44,7 +44,7 @@ package struct PINQuestion {
     ///   - use: completes "PIN to …".
     ///   - allowsPINPad: whether all that the card is to do with it is to verify it.
     package init(
-        _ kind: PINKind, use: String?, slot: TokenSlot, insertion: TokenSlot.Insertion,
+        _ kind: PINKind, use: String?, slot: any TokenBackend, insertion: TokenInsertion,
         authentication: AuthenticationContext, allowsPINPad: Bool = true
     ) {
         self.allowsPINPad = allowsPINPad && kind == .pin
@@ -57,7 +57,7 @@ package struct PINQuestion {
         subject = Self.subject(slot, insertion)
     }
 
-    private static func subject(_ slot: TokenSlot, _ insertion: TokenSlot.Insertion) -> String {
+    private static func subject(_ slot: any TokenBackend, _ insertion: TokenInsertion) -> String {
         slot.knownLabel(at: insertion).map { "\($0) in \(slot.name)" } ?? slot.name
     }
 
@@ -156,10 +156,7 @@ package struct PINQuestion {
     /// Looks at the card: which it is, and how many tries are left.
     private mutating func look(_ rules: PINRules) throws(KeychainError) -> Int? {
         do throws(TokenError) {
-            let status = try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                try token.checkBeforePIN(&card)
-                return try token.status(of: kind, &card)
-            }
+            let status = try slot.status(of: kind, at: insertion, isBeforePIN: true)
             subject = Self.subject(slot, insertion)
             guard !status.isBlocked else { throw blocked(rules) }
             return status.triesLeft
@@ -191,10 +188,7 @@ package struct PINQuestion {
     }
 
     private var isUnblockingKeyBlocked: Bool {
-        let status = try? slot.perform(at: insertion) { (token, card) throws(TokenError) in
-            try token.status(of: .unblockingKey, &card)
-        }
-        return status?.isBlocked ?? false
+        (try? slot.status(of: .unblockingKey, at: insertion, isBeforePIN: false))?.isBlocked ?? false
     }
 
     private mutating func obtainConsent(triesLeft: Int?) throws(KeychainError) {

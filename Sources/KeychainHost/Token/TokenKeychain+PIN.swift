@@ -6,12 +6,12 @@ public import TokenKit
 extension TokenKeychain {
     /// How the PIN and the unblocking key stand, without spending a try.
     public func status(of kind: PINKind) throws(KeychainError) -> PINStatus {
-        try present(reading { (token, card, _) throws(TokenError) in try token.status(of: kind, &card) })
+        try present { () throws(TokenError) in try slot.status(of: kind) }
     }
 
     /// What the card tells of itself.
     public func facts() throws(KeychainError) -> [TokenFact] {
-        try present(reading { (token, card, _) throws(TokenError) in try token.facts(&card) })
+        try present { () throws(TokenError) in try slot.facts() }
     }
 
     /// Asks for the PIN and presents it.
@@ -25,14 +25,12 @@ extension TokenKeychain {
 
     /// The same, of the card that was there at `insertion`.
     func verifyPIN(
-        at insertion: TokenSlot.Insertion, use: String, authentication: AuthenticationContext
+        at insertion: TokenInsertion, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) {
         var question = PINQuestion(
             .pin, use: use, slot: slot, insertion: insertion, authentication: authentication)
         try question.present { (pin, lastTry) throws(TokenError) in
-            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                try token.verify(pin, lastTry: lastTry, &card)
-            }
+            try slot.verify(pin, lastTry: lastTry, at: insertion)
         }
     }
 
@@ -46,9 +44,7 @@ extension TokenKeychain {
         var new = try askNew(kind, for: question.subject, at: insertion, authentication)
         while true {
             do throws(TokenError) {
-                return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                    try token.change(kind, from: old, to: new, lastTry: question.lastTry, &card)
-                }
+                return try slot.change(kind, from: old, to: new, lastTry: question.lastTry, at: insertion)
             } catch {
                 try question.answer(failedWith: error)
                 old = try question.ask()
@@ -69,9 +65,7 @@ extension TokenKeychain {
         var new = try askNew(.pin, for: question.subject, at: insertion, authentication)
         while true {
             do throws(TokenError) {
-                return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                    try token.unblock(with: unblockingKey, newPIN: new, lastTry: question.lastTry, &card)
-                }
+                return try slot.unblock(with: unblockingKey, newPIN: new, lastTry: question.lastTry, at: insertion)
             } catch {
                 try question.answer(failedWith: error)
                 unblockingKey = try question.ask()
@@ -93,7 +87,7 @@ extension TokenKeychain {
     ///
     /// - Throws: `errSecNoSuchKeychain` where there is no card that a driver knows.
     public func isUnlocked() throws(KeychainError) -> Bool {
-        try present(reading { (token, _, _) throws(TokenError) in token.pins.isPresented })
+        try present { () throws(TokenError) in try slot.isPINPresented() }
     }
 
     /// Readable, and unlocked while ``isUnlocked()``; nothing where there is no card that a driver knows.
@@ -103,12 +97,12 @@ extension TokenKeychain {
 
     /// Makes the card forget the PIN.
     public func logOut() throws(KeychainError) {
-        try present(reading { (token, card, _) throws(TokenError) in try token.logOut(&card) })
+        try present { () throws(TokenError) in try slot.logOut() }
     }
 
     /// Asks for a new PIN or unblocking key until it has a form that the card takes: a slip costs nothing but this question.
     private func askNew(
-        _ kind: PINKind, for subject: String, at insertion: TokenSlot.Insertion, _ authentication: AuthenticationContext
+        _ kind: PINKind, for subject: String, at insertion: TokenInsertion, _ authentication: AuthenticationContext
     ) throws(KeychainError) -> PIN {
         let purpose: PromptRequest.Purpose = kind == .pin ? .newPIN : .newUnblockingKey
         var failure: String?
@@ -132,7 +126,7 @@ extension TokenKeychain {
     }
 
     /// - Throws: where the token's own tool changes its PIN, before anybody is asked for one.
-    private func insertionOfManagedPIN() throws(KeychainError) -> TokenSlot.Insertion {
+    private func insertionOfManagedPIN() throws(KeychainError) -> TokenInsertion {
         let insertion = try insertion()
         guard slot.pinRules(at: insertion).isManagedHere else {
             throw KeychainError(
@@ -143,12 +137,12 @@ extension TokenKeychain {
         return insertion
     }
 
-    private func insertion() throws(KeychainError) -> TokenSlot.Insertion {
-        try present(reading { (_, _, insertion) throws(TokenError) in insertion })
+    private func insertion() throws(KeychainError) -> TokenInsertion {
+        try present { () throws(TokenError) in try slot.insertion() }
     }
 
-    private func present<Result>(_ result: Result?) throws(KeychainError) -> Result {
-        guard let result else {
+    private func present<Result>(_ body: () throws(TokenError) -> Result) throws(KeychainError) -> Result {
+        guard let result = try ifPresent(body) else {
             throw KeychainError(
                 .noSuchKeychain, "there is no card that a driver knows in '\(slot.name)'", remedy: "insert one")
         }

@@ -6,10 +6,10 @@ public import TokenKit
 /// Its items are made of what the driver reads, and only what a query needs is read. Its PIN takes the place of the
 /// unlock password.
 public struct TokenKeychain: CardKeychain {
-    /// The owner of the reader.
-    public let slot: TokenSlot
+    /// The place of the card.
+    public let slot: any TokenBackend
 
-    public init(_ slot: TokenSlot) {
+    public init(_ slot: any TokenBackend) {
         self.slot = slot
     }
 
@@ -20,7 +20,7 @@ public struct TokenKeychain: CardKeychain {
     ///
     /// - Returns: nil where the reader is empty or holds a card that no driver knows.
     public func identity() throws(KeychainError) -> TokenIdentity? {
-        try reading { (token, card, _) throws(TokenError) in try token.identity(&card) }
+        try ifPresent { () throws(TokenError) in try slot.identity() }
     }
 
     /// Whether there is a card that a driver knows.
@@ -29,13 +29,11 @@ public struct TokenKeychain: CardKeychain {
     public func items(matching resolved: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
         let query = resolved.query
         guard query.itemClass != .identity, reasonToSkip(query) == nil else { return Outcome() }
-        let content = try reading { (token, card, _) throws(TokenError) -> (TokenIdentity, TokenInventory)? in
-            let identity = try token.identity(&card)
-            guard let selection = query.selection(on: identity.id) else { return nil }
-            return (identity, try token.inventory(selection, &card))
+        let contents = try ifPresent { () throws(TokenError) in
+            try slot.contents { query.selection(on: $0.id) }
         }
-        guard case let (identity, inventory)?? = content else { return Outcome() }
-        return TokenItems(identity: identity, name: name).result(of: resolved, in: inventory)
+        guard let contents = contents ?? nil, let identity = contents.identity else { return Outcome() }
+        return TokenItems(identity: identity, name: name).result(of: resolved, in: contents.inventory)
     }
 
     public func missing(_ error: KeychainError) -> Missing {
@@ -45,19 +43,19 @@ public struct TokenKeychain: CardKeychain {
 
     /// The part of the card to read for objects with a `CKA_ID`; nil where no object can have it. Sends no command.
     package func selection(ofCryptokiID id: [UInt8]) throws(KeychainError) -> TokenSelection? {
-        try reading { (token, _, _) throws(TokenError) in token.selection(ofCryptokiID: id) } ?? nil
+        try ifPresent { () throws(TokenError) in try slot.selection(ofCryptokiID: id) } ?? nil
     }
 
     /// The key to which a keychain is bound where nobody names another. No command is sent for it.
     package func bindingKey() throws(KeychainError) -> TokenObjectID? {
-        try reading { (token, _, _) throws(TokenError) in token.bindingKey } ?? nil
+        try ifPresent { () throws(TokenError) in try slot.bindingKey() } ?? nil
     }
 
     /// Reads a data object of the card; nil where there is none.
     ///
     /// - Throws: `errSecNotLoggedIn` for one that wants the PIN first.
     public func content(of data: TokenObjectID) throws(KeychainError) -> [UInt8]? {
-        try reading { (token, card, _) throws(TokenError) in try token.content(of: data, &card) } ?? nil
+        try ifPresent { () throws(TokenError) in try slot.content(of: data) } ?? nil
     }
 
     public func triesLeft() -> Int? { (try? status(of: .pin))?.triesLeft }
@@ -68,63 +66,42 @@ public struct TokenKeychain: CardKeychain {
 
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {
         guard selector.mayNameTokenKey else { return [] }
-        let found = try reading { (token, card, insertion) throws(TokenError) in
-            try TokenKeychain.objects(selector, &token, &card).compactMap { object in
-                object.key.map { TokenKeychainKey(slot: slot, insertion: insertion, object: object, key: $0) }
-            }
+        let contents = try ifPresent { () throws(TokenError) in try self.contents(selector) }
+        guard let contents = contents ?? nil else { return [] }
+        return contents.inventory.objects.filter { selector.isFor($0) }.compactMap { object in
+            object.key.map { TokenKeychainKey(slot: slot, insertion: contents.insertion, object: object, key: $0) }
         }
-        return found ?? []
     }
 
-    /// Runs `body`, or returns nil where there is no card that a driver knows.
-    func reading<Result: Sendable>(
-        _ body: (inout any Token, inout CardTransaction, TokenSlot.Insertion) throws(TokenError) -> Result
-    ) throws(KeychainError) -> Result? {
-        var hasBegun = false
+    private func contents(_ selector: KeySelector) throws(TokenError) -> TokenContents? {
+        switch selector {
+        case .name(let name):
+            return try ifFound { () throws(TokenError) in try slot.inventory(.object(TokenObjectID(name))) }
+        // Only of a card that is known by its name is anything remembered.
+        case .signer(let name):
+            return try ifFound { () throws(TokenError) in try slot.contents { _ in .privateKey(TokenObjectID(name)) } }
+        case .label, .publicKeyHash: return try slot.inventory(.all)
+        case .reference(let reference):
+            guard case .token(let id, let name) = reference.target else { return nil }
+            return try slot.contents { $0.id.description == id ? .object(TokenItems.objectID(of: name)) : nil }
+        }
+    }
+
+    private func ifFound(_ body: () throws(TokenError) -> TokenContents?) throws(TokenError) -> TokenContents? {
+        do throws(TokenError) { return try body() } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    /// Returns the result of `body`, or nil where there is no card that a driver knows.
+    func ifPresent<Result>(_ body: () throws(TokenError) -> Result) throws(KeychainError) -> Result? {
         do throws(TokenError) {
-            return try slot.read { (token, card, insertion) throws(TokenError) in
-                hasBegun = true
-                return try body(&token, &card, insertion)
-            }
-        } catch  where error.code == .card(.noCard) && hasBegun {
-            throw KeychainError(
-                .deviceReset, "the card was taken out of '\(name)' while it was read",
-                remedy: "put it back and ask again")
+            return try body()
         } catch  where error.code == .card(.noCard) || error.code == .unrecognized {
             return nil
         } catch {
             throw KeychainError(error)
-        }
-    }
-
-    private static func objects(
-        _ selection: TokenSelection, _ token: inout any Token, _ card: inout CardTransaction
-    ) throws(TokenError) -> [TokenObject] {
-        do {
-            return try token.inventory(selection, &card).objects
-        } catch  where error.code == .notFound {
-            return []
-        }
-    }
-
-    private static func objects(
-        _ selector: KeySelector, _ token: inout any Token, _ card: inout CardTransaction
-    ) throws(TokenError) -> [TokenObject] {
-        switch selector {
-        case .name(let name): return try objects(.object(TokenObjectID(name)), &token, &card)
-        case .signer(let name):
-            // Only of a card that is known by its name is anything remembered.
-            _ = try token.identity(&card)
-            return try objects(.privateKey(TokenObjectID(name)), &token, &card)
-        case .label(let label): return try token.inventory(.all, &card).objects.filter { $0.keyLabel == label }
-        case .publicKeyHash(let hash):
-            return try token.inventory(.all, &card).objects.filter { TokenItems.publicKeyHash(of: $0) == hash }
-        case .reference(let reference):
-            guard case .token(let id, let name) = reference.target else { return [] }
-            guard try token.identity(&card).id.description == id else { return [] }
-            // What has another key by now is another object.
-            return try token.inventory(.object(TokenItems.objectID(of: name)), &card).objects
-                .filter { TokenItems.name(of: $0.id, TokenItems.publicKeyHash(of: $0)) == name }
         }
     }
 }
@@ -144,6 +121,22 @@ extension Query {
 }
 
 extension KeySelector {
+    /// Whether an object of a token is one that is meant, of those that were read for it.
+    fileprivate func isFor(_ object: TokenObject) -> Bool {
+        switch self {
+        case .name, .signer: true
+        case .label(let label): object.keyLabel == label
+        case .publicKeyHash(let hash): TokenItems.publicKeyHash(of: object) == hash
+        case .reference(let reference):
+            // What has another key by now is another object.
+            if case .token(_, let name) = reference.target {
+                TokenItems.name(of: object.id, TokenItems.publicKeyHash(of: object)) == name
+            } else {
+                false
+            }
+        }
+    }
+
     fileprivate var mayNameTokenKey: Bool {
         guard case .reference(let reference) = self else { return true }
         return reference.itemClass == .key && reference.tokenID != nil

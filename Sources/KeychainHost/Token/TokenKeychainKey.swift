@@ -21,13 +21,13 @@ extension TokenObjectKey {
 
 /// A private key on the card that was in a reader when the key was listed.
 struct TokenKeychainKey: TokenObjectKey {
-    let slot: TokenSlot
-    let insertion: TokenSlot.Insertion
+    let slot: any TokenBackend
+    let insertion: TokenInsertion
     let object: TokenObject
     let key: TokenKey
 
     var keychainName: String { slot.name }
-    var tokenSlot: TokenSlot? { slot }
+    var tokenSlot: (any TokenBackend)? { slot }
 
     /// Uses what was verified in this session where the key's policy lets it, else asks for the PIN and presents it in
     /// the transaction of the operation.
@@ -37,11 +37,7 @@ struct TokenKeychainKey: TokenObjectKey {
         let operation = TokenOperation(key: object.id, action: action, publicKey: publicKey)
         let touch = self.touch(authentication.prompter)
         do throws(TokenError) {
-            return try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                let notice = touch()
-                defer { notice.end() }
-                return try token.perform(operation, &card)
-            }
+            return try slot.perform(operation, at: insertion, notice: touch)
         } catch  where error.code == .pinRequired {
             // Nobody holds the card from here on until the PIN is there.
         } catch {
@@ -49,12 +45,9 @@ struct TokenKeychainKey: TokenObjectKey {
         }
         var question = self.question(use, authentication)
         return try question.present { (pin, lastTry) throws(TokenError) in
-            try slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                // Where the PIN is typed on the reader, that is what the card waits for.
-                let notice = pin.origin == .typed ? nil : touch()
-                defer { notice?.end() }
-                return try token.perform(operation, presenting: pin, lastTry: lastTry, &card)
-            }
+            // Where the PIN is typed on the reader, that is what the card waits for.
+            let notice = pin.origin == .typed ? nil : touch
+            return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
         }
     }
 }
@@ -66,9 +59,7 @@ extension TokenKeychainKey {
             !slot.pinRules(at: insertion).isTypedOnToken, !slot.takesTypedPIN(at: insertion)
         else { return }
         if key.pinPolicy == .once {
-            let status = try? slot.perform(at: insertion) { (token, card) throws(TokenError) in
-                try token.status(of: .pin, &card)
-            }
+            let status = try? slot.status(of: .pin, at: insertion, isBeforePIN: false)
             if status?.isVerified == true { return }
         }
         var question = self.question(use, authentication)
@@ -82,9 +73,12 @@ extension TokenKeychainKey {
             authentication: authentication)
     }
 
-    private func touch(_ prompter: any Prompter) -> @Sendable () -> TouchNotice {
+    private func touch(_ prompter: any Prompter) -> OperationNotice {
         let name = slot.knownLabel(at: insertion) ?? slot.name
-        return { [policy = key.touchPolicy] in TouchNotice(policy, of: name, prompter) }
+        return { [policy = key.touchPolicy] in
+            let notice = TouchNotice(policy, of: name, prompter)
+            return { notice.end() }
+        }
     }
 }
 

@@ -186,7 +186,7 @@ extension TokenKeychain {
         }
         guard let proof = binding.proof else { return key }
         do throws(TokenError) {
-            try slot.perform(at: key.insertion) { (token, card) throws(TokenError) in try token.prove(proof, &card) }
+            try slot.prove(proof, at: key.insertion)
             return key
         } catch {
             guard error.code == .notProven else { throw KeychainError(error) }
@@ -201,17 +201,7 @@ extension TokenKeychain {
     fileprivate func proofKey(of key: any KeychainKey) throws(KeychainError) -> ProofKey? {
         guard let key = key as? TokenKeychainKey else { return nil }
         do throws(TokenError) {
-            return try slot.perform(at: key.insertion) { (token, card) throws(TokenError) in
-                guard let proof = try token.proofKey(&card) else { return nil }
-                do throws(TokenError) {
-                    try token.prove(proof, &card)
-                    return proof
-                } catch {
-                    guard error.code == .notProven else { throw error }
-                    // Some cards want the PIN for every key: what they tell of it is compared.
-                    return ProofKey(object: proof.object, publicKey: proof.publicKey, canBeChallenged: false)
-                }
-            }
+            return try slot.provenKey(at: key.insertion)
         } catch {
             throw KeychainError(error)
         }

@@ -89,7 +89,7 @@ extension CardSlot {
     }
 
     private func perform(
-        _ operation: TokenOperation, with pin: borrowing PIN, at insertion: TokenSlot.Insertion,
+        _ operation: TokenOperation, with pin: borrowing PIN, at insertion: TokenInsertion,
         _ state: inout State
     ) throws(CryptokiError) -> Secret {
         forgetPINStatus(&state)
@@ -105,7 +105,7 @@ extension CardSlot {
 
     /// The PIN of the login, where it may be presented again, or was just typed on the reader.
     private func remembered(
-        for operation: TokenOperation, _ insertion: TokenSlot.Insertion, _ state: inout State
+        for operation: TokenOperation, _ insertion: TokenInsertion, _ state: inout State
     ) throws(CryptokiError) -> PIN {
         let isAlways = try CryptokiError.mapping { () throws(TokenError) in
             try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in

@@ -135,9 +135,7 @@ extension CardSlot {
             authentication: AuthenticationContext(prompter: promptPolicy.prompter))
         do throws(KeychainError) {
             let pin = try question.present { (pin, lastTry) throws(TokenError) in
-                try slot.perform(at: card.insertion) { (token, card) throws(TokenError) in
-                    try token.verify(pin, lastTry: lastTry, &card)
-                }
+                try slot.verify(pin, lastTry: lastTry, at: card.insertion)
                 return pin.clone()
             }
             noteAnswer(isPINPadBroken: card.hasPINPad && pin.origin != .typed)
@@ -153,7 +151,7 @@ extension CardSlot {
 
     private func cardToAskAbout(
         loggedIn: Bool, _ state: inout State
-    ) throws(CryptokiError) -> (insertion: TokenSlot.Insertion, generation: Int, hasPINPad: Bool) {
+    ) throws(CryptokiError) -> (insertion: TokenInsertion, generation: Int, hasPINPad: Bool) {
         let insertion = try connection(&state)
         try requireLogin(loggedIn)
         let hasPINPad = hasPINPad(state)

@@ -45,7 +45,7 @@ extension CardSlot {
     }
 
     /// A connection to the card that is in.
-    func connection(_ state: inout State) throws(CryptokiError) -> TokenSlot.Insertion {
+    func connection(_ state: inout State) throws(CryptokiError) -> TokenInsertion {
         let card = try present(&state)
         if let insertion = card.insertion { return insertion }
         let insertion = try CryptokiError.mapping { () throws(TokenError) in
@@ -60,7 +60,7 @@ extension CardSlot {
     /// The card that a session is with.
     ///
     /// - Throws: `CKR_DEVICE_REMOVED` where it is out, or another has come.
-    func connection(of generation: Int, _ state: inout State) throws(CryptokiError) -> TokenSlot.Insertion {
+    func connection(of generation: Int, _ state: inout State) throws(CryptokiError) -> TokenInsertion {
         let insertion = try CryptokiError.removed { () throws(CryptokiError) in try connection(&state) }
         guard knownGeneration == generation else { throw CryptokiError(CKR_DEVICE_REMOVED, "another card has come") }
         return insertion

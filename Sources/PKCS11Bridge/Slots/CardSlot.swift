@@ -47,7 +47,7 @@ final class CardSlot: Slot {
     /// What is known of the card that is in.
     struct Card {
         /// Nil for a card that another program has read, and this one is not connected to.
-        var insertion: TokenSlot.Insertion?
+        var insertion: TokenInsertion?
         let occupancy: ReaderOccupancy
         /// The insertion for all programs of the host; nil where nobody can tell.
         let place: CardInsertion?
@@ -319,7 +319,7 @@ final class CardSlot: Slot {
     }
 
     /// The part of the card to read; nil for none.
-    private func part(_ selection: Selection, of insertion: TokenSlot.Insertion) -> TokenSelection? {
+    private func part(_ selection: Selection, of insertion: TokenInsertion) -> TokenSelection? {
         switch selection {
         case .all: return .all
         case .object(let object): return .object(object)

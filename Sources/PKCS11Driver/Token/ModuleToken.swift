@@ -3,22 +3,6 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// Takes whatever is in one slot of a module for a token.
-struct ModuleTokenDriver: TokenDriver {
-    let name = PKCS11Module.driver
-    private let host: ModuleHost
-    private let slot: UInt64
-
-    init(_ host: ModuleHost, slot: UInt64) {
-        self.host = host
-        self.slot = slot
-    }
-
-    func recognize(_ card: inout CardTransaction, atr: ATR) throws(TokenError) -> (any Token)? {
-        ModuleToken(host, try host.recentToken(in: slot, run: card.epoch), run: card.epoch)
-    }
-}
-
 extension ModuleHost {
     func token(in slot: UInt64, run: Int) throws(TokenError) -> ModuleTokenInfo {
         try ask(.token(slot: slot), in: run) { (fields) throws(MalformedMessage) in
@@ -27,31 +11,36 @@ extension ModuleHost {
     }
 }
 
-/// A token of a module. It ignores the transaction: its commands go to the module's worker.
-struct ModuleToken: Token {
+/// A token of a module: what was read of it, and the requests to the module's worker.
+struct ModuleToken {
     private let host: ModuleHost
     private let info: ModuleTokenInfo
     private let run: Int
+    let insertion: TokenInsertion
     private var objects: ModuleObjects?
-    var pins = PINSession()
 
-    init(_ host: ModuleHost, _ info: ModuleTokenInfo, run: Int) {
+    init(_ host: ModuleHost, _ info: ModuleTokenInfo, run: Int, _ insertion: TokenInsertion) {
         self.host = host
         self.info = info
         self.run = run
+        self.insertion = insertion
     }
 
-    var knownLabel: String? { identity.label }
-
-    var knownVersion: String? { identity.version }
+    /// Whether the token is still in its slot.
+    func isThere() throws(TokenError) -> Bool {
+        do throws(TokenError) {
+            return try host.recentToken(in: info.slot, run: run).isSameToken(as: info)
+        } catch {
+            guard error.code == .card(.noCard) else { throw error }
+            return false
+        }
+    }
 
     var pinRules: PINRules {
         PINRules(isManagedHere: false, isTypedOnToken: info.has(CKF_PROTECTED_AUTHENTICATION_PATH))
     }
 
-    func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity { identity }
-
-    private var identity: TokenIdentity {
+    var identity: TokenIdentity {
         let names = [info.label.shown, info.model.shown, info.slotDescription]
         return TokenIdentity(
             id: info.id, label: names.first { !$0.isEmpty } ?? host.module.name,
@@ -60,9 +49,9 @@ struct ModuleToken: Token {
     }
 
     mutating func inventory(
-        _ selection: TokenSelection, _ card: inout CardTransaction
+        _ selection: TokenSelection, _ pins: PINSession
     ) throws(TokenError) -> TokenInventory {
-        let all = try content().inventory
+        let all = try content(pins).inventory
         switch selection {
         case .all: return all
         case .object(let id), .key(let id), .privateKey(let id):
@@ -72,11 +61,11 @@ struct ModuleToken: Token {
         }
     }
 
-    func facts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] {
+    var facts: [TokenFact] {
         [TokenFact("Module", host.module.name), TokenFact("Slot", info.slotDescription)]
     }
 
-    private mutating func content() throws(TokenError) -> ModuleObjects {
+    private mutating func content(_ pins: PINSession) throws(TokenError) -> ModuleObjects {
         if let objects { return objects }
         let found = try host.ask(.objects(slot: info.slot), in: run) { (fields) throws(MalformedMessage) in
             try fields.values(ModuleObject.self)
@@ -88,7 +77,7 @@ struct ModuleToken: Token {
 
     // MARK: PIN
 
-    func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
+    func status(of pin: PINKind, _ pins: PINSession) throws(TokenError) -> PINStatus {
         guard pin == .pin else {
             throw TokenError(.unsupported, "a PKCS#11 module does not tell of a key that unblocks the PIN")
         }
@@ -96,23 +85,14 @@ struct ModuleToken: Token {
     }
 
     mutating func verify(
-        _ pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+        _ pin: borrowing PIN, _ lastTry: LastTry, _ pins: inout PINSession
     ) throws(TokenError) {
-        try presenting(pin, lastTry) { (token) throws(TokenError) in
+        try presenting(pin, lastTry, &pins) { (token) throws(TokenError) in
             _ = try token.host.ask(.logIn(slot: token.info.slot), in: token.run, pin.secret) { _ in () }
         }
     }
 
-    func change(
-        _ kind: PINKind, from old: borrowing PIN, to new: borrowing PIN, lastTry: LastTry,
-        _ card: inout CardTransaction
-    ) throws(TokenError) { throw ModuleToken.readOnly }
-
-    func unblock(
-        with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
-    ) throws(TokenError) { throw ModuleToken.readOnly }
-
-    mutating func logOut(_ card: inout CardTransaction) throws(TokenError) {
+    mutating func logOut(_ pins: inout PINSession) throws(TokenError) {
         pins.notPresented()
         objects = nil
         _ = try host.ask(.logOut(slot: info.slot), in: run) { _ in () }
@@ -120,10 +100,11 @@ struct ModuleToken: Token {
 
     /// Sends a PIN where it is not known to be wrong.
     private mutating func presenting<Result: ~Copyable>(
-        _ pin: borrowing PIN, _ lastTry: LastTry, _ body: (ModuleToken) throws(TokenError) -> Result
+        _ pin: borrowing PIN, _ lastTry: LastTry, _ pins: inout PINSession,
+        _ body: (ModuleToken) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         let now = try host.token(in: info.slot, run: run)
-        guard now.isSameToken(as: info) else { throw ModuleConnection.exchanged }
+        guard now.isSameToken(as: info) else { throw ModuleTokenSlot.exchanged }
         let isTyped = pinRules.isTypedOnToken
         guard isTyped ? pin.origin == .typed : now.takesPIN(of: pin.count) else {
             throw TokenError(
@@ -150,29 +131,26 @@ struct ModuleToken: Token {
         }
     }
 
-    private static let readOnly = TokenError(
-        .unsupported, "PINs of a PKCS#11 module's token are not changed here (use the token's own tool)")
-
     // MARK: Keys
 
     mutating func perform(
-        _ operation: TokenOperation, _ card: inout CardTransaction
+        _ operation: TokenOperation, _ pins: PINSession
     ) throws(TokenError) -> Secret {
-        try host.perform(use(for: operation), slot: info.slot, in: run)
+        try host.perform(use(for: operation, pins), slot: info.slot, in: run)
     }
 
     mutating func perform(
-        _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
+        _ operation: TokenOperation, presenting pin: borrowing PIN, _ lastTry: LastTry, _ pins: inout PINSession
     ) throws(TokenError) -> Secret {
-        let use = try use(for: operation)
-        return try presenting(pin, lastTry) { (token) throws(TokenError) in
+        let use = try use(for: operation, pins)
+        return try presenting(pin, lastTry, &pins) { (token) throws(TokenError) in
             try token.host.perform(
                 use, slot: token.info.slot, in: token.run, pin.secret, isTyped: token.pinRules.isTypedOnToken)
         }
     }
 
-    private mutating func use(for operation: TokenOperation) throws(TokenError) -> ModuleKeyUse {
-        let content = try content()
+    private mutating func use(for operation: TokenOperation, _ pins: PINSession) throws(TokenError) -> ModuleKeyUse {
+        let content = try content(pins)
         guard let key = content.keys[operation.key] else {
             throw TokenError(.notFound, "the token has no private key '\(operation.key)'")
         }
@@ -181,6 +159,11 @@ struct ModuleToken: Token {
 }
 
 extension ModuleTokenInfo {
+    func isSameToken(as other: ModuleTokenInfo) -> Bool {
+        (serialNumber, label, model, manufacturer)
+            == (other.serialNumber, other.label, other.model, other.manufacturer)
+    }
+
     func has(_ flag: CK_FLAGS) -> Bool { flags & UInt64(flag) != 0 }
 
     /// As far as a module tells.

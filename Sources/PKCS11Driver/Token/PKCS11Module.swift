@@ -19,7 +19,7 @@ public final class PKCS11Module: TokenModule {
     private let configured: ConfiguredModule
     private let host: ModuleHost
     private let pinTimeout: @Sendable () -> Duration?
-    private let slots = Mutex<[UInt64: TokenSlot]>([:])
+    private let slots = Mutex<[UInt64: ModuleTokenSlot]>([:])
 
     /// - Parameter pinTimeout: for how long a PIN counts that is given to one of its tokens now; nil for as long as that counts it.
     public init(
@@ -36,13 +36,7 @@ public final class PKCS11Module: TokenModule {
         return slots.withLock { slots in
             slots = slots.filter { slot in present.contains { $0.slot == slot.key } }
             return present.map { token in
-                let slot =
-                    slots[token.slot]
-                    ?? TokenSlot(
-                        CryptokiSlotName(
-                            description: token.slotDescription, manufacturer: "", number: UInt(token.slot)),
-                        reader: ModuleReader(host, slot: token.slot, description: token.slotDescription),
-                        drivers: [ModuleTokenDriver(host, slot: token.slot)], endingPINsAfter: pinTimeout)
+                let slot = slots[token.slot] ?? ModuleTokenSlot(host, token, endingPINsAfter: pinTimeout)
                 slots[token.slot] = slot
                 return ModuleSlot(reader: token.slotDescription, slot: slot)
             }

@@ -32,7 +32,7 @@ package struct CryptokiTokenName: Hashable, Sendable {
 }
 
 /// What a slot is called in PKCS #11: fields of `CK_SLOT_INFO` (§3.2), and its number.
-package struct CryptokiSlotName: Hashable, Sendable {
+public struct CryptokiSlotName: Hashable, Sendable {
     package let description: String
     package let manufacturer: String
     /// The number that it has unless another slot was there first that has it.

@@ -23,7 +23,7 @@ public struct PINSession: Sendable {
     var term = Term.none
 
     /// Whether a thread waits for the end of the term.
-    var isAwaited = false
+    package var isAwaited = false
 
     /// The epoch of the last transaction.
     private var epoch: Int?
@@ -42,7 +42,7 @@ public struct PINSession: Sendable {
     public init() {}
 
     /// The same without what belongs to a card that was taken out.
-    func withoutCard() -> PINSession {
+    package func withoutCard() -> PINSession {
         var session = PINSession()
         session.isAwaited = isAwaited
         return session

@@ -9,7 +9,7 @@ public protocol TokenModule: AnyObject, Sendable {
     /// Whether all its tokens are cards in readers of the PC/SC service, as this program's own are.
     var readsCardsAlone: Bool { get }
 
-    /// The tokens that are there at the moment. Each has the same ``TokenSlot`` for as long as it stays.
+    /// The tokens that are there at the moment. Each has the same ``TokenBackend`` for as long as it stays.
     ///
     /// - Throws: ``TokenError`` where the module does not answer, or cannot be used.
     func tokens() throws(TokenError) -> [ModuleSlot]
@@ -19,7 +19,7 @@ public protocol TokenModule: AnyObject, Sendable {
 public struct ModuleSlot: Sendable {
     /// What the module calls the slot; for one that is a reader of the PC/SC service, that reader's name.
     public let reader: String
-    public let slot: TokenSlot
+    public let slot: any TokenBackend
 
     /// Whether a module means the reader of that name: it has no more than 64 bytes for it (`CK_SLOT_INFO`).
     public static func isReader(_ description: String, _ name: String) -> Bool {
@@ -27,7 +27,7 @@ public struct ModuleSlot: Sendable {
         return description.utf8.count > 60 && name.utf8.starts(with: description.utf8)
     }
 
-    public init(reader: String, slot: TokenSlot) {
+    public init(reader: String, slot: any TokenBackend) {
         self.reader = reader
         self.slot = slot
     }

@@ -9,7 +9,7 @@ extension TokenSlot {
     /// in any case once it is free, for as long as this process runs and the card answers as cards do.
     ///
     /// - Throws: ``TokenError`` `.card(.inUse)` where it is yet to be done.
-    package func logOut(at insertion: Insertion) throws(TokenError) {
+    package func logOut(at insertion: TokenInsertion) throws(TokenError) {
         state.withLock { if $0.insertion == insertion, $0.connection != nil { $0.pins.logoutPending = true } }
         do throws(TokenError) {
             let deadline = ContinuousClock.now + .seconds(1)
@@ -33,12 +33,12 @@ extension TokenSlot {
         }
     }
 
-    private func performPendingLogout(at insertion: Insertion) throws(TokenError) {
+    private func performPendingLogout(at insertion: TokenInsertion) throws(TokenError) {
         // What is owed comes first in each transaction.
         try perform(at: insertion) { (_, _) throws(TokenError) in }
     }
 
-    private func performPendingLogoutLater(at insertion: Insertion) {
+    private func performPendingLogoutLater(at insertion: TokenInsertion) {
         // A card that answers nothing that makes sense is not asked for ever.
         let limit = 10
         var failures = 0
@@ -85,9 +85,9 @@ extension TokenSlot {
 
     func beginTerm(_ state: inout State) {
         guard state.pins.beginTerm(until: pinTimeout().map { now() + $0 }) else { return }
-        state.pins.isAwaited = BlockingThread.start { [weak self] in
-            // The machine's sleep counts as well, and no thread is awake to see it.
-            while let rest = self?.restOfPIN() { usleep(useconds_t(min(rest, .seconds(5)) / .microseconds(1))) }
+        state.pins.isAwaited = PINSession.waitForEnd { [weak self] in
+            self?.restOfPIN()
+        } then: { [weak self] in
             self?.performPendingLogoutOfOverduePIN()
         }
     }

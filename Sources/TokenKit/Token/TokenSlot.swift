@@ -10,17 +10,13 @@ public final class TokenSlot: Sendable {
     /// The reader's name.
     public var name: String { reader.name }
 
-    /// Whether there is a card in the reader. It waits for nobody, and nothing is sent.
-    public var hasCard: Bool { reader.hasCard }
-
     /// Whether another program held the card at the last look. It waits for nobody, and nothing is sent.
     public var isHeldElsewhere: Bool { state.withLockIfAvailable { $0.heldSince != nil } ?? false }
 
     /// What is in the reader, and what tells that another card took its place. It waits for nobody, and nothing is sent.
     public var occupancy: ReaderOccupancy { reader.occupancy }
 
-    /// What the slot is called in PKCS #11: by the module that it is one of, or by this package's own.
-    package let cryptokiName: CryptokiSlotName
+    public let cryptokiName: CryptokiSlotName
 
     private let reader: any CardReader
     private let drivers: [any TokenDriver]
@@ -41,7 +37,7 @@ public final class TokenSlot: Sendable {
         var token: (any Token)?
         /// Set when no driver knows the card, so that it is not probed again while it stays in.
         var refusal: TokenError?
-        var insertion = Insertion(number: 0)
+        var insertion = TokenInsertion(number: 0)
         /// Lent to the token for each transaction.
         var pins = PINSession()
         /// Whether nobody wants the connection any more but the logout that is owed.
@@ -61,11 +57,6 @@ public final class TokenSlot: Sendable {
 
     /// Called when a card is wanted; what it returns is called, more than once maybe, when the card is there, or will not be.
     public typealias WaitNotice = @Sendable (_ reader: String) -> @Sendable () -> Void
-
-    /// Tells one insertion of a card into this reader from the next.
-    public struct Insertion: Hashable, Sendable {
-        let number: Int
-    }
 
     /// - Parameters:
     ///   - drivers: asked in this order whether they know the card.
@@ -107,14 +98,6 @@ public final class TokenSlot: Sendable {
         self.waitsOnce = waitsOnce
     }
 
-    /// Whether both are one place: a reader that two modules look into.
-    package func isSamePlace(as other: TokenSlot) -> Bool {
-        let description = cryptokiName.description
-        return self === other
-            || name != other.name && !description.isEmpty
-                && description == other.cryptokiName.description
-    }
-
     /// Whether somebody is told when the last try of a PIN was lost here.
     public var tellsOfBlockedPINs: Bool { tellOfBlockedPIN != nil }
 
@@ -126,15 +109,19 @@ public final class TokenSlot: Sendable {
     /// - Parameter arrival: since when the caller waits, here and in queues of its own.
     public func read<Result: ~Copyable & Sendable>(
         since arrival: ContinuousClock.Instant = .now,
-        _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
+        _ body: (inout any Token, inout CardTransaction, TokenInsertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
+        var hasBegun = false
         do {
-            return try use(of: nil, .fromTheStart, since: arrival, body)
+            return try use(of: nil, .fromTheStart, since: arrival) { (token, card, insertion) throws(TokenError) in
+                hasBegun = true
+                return try body(&token, &card, insertion)
+            }
         } catch  where [.card(.reset), .card(.removed), .card(.serviceUnavailable)].contains(error.code) {
-            return try use(of: nil, .fromTheStart, since: arrival, body)
+            return try use(of: nil, .fromTheStart, since: arrival, isRepetition: hasBegun, body)
         } catch  where error.status == .noPreciseDiagnosis {
             disconnect(resetting: true)
-            return try use(of: nil, .fromTheStart, since: arrival, body)
+            return try use(of: nil, .fromTheStart, since: arrival, isRepetition: hasBegun, body)
         }
     }
 
@@ -143,7 +130,7 @@ public final class TokenSlot: Sendable {
     /// - Parameter arrival: since when the caller waits, here and in queues of its own.
     /// - Throws: ``TokenError`` `.card(.removed)` where the card has been taken out or exchanged since.
     public func perform<Result: ~Copyable & Sendable>(
-        at insertion: Insertion, since arrival: ContinuousClock.Instant = .now,
+        at insertion: TokenInsertion, since arrival: ContinuousClock.Instant = .now,
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         try use(of: insertion, .fromTheStart, since: arrival) { (token, card, _) throws(TokenError) in
@@ -156,7 +143,7 @@ public final class TokenSlot: Sendable {
     ///
     /// `body` may be run a second time, after another program reset the card.
     public func performBriefly<Result: ~Copyable & Sendable>(
-        at insertion: Insertion, since arrival: ContinuousClock.Instant = .now,
+        at insertion: TokenInsertion, since arrival: ContinuousClock.Instant = .now,
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         do {
@@ -170,7 +157,7 @@ public final class TokenSlot: Sendable {
     }
 
     /// Whether the card that was there at `insertion` still is. Nothing is sent to it.
-    public func holds(_ insertion: Insertion) -> Bool {
+    public func holds(_ insertion: TokenInsertion) -> Bool {
         state.withLock { state in
             state.insertion == insertion && state.connection.map(\.isCardPresent) ?? false
         }
@@ -183,17 +170,17 @@ public final class TokenSlot: Sendable {
     }
 
     /// What people call the token that was there at `insertion`, as far as that is known. Nothing is sent to it.
-    public func knownLabel(at insertion: Insertion) -> String? {
+    public func knownLabel(at insertion: TokenInsertion) -> String? {
         state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }
     }
 
     /// What holds for the PIN of the token that was there at `insertion`. Nothing is sent to it.
-    public func pinRules(at insertion: Insertion) -> PINRules {
+    public func pinRules(at insertion: TokenInsertion) -> PINRules {
         state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
     }
 
     /// The part of the token at `insertion` to read for objects with a `CKA_ID`; nil where no object can have it. Sends nothing.
-    package func selection(ofCryptokiID id: [UInt8], at insertion: Insertion) -> TokenSelection? {
+    package func selection(ofCryptokiID id: [UInt8], at insertion: TokenInsertion) -> TokenSelection? {
         state.withLock { state in
             guard state.insertion == insertion, let token = state.token else { return .all }
             return token.selection(ofCryptokiID: id)
@@ -204,14 +191,14 @@ public final class TokenSlot: Sendable {
     ///
     /// - Throws: ``TokenError`` `.pinFormat` for one that the token would refuse.
     public func checkFormat(
-        of pin: borrowing PIN, as kind: PINKind, at insertion: Insertion
+        of pin: borrowing PIN, as kind: PINKind, at insertion: TokenInsertion
     ) throws(TokenError) {
         let token = state.withLock { $0.insertion == insertion ? $0.token : nil }
         try token?.checkFormat(of: pin, as: kind)
     }
 
     /// Whether the PIN of the token that was there at `insertion` can be typed on the reader's own keys. No command is sent.
-    public func takesTypedPIN(at insertion: Insertion, since arrival: ContinuousClock.Instant = .now) -> Bool {
+    public func takesTypedPIN(at insertion: TokenInsertion, since arrival: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { state in
             guard state.insertion == insertion, let entry = state.token?.pinRules.entry else { return false }
             return state.connection?.takes(entry, state.wait(since: arrival, unless: cancellation)) ?? false
@@ -241,9 +228,11 @@ public final class TokenSlot: Sendable {
         }
     }
 
+    /// - Parameter isRepetition: whether the caller has had a card, and is not to be told that there never was one.
     private func use<Result: ~Copyable & Sendable>(
-        of expected: Insertion?, _ hold: CardHold, since arrival: ContinuousClock.Instant,
-        _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
+        of expected: TokenInsertion?, _ hold: CardHold, since arrival: ContinuousClock.Instant,
+        isRepetition: Bool = false,
+        _ body: (inout any Token, inout CardTransaction, TokenInsertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         try state.withLock { (state) throws(TokenError) in
             if let givenUp = state.givenUp { throw givenUp }
@@ -259,14 +248,14 @@ public final class TokenSlot: Sendable {
                 if TokenSlot.endsConnection(error) { TokenSlot.drop(&state) }
                 if waitsOnce, isWaitInVain(error, since: beginning) { state.givenUp = error }
                 if error.hasBlockedPIN { tellOfBlockedPIN?(name) }
-                throw error
+                throw isRepetition && error.code == .card(.noCard) ? takenOut : error
             }
         }
     }
 
     private func use<Result: ~Copyable & Sendable>(
-        _ state: inout State, of expected: Insertion?, _ hold: CardHold, _ wait: CardWait,
-        _ body: (inout any Token, inout CardTransaction, Insertion) throws(TokenError) -> Result
+        _ state: inout State, of expected: TokenInsertion?, _ hold: CardHold, _ wait: CardWait,
+        _ body: (inout any Token, inout CardTransaction, TokenInsertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         if let expected, state.connection == nil || state.insertion != expected { throw TokenSlot.exchanged }
         if expected == nil { state.isLetGo = false }
@@ -299,7 +288,7 @@ public final class TokenSlot: Sendable {
         guard !wait.isCancelled else { throw TokenError(.card(.cancelled), "the program has let go of its cards") }
         let connection = try reach(&state, wait)
         state.connection = connection
-        state.insertion = Insertion(number: state.insertion.number + 1)
+        state.insertion = TokenInsertion(number: state.insertion.number + 1)
         return connection
     }
 
@@ -356,6 +345,10 @@ public final class TokenSlot: Sendable {
         state.refusal = nil
         state.pins = state.pins.withoutCard()
         state.isLetGo = false
+    }
+
+    private var takenOut: TokenError {
+        TokenError(.card(.removed), "the card was taken out of '\(name)' while it was read (put it back and ask again)")
     }
 
     private static let exchanged = TokenError(

@@ -140,7 +140,7 @@ struct UnbindKeychain: ParsableCommand {
 
 extension PKCS11URI {
     /// The card's id if the URI names it.
-    fileprivate func id(of identity: TokenIdentity, in slot: TokenSlot?) -> String? {
+    fileprivate func id(of identity: TokenIdentity, in slot: (any TokenBackend)?) -> String? {
         matches(PKCS11URI.Place(identity, in: slot)) ? identity.id.description : nil
     }
 }

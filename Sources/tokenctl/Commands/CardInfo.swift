@@ -100,7 +100,7 @@ extension TokenKeychain {
     /// All objects of the card, and why others could not be read.
     fileprivate func inventory() throws(KeychainError) -> TokenInventory {
         do throws(TokenError) {
-            return try slot.read { (token, card, _) throws(TokenError) in try token.inventory(.all, &card) }
+            return try slot.inventory(.all).inventory
         } catch {
             throw KeychainError(error)
         }

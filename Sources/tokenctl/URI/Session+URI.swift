@@ -177,9 +177,7 @@ extension TokenKeychain {
     /// The objects of the token, of which only those that are selected are read.
     func objects(_ selection: TokenSelection) throws(KeychainError) -> [TokenObject] {
         do throws(TokenError) {
-            return try slot.read { (token, card, _) throws(TokenError) in
-                try token.inventory(selection, &card).objects
-            }
+            return try slot.inventory(selection).inventory.objects
         } catch {
             guard error.code == .notFound else { throw KeychainError(error) }
             return []

@@ -61,7 +61,7 @@ extension PKCS11URI.Place {
     /// A card as the module of this package shows it, or a token as its own module does.
     ///
     /// - Parameter slot: nil for a card that is in none.
-    init(_ identity: TokenIdentity, in slot: TokenSlot?) {
+    init(_ identity: TokenIdentity, in slot: (any TokenBackend)?) {
         let isForeign = identity.id.driver == PKCS11Module.driver
         self.init(
             PKCS11URI.Token(identity), slot: slot.map { PKCS11URI.Slot($0.cryptokiName) },

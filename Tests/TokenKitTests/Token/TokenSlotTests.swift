@@ -17,7 +17,7 @@ import TokenKit
         return own.notes
     }
 
-    private static func insertion(of slot: TokenSlot) throws(TokenError) -> TokenSlot.Insertion {
+    private static func insertion(of slot: TokenSlot) throws(TokenError) -> TokenInsertion {
         try slot.read { (_, _, insertion) throws(TokenError) in insertion }
     }
 

@@ -1,0 +1,231 @@
+internal import SecureBytes
+internal import Synchronization
+internal import TokenKit
+
+/// A slot of a module, and the token in it for as long as it stays there and the module's process runs.
+///
+/// Calls from any number of threads queue here. The module's worker is what keeps other programs from the token, if anything.
+final class ModuleTokenSlot: TokenBackend {
+    let name: String
+    let cryptokiName: CryptokiSlotName
+    private let host: ModuleHost
+    private let slot: UInt64
+    private let pinTimeout: @Sendable () -> Duration?
+    private let state = Mutex(State())
+
+    private struct State {
+        var token: ModuleToken?
+        var insertionCount = 0
+        var pins = PINSession()
+    }
+
+    /// - Parameter pinTimeout: for how long a PIN counts that is presented now.
+    init(_ host: ModuleHost, _ token: ModuleTokenInfo, endingPINsAfter pinTimeout: @escaping @Sendable () -> Duration?)
+    {
+        let description = token.slotDescription
+        self.host = host
+        slot = token.slot
+        name = description.isEmpty ? host.module.name : "\(description) (\(host.module.name))"
+        cryptokiName = CryptokiSlotName(description: description, manufacturer: "", number: UInt(token.slot))
+        self.pinTimeout = pinTimeout
+    }
+
+    var occupancy: ReaderOccupancy {
+        ReaderOccupancy(hasCard: (try? host.tokens().answer.contains { $0.slot == slot }) ?? false)
+    }
+
+    var isHeldElsewhere: Bool { false }
+    var tellsOfBlockedPINs: Bool { false }
+
+    // MARK: One call
+
+    private func use<Result: ~Copyable & Sendable>(
+        at expected: TokenInsertion?, _ body: (inout ModuleToken, inout PINSession) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result {
+        try state.withLock { (state) throws(TokenError) in
+            do throws(TokenError) {
+                if let expected, state.token?.insertion != expected { throw ModuleTokenSlot.exchanged }
+                var token = try present(&state)
+                _ = state.pins.endTerm(at: .now)
+                if state.pins.logoutPending { try logOut(&token, &state.pins) }
+                // What the token learned holds also where the call fails half-way.
+                defer {
+                    state.token = token
+                    if state.pins.wantsTerm { beginTerm(&state.pins) }
+                }
+                return try body(&token, &state.pins)
+            } catch {
+                switch error.code {
+                case .card(.removed), .card(.noCard), .card(.communication): drop(&state)
+                default: break
+                }
+                throw error
+            }
+        }
+    }
+
+    /// Runs `body` with the token that is in by now.
+    private func read<Result: Sendable>(
+        _ body: (inout ModuleToken, inout PINSession) throws(TokenError) -> Result
+    ) throws(TokenError) -> Result {
+        do { return try use(at: nil, body) } catch  where error.code == .card(.removed) {
+            return try use(at: nil, body)
+        }
+    }
+
+    private func present(_ state: inout State) throws(TokenError) -> ModuleToken {
+        if let token = state.token {
+            guard try token.isThere() else { throw ModuleTokenSlot.exchanged }
+            return token
+        }
+        let (tokens, run) = try host.tokens()
+        guard let info = tokens.first(where: { $0.slot == slot }) else {
+            throw TokenError(.card(.noCard), "there is no token in '\(name)'")
+        }
+        state.insertionCount += 1
+        return ModuleToken(host, info, run: run, TokenInsertion(number: state.insertionCount))
+    }
+
+    private func drop(_ state: inout State) {
+        state.token = nil
+        state.pins = state.pins.withoutCard()
+    }
+
+    static let exchanged = TokenError(.card(.removed), "the token was exchanged (list it again)")
+
+    // MARK: The PIN's term
+
+    private func beginTerm(_ pins: inout PINSession) {
+        guard pins.beginTerm(until: pinTimeout().map { .now + $0 }) else { return }
+        pins.isAwaited = PINSession.waitForEnd { [weak self] in
+            self?.state.withLock { state in
+                _ = state.pins.endTerm(at: .now)
+                return state.pins.rest(at: .now)
+            }
+        } then: { [weak self] in
+            // A call logs out where that is pending.
+            guard let self, let insertion = state.withLock({ $0.token?.insertion }) else { return }
+            try? use(at: insertion) { (_, _) throws(TokenError) in }
+        }
+    }
+
+    private func logOut(_ token: inout ModuleToken, _ pins: inout PINSession) throws(TokenError) {
+        do throws(TokenError) { try token.logOut(&pins) } catch {
+            // A token that answers, and does not forget the PIN, would not do so the next time either.
+            if case .card = error.code { throw error }
+        }
+        pins.loggedOut()
+    }
+
+    // MARK: Known without a command
+
+    private func known(at insertion: TokenInsertion) -> ModuleToken? {
+        state.withLock { $0.token?.insertion == insertion ? $0.token : nil }
+    }
+
+    func knownLabel(at insertion: TokenInsertion) -> String? { known(at: insertion)?.identity.label }
+    func pinRules(at insertion: TokenInsertion) -> PINRules { known(at: insertion)?.pinRules ?? PINRules() }
+    func checkFormat(of pin: borrowing PIN, as kind: PINKind, at insertion: TokenInsertion) {}
+    func takesTypedPIN(at insertion: TokenInsertion, since arrival: ContinuousClock.Instant) -> Bool { false }
+
+    // MARK: Reading
+
+    func insertion() throws(TokenError) -> TokenInsertion { try read { (token, _) in token.insertion } }
+
+    func identity() throws(TokenError) -> TokenIdentity { try read { (token, _) in token.identity } }
+
+    func inventory(_ selection: TokenSelection) throws(TokenError) -> TokenContents {
+        try read { (token, pins) throws(TokenError) in
+            TokenContents(try token.inventory(selection, pins), of: token.identity, at: token.insertion)
+        }
+    }
+
+    func contents(_ select: (TokenIdentity) -> TokenSelection?) throws(TokenError) -> TokenContents? {
+        try read { (token, pins) throws(TokenError) -> TokenContents? in
+            guard let selection = select(token.identity) else { return nil }
+            return TokenContents(try token.inventory(selection, pins), of: token.identity, at: token.insertion)
+        }
+    }
+
+    func selection(ofCryptokiID id: [UInt8]) -> TokenSelection? { .all }
+    func bindingKey() -> TokenObjectID? { nil }
+
+    func facts() throws(TokenError) -> [TokenFact] { try read { (token, _) in token.facts } }
+
+    /// Data objects of modules are not read.
+    func content(of data: TokenObjectID) -> [UInt8]? { nil }
+
+    // MARK: PIN
+
+    func status(of kind: PINKind) throws(TokenError) -> PINStatus {
+        try read { (token, pins) throws(TokenError) in try token.status(of: kind, pins) }
+    }
+
+    func isPINPresented() throws(TokenError) -> Bool { try read { (_, pins) in pins.isPresented } }
+
+    func status(
+        of kind: PINKind, at insertion: TokenInsertion, isBeforePIN: Bool
+    ) throws(TokenError) -> PINStatus {
+        try use(at: insertion) { (token, pins) throws(TokenError) in try token.status(of: kind, pins) }
+    }
+
+    func verify(_ pin: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion) throws(TokenError) {
+        try use(at: insertion) { (token, pins) throws(TokenError) in try token.verify(pin, lastTry, &pins) }
+    }
+
+    func change(
+        _ kind: PINKind, from old: borrowing PIN, to new: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion
+    ) throws(TokenError) { throw ModuleTokenSlot.readOnly }
+
+    func unblock(
+        with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion
+    ) throws(TokenError) { throw ModuleTokenSlot.readOnly }
+
+    private static let readOnly = TokenError(
+        .unsupported, "PINs of a PKCS#11 module's token are not changed here (use the token's own tool)")
+
+    func logOut() throws(TokenError) {
+        try read { (token, pins) throws(TokenError) in try token.logOut(&pins) }
+    }
+
+    func reset() throws(TokenError) {
+        _ = try insertion()
+        disconnect(resetting: true)
+    }
+
+    // MARK: Keys
+
+    func prove(_ key: ProofKey, at insertion: TokenInsertion) throws(TokenError) {
+        throw TokenError(.notProven, "tokens of this kind do not show which keys they hold")
+    }
+
+    func provenKey(at insertion: TokenInsertion) -> ProofKey? { nil }
+
+    func perform(
+        _ operation: TokenOperation, at insertion: TokenInsertion, notice: OperationNotice?
+    ) throws(TokenError) -> Secret {
+        try use(at: insertion) { (token, pins) throws(TokenError) in
+            let end = notice?()
+            defer { end?() }
+            return try token.perform(operation, pins)
+        }
+    }
+
+    func perform(
+        _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion,
+        notice: OperationNotice?
+    ) throws(TokenError) -> Secret {
+        try use(at: insertion) { (token, pins) throws(TokenError) in
+            let end = notice?()
+            defer { end?() }
+            return try token.perform(operation, presenting: pin, lastTry, &pins)
+        }
+    }
+
+    func disconnect(resetting: Bool) {
+        state.withLock { state in
+            if resetting { try? state.token?.logOut(&state.pins) }
+            drop(&state)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+public import SecureBytes
+
+// A card in a reader as a token: each call is one transaction.
+extension TokenSlot: TokenBackend {
+    public func insertion() throws(TokenError) -> TokenInsertion {
+        try read { (_, _, insertion) throws(TokenError) in insertion }
+    }
+
+    public func identity() throws(TokenError) -> TokenIdentity {
+        try read { (token, card, _) throws(TokenError) in try token.identity(&card) }
+    }
+
+    public func inventory(_ selection: TokenSelection) throws(TokenError) -> TokenContents {
+        try read { (token, card, insertion) throws(TokenError) in
+            TokenContents(try token.inventory(selection, &card), at: insertion)
+        }
+    }
+
+    public func contents(_ select: (TokenIdentity) -> TokenSelection?) throws(TokenError) -> TokenContents? {
+        try read { (token, card, insertion) throws(TokenError) -> TokenContents? in
+            let identity = try token.identity(&card)
+            guard let selection = select(identity) else { return nil }
+            return TokenContents(try token.inventory(selection, &card), of: identity, at: insertion)
+        }
+    }
+
+    public func selection(ofCryptokiID id: [UInt8]) throws(TokenError) -> TokenSelection? {
+        try read { (token, _, _) throws(TokenError) in token.selection(ofCryptokiID: id) }
+    }
+
+    public func bindingKey() throws(TokenError) -> TokenObjectID? {
+        try read { (token, _, _) throws(TokenError) in token.bindingKey }
+    }
+
+    public func facts() throws(TokenError) -> [TokenFact] {
+        try read { (token, card, _) throws(TokenError) in try token.facts(&card) }
+    }
+
+    public func content(of data: TokenObjectID) throws(TokenError) -> [UInt8]? {
+        try read { (token, card, _) throws(TokenError) in try token.content(of: data, &card) }
+    }
+
+    public func status(of kind: PINKind) throws(TokenError) -> PINStatus {
+        try read { (token, card, _) throws(TokenError) in try token.status(of: kind, &card) }
+    }
+
+    public func isPINPresented() throws(TokenError) -> Bool {
+        try read { (token, _, _) throws(TokenError) in token.pins.isPresented }
+    }
+
+    public func status(
+        of kind: PINKind, at insertion: TokenInsertion, isBeforePIN: Bool
+    ) throws(TokenError) -> PINStatus {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            if isBeforePIN { try token.checkBeforePIN(&card) }
+            return try token.status(of: kind, &card)
+        }
+    }
+
+    public func verify(_ pin: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion) throws(TokenError) {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            try token.verify(pin, lastTry: lastTry, &card)
+        }
+    }
+
+    public func change(
+        _ kind: PINKind, from old: borrowing PIN, to new: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion
+    ) throws(TokenError) {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            try token.change(kind, from: old, to: new, lastTry: lastTry, &card)
+        }
+    }
+
+    public func unblock(
+        with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion
+    ) throws(TokenError) {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            try token.unblock(with: unblockingKey, newPIN: newPIN, lastTry: lastTry, &card)
+        }
+    }
+
+    public func logOut() throws(TokenError) {
+        try read { (token, card, _) throws(TokenError) in try token.logOut(&card) }
+    }
+
+    public func prove(_ key: ProofKey, at insertion: TokenInsertion) throws(TokenError) {
+        try perform(at: insertion) { (token, card) throws(TokenError) in try token.prove(key, &card) }
+    }
+
+    public func provenKey(at insertion: TokenInsertion) throws(TokenError) -> ProofKey? {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            guard let key = try token.proofKey(&card) else { return nil }
+            do throws(TokenError) {
+                try token.prove(key, &card)
+                return key
+            } catch {
+                guard error.code == .notProven else { throw error }
+                // Some cards want the PIN for every key: what they tell of it is compared.
+                return ProofKey(object: key.object, publicKey: key.publicKey, canBeChallenged: false)
+            }
+        }
+    }
+
+    public func perform(
+        _ operation: TokenOperation, at insertion: TokenInsertion, notice: OperationNotice?
+    ) throws(TokenError) -> Secret {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            let end = notice?()
+            defer { end?() }
+            return try token.perform(operation, &card)
+        }
+    }
+
+    public func perform(
+        _ operation: TokenOperation, presenting pin: borrowing PIN, lastTry: LastTry, at insertion: TokenInsertion,
+        notice: OperationNotice?
+    ) throws(TokenError) -> Secret {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            let end = notice?()
+            defer { end?() }
+            return try token.perform(operation, presenting: pin, lastTry: lastTry, &card)
+        }
+    }
+}
