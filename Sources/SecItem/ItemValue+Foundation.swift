@@ -158,7 +158,6 @@ extension ItemReference {
         case let item as SecKeychainItem: self = .item(item.item)
         case let keychain as SecKeychain: self = .keychain(try keychain.opened())
         case let policy as SecPolicy: self = .policy(policy.policy)
-        case let context as LAContext: self = .authentication(context.authentication)
         default: return nil
         }
     }
@@ -178,7 +177,7 @@ extension ItemReference {
         case .symmetricKey(let key): SecKey(.symmetricKey(key))
         case .keyPair(let certificate, let key): SecIdentity(.imported(certificate, key))
         case .certified(let certificate, let key): SecIdentity(.certified(certificate, key), context)
-        case .keychain, .authentication, .policy: NSNull()
+        case .keychain, .policy: NSNull()
         }
     }
 }

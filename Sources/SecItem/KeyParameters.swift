@@ -20,14 +20,14 @@ struct KeyParameters {
         self.parts = parts
         var general = dictionary
         for part in parts { general[part] = nil }
-        attributes = try ItemDictionary(foundation: general).keyAttributes()
+        attributes = try CallParameters(general).dictionary.keyAttributes()
         guard let number = attributes[.keyType]?.integer else {
             throw KeychainError(.param, "the type of the key is missing", key: kSecAttrKeyType)
         }
         type = KeyType(rawValue: number)
         bits = attributes[.keySizeInBits]?.integer.map(Int.init(clamping:))
         keyClass = attributes[.keyClass]?.integer.flatMap(KeyClass.init(rawValue:))
-        for part in parts { _ = try ItemDictionary(foundation: self.dictionary(of: part)).keyAttributes() }
+        for part in parts { _ = try CallParameters(self.dictionary(of: part)).dictionary.keyAttributes() }
     }
 
     /// What concerns one half, the halves' own before what both have.

@@ -43,49 +43,44 @@ enum Keychains {
     }
 
     /// The keychains as they are now.
-    static func session() throws(KeychainError) -> KeychainSession {
-        try process.present().session(authentication: authentication)
+    ///
+    /// - Parameter context: who is asked, where the call says it.
+    static func session(_ context: LAContext? = nil) throws(KeychainError) -> KeychainSession {
+        try process.present().session(authentication: context?.authentication ?? authentication)
     }
 
     static func add(_ attributes: [String: Any]) throws(KeychainError) -> AnyObject? {
-        try session().add(ItemDictionary(foundation: attributes))?.object(used: context(attributes))
+        let given = try CallParameters(attributes)
+        return try session(given.context).add(given.dictionary)?.object(used: given.context)
     }
 
     static func copyMatching(_ query: [String: Any]) throws(KeychainError) -> AnyObject? {
-        var dictionary = try ItemDictionary(foundation: query)
-        let context = context(query)
-        if let reason = context?.localizedReason, !reason.isEmpty, dictionary[kSecUseOperationPrompt] == nil {
-            dictionary[kSecUseOperationPrompt] = .string(reason)
+        var given = try CallParameters(query)
+        if let reason = given.context?.localizedReason, !reason.isEmpty {
+            given.dictionary[kSecUseOperationPrompt] = given.dictionary[kSecUseOperationPrompt] ?? .string(reason)
         }
-        return try copyMatching(dictionary)?.object(used: context)
+        return try copyMatching(given.dictionary, given.context)?.object(used: given.context)
     }
 
-    private static func copyMatching(_ query: ItemDictionary) throws(KeychainError) -> ItemValue? {
-        let outcome = try session().copyMatching(query)
+    private static func copyMatching(
+        _ query: ItemDictionary, _ context: LAContext?
+    ) throws(KeychainError) -> ItemValue? {
+        let outcome = try session(context).copyMatching(query)
         RefusalLog.note(outcome.missing)
         return outcome.found
     }
 
-    static func delete(_ query: ItemDictionary) throws(KeychainError) {
-        RefusalLog.note(try session().delete(query).missing)
-    }
-
     static func delete(_ key: SecKey) throws(KeychainError) {
         guard case .item(let item) = key.material else { return }
-        try delete(["v_PersistentRef": .data(item.reference.encoded())])
-    }
-
-    private static func context(_ dictionary: [String: Any]) -> LAContext? {
-        dictionary[kSecUseAuthenticationContext] as? LAContext
+        try session().delete(["v_PersistentRef": .data(item.reference.encoded())])
     }
 
     /// The external representation of a private key that a keychain has.
     ///
     /// - Throws: `errSecDataNotAvailable` for one that stays where it is.
     static func data(of item: Item, _ context: LAContext?) throws(KeychainError) -> CFData? {
-        var query: ItemDictionary = ["v_PersistentRef": .data(item.reference.encoded()), "r_Data": .bool(true)]
-        if let context { query[kSecUseAuthenticationContext] = .reference(.authentication(context.authentication)) }
-        guard case .secret(let shared)? = try copyMatching(query) else { return nil }
+        let query: ItemDictionary = ["v_PersistentRef": .data(item.reference.encoded()), "r_Data": .bool(true)]
+        guard case .secret(let shared)? = try copyMatching(query, context) else { return nil }
         return Data(copying: shared.secret)
     }
 }

@@ -28,8 +28,9 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
     status { () throws(KeychainError) in
-        let outcome = try Keychains.session().update(
-            ItemDictionary(foundation: query), to: ItemDictionary(foundation: attributesToUpdate))
+        let given = try CallParameters(query)
+        let outcome = try Keychains.session(given.context).update(
+            given.dictionary, to: ItemDictionary(foundation: attributesToUpdate))
         RefusalLog.note(outcome.missing)
     }
 }
@@ -38,7 +39,8 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status { () throws(KeychainError) in
-        try Keychains.delete(ItemDictionary(foundation: query))
+        let given = try CallParameters(query)
+        RefusalLog.note(try Keychains.session(given.context).delete(given.dictionary).missing)
     }
 }
 

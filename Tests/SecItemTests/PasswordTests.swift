@@ -265,6 +265,14 @@ import Testing
             #expect(context.setCredential(Data("open".utf8), type: .keychainPassword))
             let given: [String: Any] = [kSecReturnData: true, kSecUseAuthenticationContext: context]
             #expect(try find(item.merging(given) { $1 }) as? Data == Data("x".utf8))
+            // It has no place among changes, nor beside another credential, and nothing else is one.
+            let change = [kSecUseAuthenticationContext: context] as CFDictionary
+            #expect(SecItemUpdate(item as CFDictionary, change) == errSecParam)
+            for wrong: [String: Any] in [
+                [kSecUseAuthenticationContext: "context"], given.merging(["u_CredRef": 1]) { $1 },
+            ] {
+                #expect(status(of: item.merging(wrong) { $1 }) == errSecParam)
+            }
         }
     }
 

@@ -142,20 +142,8 @@ struct DictionaryKey: Sendable {
         ),
         ("u_NoAuthUI", flag(everywhere) { flag, parsed in if flag { parsed.authenticationUI = .fail } }),
         (
-            "u_AuthCtx",
-            key(everywhere) { value, parsed in
-                guard case .reference(.authentication(let context)) = value else { return false }
-                parsed.authentication = context
-                return true
-            }
-        ),
-        (
             "u_CredRef",
-            key(everywhere) { _, parsed throws(KeychainError) in
-                // Keys are read in their order, so that a context has been seen by now.
-                guard parsed.authentication == nil else {
-                    throw KeychainError(.param, "there is an authentication context as well", key: "u_CredRef")
-                }
+            key(everywhere) { _, _ throws(KeychainError) in
                 throw KeychainError(
                     .unimplemented, "a credential is given as part of an authentication context", key: "u_CredRef")
             }

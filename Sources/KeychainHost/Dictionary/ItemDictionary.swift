@@ -37,7 +37,6 @@ public enum ItemReference: Sendable {
     /// A certificate, which does not have to be in a keychain, with its private key, which one has.
     case certified(Certificate, Item)
     case keychain(any Keychain)
-    case authentication(AuthenticationContext)
     case policy(CertificatePolicy)
 }
 

@@ -32,7 +32,6 @@ struct ParsedDictionary {
     var reference: ItemReference?
     var persistentReference: PersistentReference?
     var authenticationUI = Query.AuthenticationUI.allow
-    var authentication: AuthenticationContext?
     var prompt: String?
     var target: (any Keychain)?
     var isLocalOnly = false
@@ -150,7 +149,7 @@ extension ItemReference {
         case .identity, .keyPair, .certified: .identity
         case .certificate: .certificate
         case .publicKey, .privateKey, .symmetricKey: .key
-        case .keychain, .authentication, .policy: nil
+        case .keychain, .policy: nil
         }
     }
 }

@@ -11,7 +11,7 @@ public struct KeychainSession: Sendable {
     /// Where items go that name no keychain.
     public let defaultKeychain: (any Keychain)?
     public let accessGroups: AccessGroups
-    public let authentication: AuthenticationContext
+    public private(set) var authentication: AuthenticationContext
     /// What chains of certificates have to lead to where only trusted ones are wanted.
     public let trustAnchors: TrustAnchors
     /// The cards that were read before, be they in now or not.
@@ -32,6 +32,13 @@ public struct KeychainSession: Sendable {
 }
 
 extension KeychainSession {
+    /// The same session with another context, for the calls that come with one.
+    public func asking(_ authentication: AuthenticationContext) -> KeychainSession {
+        var session = self
+        session.authentication = authentication
+        return session
+    }
+
     /// Whom its searches are for.
     var client: SearchClient { SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors) }
 }
@@ -99,10 +106,8 @@ struct RequestContext: Sendable {
 
 extension KeychainSession {
     func requestContext(_ parsed: ParsedDictionary, for use: String) -> RequestContext {
-        let given = parsed.authentication ?? authentication
-        return RequestContext(
-            authentication: given.restricted(to: parsed.authenticationUI),
-            use: parsed.prompt ?? use)
+        RequestContext(
+            authentication: authentication.restricted(to: parsed.authenticationUI), use: parsed.prompt ?? use)
     }
 
     /// - Throws: `errSecMissingEntitlement` for a client without any group.

@@ -39,7 +39,7 @@ struct SearchRequest: Sendable {
         case .symmetricKey(let key):
             let own = key.attributes.filter { [.keyClass, .keyType, .applicationLabel].contains($0.key) }
             attributes.merge(own) { given, _ in given }
-        case .keychain, .authentication, .policy: throw .unfitting("v_Ref")
+        case .keychain, .policy: throw .unfitting("v_Ref")
         }
         let limit = parsed.limit ?? .one
         var query =

@@ -82,7 +82,6 @@ import TokenKit
         ("u_AuthUI", .string("u_AuthUIF"), [.add, .copy, .update, .delete]),
         ("u_AuthUI", .string("u_AuthUIS"), [.copy]),
         ("u_NoAuthUI", .bool(true), [.add, .copy, .update, .delete]),
-        ("u_AuthCtx", .reference(.authentication(AuthenticationContext())), [.add, .copy, .update, .delete]),
         ("u_OpPrompt", .string("please"), [.add, .copy, .update, .delete]),
         ("u_LocalOnly", .bool(true), [.copy, .update, .delete]),
         ("u_Distinct", .bool(true), [.copy]), ("u_AbsentTokens", .bool(true), [.copy]),
@@ -127,12 +126,6 @@ import TokenKit
     @Test func whatIsNotDoneHereSaysSo() {
         expect(.unimplemented, key: "u_ItemList") { try parse(["class": .string("cert"), "u_ItemList": .array([])]) }
         expect(.unimplemented, key: "u_CredRef") { try parse(["class": .string("cert"), "u_CredRef": .data([1])]) }
-        expect(.param, key: "u_CredRef") {
-            try parse([
-                "class": .string("cert"), "u_CredRef": .data([1]),
-                "u_AuthCtx": .reference(.authentication(AuthenticationContext())),
-            ])
-        }
     }
 
     @Test func noAuthenticationUIIsTheOldWordForFailing() throws {

@@ -104,9 +104,9 @@ import TokenKit
         let person = TypesInTurn("correct", "correct", "correct")
         let query: ItemDictionary = [
             "class": .string("genp"), "r_Data": .bool(true), "m_Limit": .number(2),
-            "u_AuthCtx": .reference(.authentication(AuthenticationContext(prompter: person))),
         ]
-        #expect(try stage.copy(query)?.array?.count == 2)
+        let session = stage.session.asking(AuthenticationContext(prompter: person))
+        #expect(try session.copyMatching(query).found?.array?.count == 2)
         #expect(person.requests.count == 2)
     }
 }

@@ -22,10 +22,11 @@ import TokenKit
         try AccessControl(protection, flags).encoded()
     }
 
-    private func context(_ credentials: [AuthenticationContext.CredentialKind: String]) -> ItemValue {
+    /// The session of a program that gives a credential.
+    private func giving(_ text: String, _ kind: AuthenticationContext.CredentialKind) -> KeychainSession {
         let context = AuthenticationContext()
-        for (kind, text) in credentials { context.setCredential(.of(text), kind) }
-        return .reference(.authentication(context))
+        context.setCredential(.of(text), kind)
+        return session.asking(context)
     }
 
     private var count: Int {
@@ -71,7 +72,7 @@ import TokenKit
         ]
         expect(.interactionNotAllowed) { try session.add(item) }
         #expect(try count == 0)
-        _ = try session.add(item.merging(["u_AuthCtx": context([.applicationPassword: "app"])]) { $1 })
+        _ = try giving("app", .applicationPassword).add(item)
         let key = try session.key(of: key(in: local))
         #expect(throws: KeychainError(.interactionNotAllowed)) { try key.sign(.nobody) }
     }
@@ -116,8 +117,10 @@ import TokenKit
 
     // MARK: - Copies
 
-    private func copy(_ item: Item, _ more: ItemDictionary = [:]) throws -> ItemValue? {
-        try session.add(["v_Ref": .reference(.item(item))].merging(more) { $1 })
+    private func copy(
+        _ item: Item, _ more: ItemDictionary = [:], by client: KeychainSession? = nil
+    ) throws -> ItemValue? {
+        try (client ?? session).add(["v_Ref": .reference(.item(item))].merging(more) { $1 })
     }
 
     @Test func aCopyOfAKeyIsAsSensitiveAsTheKey() throws {
@@ -135,16 +138,16 @@ import TokenKit
     @Test func aCopyOfAKeyIsGuardedAsTheKey() throws {
         let control = try control("aku", .userPresence)
         let original = try other.add(TestKey.named("anna").privateKey, [.accessControl: .data(control)])
-        let given: ItemDictionary = ["u_AuthCtx": context([.password: "correct"])]
+        let asking = giving("correct", .password)
         expect(.interactionNotAllowed) { try copy(original) }
         let looser: [(ItemDictionary, ErrSec, String)] = [
             (["accc": .data(try self.control("aku", []))], .readOnlyAttribute, "accc"),
             (["pdmn": .string("dk")], .readOnlyAttribute, "pdmn"),
             (["pdmn": .string("akpu")], .param, "pdmn"),
         ]
-        for (more, code, key) in looser { expect(code, key: key) { try copy(original, given.merging(more) { $1 }) } }
+        for (more, code, key) in looser { expect(code, key: key) { try copy(original, more, by: asking) } }
         #expect(try count == 0)
-        _ = try copy(original, given)
+        _ = try copy(original, by: asking)
         let made = try key(in: local)
         #expect(made[.accessControl]?.bytes == control && made[.accessible] == "aku")
         #expect(throws: KeychainError(.interactionNotAllowed)) { try session.key(of: made).sign(.nobody) }
@@ -160,7 +163,7 @@ import TokenKit
                 return context
             }(), cost: .negligible)
         expect(.interactionNotAllowed) { try copy(original) }
-        _ = try copy(original, ["u_AuthCtx": context([.applicationPassword: "app"])])
+        _ = try copy(original, by: giving("app", .applicationPassword))
         #expect(throws: KeychainError(.interactionNotAllowed)) { try session.key(of: key(in: local)).sign(.nobody) }
     }
 

@@ -70,9 +70,8 @@ import TokenKit
 
     @Test func aContextReplacesTheSessions() throws {
         let other = TypesInTurn("correct")
-        let context = AuthenticationContext(prompter: other)
-        _ = try session.copyMatching(
-            passwords(["r_Data": .bool(true), "u_AuthCtx": .reference(.authentication(context))]))
+        let asking = session.asking(AuthenticationContext(prompter: other))
+        _ = try asking.copyMatching(passwords(["r_Data": .bool(true)]))
         #expect(other.requests.count == 1)
         #expect(prompter.requests.isEmpty)
     }
