@@ -91,13 +91,17 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "KeychainModel", dependencies: ["SecureBytes", "SystemCrypto"], swiftSettings: strict),
         .target(
+            name: "HostAPI", dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "Wire"],
+            swiftSettings: strict),
+        .target(
             name: "KeychainStore",
             dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
             swiftSettings: strict),
         .target(
             name: "KeychainHost",
             dependencies: [
-                "KeychainModel", "KeychainStore", "SecureBytes", "TokenKit", "SystemCrypto", "CLinux", "Platform",
+                "HostAPI", "KeychainModel", "KeychainStore", "SecureBytes", "TokenKit", "SystemCrypto", "CLinux",
+                "Platform",
             ],
             swiftSettings: strict),
         .target(
@@ -201,6 +205,9 @@ let package = Package(
             name: "KeychainModelTests", dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
         .testTarget(
+            name: "HostAPITests", dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto", "Wire"],
+            swiftSettings: test),
+        .testTarget(
             name: "KeychainStoreTests",
             dependencies: ["KeychainModel", "KeychainStore", "SecureBytes", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
@@ -215,8 +222,8 @@ let package = Package(
         .testTarget(
             name: "KeychainHostTests",
             dependencies: [
-                "SecureBytes", "KeychainHost", "KeychainModel", "KeychainStore", "PIVDriver", "VirtualCard",
-                "SystemCrypto", "CSQLite",
+                "SecureBytes", "HostAPI", "KeychainHost", "KeychainModel", "KeychainStore", "PIVDriver", "VirtualCard",
+                "SystemCrypto", "CSQLite", "Wire",
                 "TestSupport",
                 "KeychainWriter", "PromptAsker", "Platform", "TokenKit",
             ],
@@ -243,8 +250,9 @@ let package = Package(
         .testTarget(
             name: "TokenctlTests",
             dependencies: [
-                "SecureBytes", "TokenKit", "tokenctl", "KeychainHost", "KeychainModel", "SystemCrypto", "TestSupport",
-                argumentParser,
+                "SecureBytes", "TokenKit", "tokenctl", "KeychainHost", "KeychainModel", "MinimalExample",
+                "SystemCrypto",
+                "TestSupport", argumentParser,
             ],
             exclude: ["Scripts"], swiftSettings: test),
         .testTarget(
@@ -257,7 +265,9 @@ let package = Package(
             exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(
             name: "FuzzTargets",
-            dependencies: ["SecureBytes", "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "Wire"],
+            dependencies: [
+                "SecureBytes", "HostAPI", "TokenKit", "SystemCrypto", "PIVDriver", "PKCS11Driver", "Wire",
+            ],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict),
         .testTarget(

@@ -77,7 +77,7 @@ public func SecKeychainFindInternetPassword(
 // MARK: - What they have in common
 
 func add(
-    _ item: borrowing NewItem, to keychain: SecKeychain?, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
+    _ item: NewItem, to keychain: SecKeychain?, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
 ) throws(KeychainError) {
     let target = try openedOrDefault(keychain)
     try target.unlock(use: "store a password", authentication: Keychains.authentication)

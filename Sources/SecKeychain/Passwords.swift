@@ -73,7 +73,7 @@ public func SecKeychainFindInternetPassword(
 // MARK: - What both do
 
 func add(
-    _ item: borrowing NewItem, to keychain: OpaquePointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
+    _ item: NewItem, to keychain: OpaquePointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) throws(KeychainError) {
     let target = try unsafe openedOrDefault(keychain)
     try target.unlock(use: "store a password", authentication: Library.authentication)

@@ -34,9 +34,13 @@ import Testing
         return connection
     }
 
+    private func add(to connection: borrowing KeychainConnection, _ item: NewItem) throws -> Item {
+        try #require(try connection.carryOut([.add(item)]) { results in results.first?.added })
+    }
+
     @Test func anItemIsFoundByWhomItsGroupIsOpenTo() throws {
         let connection = try makeUnlocked()
-        let item = try connection.add(.genericPassword([.account: "anna"], secret: Self.secret("s")))
+        let item = try add(to: connection, .genericPassword([.account: "anna"], secret: Self.secret("s")))
         #expect(item[.creationDate] == .date(7))
         let query = try Query(.genericPassword, [.account: "anna"])
         let own = try connection.search(ResolvedQuery(query)).found
@@ -49,7 +53,7 @@ import Testing
 
     @Test func withoutItsKeyAConnectionFindsItemsAndReadsNoSecret() throws {
         var connection = try makeUnlocked()
-        let item = try connection.add(.genericPassword([.account: "anna"], secret: Self.secret("s")))
+        let item = try add(to: connection, .genericPassword([.account: "anna"], secret: Self.secret("s")))
         let wasUnlocked = connection.lock()
         #expect(wasUnlocked)
         let found = try connection.search(ResolvedQuery(Query(item.reference))).found
@@ -65,7 +69,7 @@ import Testing
     @Test func theEnvironmentSaysWhetherTheSessionIsLocked() throws {
         let session = Session()
         let connection = try makeUnlocked { session.isLocked.withLock { $0 } }
-        let item = try connection.add(.genericPassword([.account: "anna"], secret: Self.secret("s")))
+        let item = try add(to: connection, .genericPassword([.account: "anna"], secret: Self.secret("s")))
         session.isLocked.withLock { $0 = true }
         do throws(KeychainError) {
             _ = try connection.secret(of: item.reference)

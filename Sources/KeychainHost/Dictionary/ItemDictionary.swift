@@ -40,15 +40,6 @@ public enum ItemReference: Sendable {
     case policy(CertificatePolicy)
 }
 
-/// A secret that several owners hold. It is overwritten when the last of them lets go.
-public final class SharedSecret: Sendable {
-    public let secret: Secret
-
-    public init(_ secret: consuming Secret) {
-        self.secret = secret
-    }
-}
-
 extension ItemValue {
     /// The value of an attribute.
     public init(_ value: AttributeValue) {

@@ -1,5 +1,5 @@
 internal import KeychainModel
-internal import SecureBytes
+public import SecureBytes
 internal import SystemCrypto
 
 /// Decrypts the parts of a file. Asks for a passphrase once, and again for each part that no earlier answer decrypts.

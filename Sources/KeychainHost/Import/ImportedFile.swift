@@ -90,7 +90,7 @@ public struct ImportedFile {
     /// - Throws: the errors of `add`, and `errSecParam` for attributes that the class does not have.
     public func forEachItem(
         _ attributes: (ItemClass) -> Attributes = { _ in [:] }, privateKeys: Attributes,
-        _ add: (borrowing NewItem) throws(KeychainError) -> Void
+        _ add: (NewItem) throws(KeychainError) -> Void
     ) throws(KeychainError) {
         for certificate in certificates { try add(.certificate(certificate, attributes(.certificate))) }
         let given = attributes(.key)

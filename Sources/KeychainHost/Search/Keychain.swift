@@ -61,37 +61,25 @@ public protocol Keychain: Sendable {
     /// The private keys that the selector names, read as far as using them takes.
     func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey]
 
-    /// Adds an item; what its access control asks for is asked for.
+    /// The item as it is to be added; what its access control asks for is asked for.
     ///
-    /// - Throws: `errSecReadOnly` from a keychain that is only read; nothing has changed then, here and in what follows.
-    func add(
-        _ item: borrowing NewItem, authentication: AuthenticationContext
-    ) throws(KeychainError) -> Item
+    /// - Throws: `errSecReadOnly` from a token.
+    func prepared(
+        _ item: NewItem, authentication: AuthenticationContext
+    ) throws(KeychainError) -> NewItem
 
     /// What a change needs that is asked for, before anything is held for it.
     func sealedSecrets(
-        for changes: borrowing ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
+        for changes: ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets
 
-    /// Changes all items that any of the queries finds, or none of them.
+    /// Carries out all steps, and what else belongs to the change, or none of it.
     ///
-    /// - Parameters:
-    ///   - sealed: the new secrets of items that are under an application password.
-    ///   - others: what else belongs to the change, and tells how many that were; where it fails, nothing has changed here
-    ///     either.
-    /// - Returns: how many there were, the others included; 0 is no error here.
-    func update(
-        matching queries: [ResolvedQuery], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
-        with others: @Sendable () throws(KeychainError) -> Int
-    ) throws(KeychainError) -> Int
-
-    /// Deletes all items that any of the queries finds, or none of them.
-    ///
-    /// - Parameter others: as for updates.
-    /// - Returns: how many there were, the others included; 0 is no error here.
-    func delete(
-        matching queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
-    ) throws(KeychainError) -> Int
+    /// - Parameter others: called with the results of the steps; what it throws undoes them.
+    /// - Throws: `errSecReadOnly` from a keychain that is only read; nothing has changed then.
+    func carryOut<Final: Sendable>(
+        _ steps: [KeychainStep], then others: @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Final
+    ) throws(KeychainError) -> Final
 }
 
 extension Keychain {
@@ -109,10 +97,21 @@ extension Keychain {
         try items(matching: ResolvedQuery(query))
     }
 
-    /// Adds an item that asks for nothing.
+    /// Adds an item; what its access control asks for is asked for.
+    ///
+    /// - Throws: `errSecDuplicateItem` if there is one with the same ``ItemClass/uniqueAttributes``,
+    ///   `errSecInteractionNotAllowed` if it has a secret and the keychain is locked, `errSecReadOnly`.
     @discardableResult
-    public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item {
-        try add(item, authentication: AuthenticationContext())
+    public func add(
+        _ item: NewItem, authentication: AuthenticationContext = AuthenticationContext()
+    ) throws(KeychainError) -> Item {
+        try addPrepared(prepared(item, authentication: authentication))
+    }
+
+    func addPrepared(_ item: NewItem) throws(KeychainError) -> Item {
+        let added = try carryOut([.add(item)]) { results in results.first }
+        guard case .added(let item)? = added else { throw KeychainError(.internal) }
+        return item
     }
 
     /// Changes all items a query finds, or none of them. Their references stay.
@@ -123,12 +122,12 @@ extension Keychain {
     ///   `errSecReadOnly`, `errSecDecode` where all of them are damaged.
     @discardableResult
     public func update(
-        matching query: Query, to changes: borrowing ItemChanges,
+        matching query: Query, to changes: ItemChanges,
         authentication: AuthenticationContext = AuthenticationContext()
     ) throws(KeychainError) -> Int {
         let resolved = ResolvedQuery(query)
         let sealed = try sealedSecrets(for: changes, matching: resolved, authentication: authentication)
-        return try checked(update(matching: [resolved], to: changes, sealed) { 0 }, resolved)
+        return try checked([.update([resolved], changes, sealed)], resolved)
     }
 
     /// Deletes all items a query finds, locked or not. One that is damaged is deleted by its reference alone.
@@ -138,10 +137,11 @@ extension Keychain {
     @discardableResult
     public func delete(matching query: Query) throws(KeychainError) -> Int {
         let resolved = ResolvedQuery(query)
-        return try checked(delete(matching: [resolved]) { 0 }, resolved)
+        return try checked([.delete([resolved])], resolved)
     }
 
-    private func checked(_ count: Int, _ query: ResolvedQuery) throws(KeychainError) -> Int {
+    private func checked(_ steps: [KeychainStep], _ query: ResolvedQuery) throws(KeychainError) -> Int {
+        let count = try carryOut(steps) { results in results.reduce(0) { $0 + $1.count } }
         if count == 0, let damage = try (self as? LocalKeychain)?.damage(matching: query).first { throw damage.error }
         return count
     }

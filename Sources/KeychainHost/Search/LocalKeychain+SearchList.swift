@@ -32,10 +32,10 @@ extension LocalKeychain: Keychain {
         try secret(of: item.reference, use: use, authentication: authentication)
     }
 
-    public func add(
-        _ item: borrowing NewItem, authentication: AuthenticationContext
-    ) throws(KeychainError) -> Item {
-        try add(item, authentication: authentication, cost: .standard)
+    public func prepared(
+        _ item: NewItem, authentication: AuthenticationContext
+    ) throws(KeychainError) -> NewItem {
+        try prepared(item, authentication: authentication, cost: .standard)
     }
 
     public func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] {

@@ -2,92 +2,184 @@ public import KeychainModel
 
 // Changes to everything that a query finds, wherever it is. Keychain semantics 1.8 and 4.3.
 extension SearchList {
-    /// Changes all items a query finds, or none of them, in whatever files they are.
+    /// A step of a change.
+    public enum Step: Sendable {
+        case add(NewItem, to: any Keychain)
+        /// Changes all items that the query finds. Of an identity the certificate is changed in what certificates have, the key in
+        /// what only keys have.
+        case update(Query, ItemChanges)
+        /// Deletes all items that the query finds. Of an identity the certificate is deleted, and the key unless it is on a token or
+        /// another certificate has it.
+        case delete(Query)
+    }
+
+    /// Carries out all steps, in whatever files, or none of them.
     ///
-    /// Of an identity the certificate is changed in what certificates have, the key in what only keys have.
+    /// - Parameters:
+    ///   - client: the client whom the searches are for.
+    ///   - others: the list that is searched for certificates which still need a key; nil for this list.
+    ///   - verify: called before the change is made with the result of each step; what it throws undoes them all.
+    /// - Returns: the result of each step; a count of 0 is no error here.
+    /// - Throws: `errSecReadOnly` where one of the items is in a keychain that is only read; the error of a member that cannot be
+    ///   searched, since it may hold one of them; and whatever ``Keychain/carryOut(_:then:)`` does.
+    public func change(
+        _ steps: [Step], for client: SearchClient = SearchClient(),
+        authentication: AuthenticationContext = AuthenticationContext(), sharedWith others: SearchList? = nil,
+        verifying verify: @escaping @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Void = {
+            (_) throws(KeychainError) in
+        }
+    ) throws(KeychainError) -> [KeychainStep.Result] {
+        var plans: [Plan] = []
+        for step in steps { plans.append(try plan(step, client, authentication, others ?? self)) }
+        let change = Change(plans)
+        return try Self.carryOut(change.members[...], []) { (results) throws(KeychainError) in
+            let results = change.results(results)
+            try verify(results)
+            return results
+        }
+    }
+
+    /// Changes all items a query finds, or none of them.
     ///
-    /// - Returns: how many there were; 0 is no error here.
-    /// - Throws: `errSecReadOnly` where one of them is in a keychain that is only read; what a member that cannot be searched
-    ///   fails with, since nobody knows then what it holds; and whatever ``LocalKeychain/update(matching:to:)`` does.
+    /// - Returns: the number of them; 0 is no error here.
+    /// - Throws: as ``change(_:for:authentication:sharedWith:verifying:)`` does.
     @discardableResult
     public func update(
-        matching query: Query, to changes: borrowing ItemChanges, for client: SearchClient = SearchClient(),
+        matching query: Query, to changes: ItemChanges, for client: SearchClient = SearchClient(),
         authentication: AuthenticationContext = AuthenticationContext()
     ) throws(KeychainError) -> Int {
+        try change([.update(query, changes)], for: client, authentication: authentication).reduce(0) { $0 + $1.count }
+    }
+
+    /// Deletes all items a query finds, or none of them.
+    ///
+    /// - Returns: the number of them; 0 is no error here.
+    /// - Throws: as ``change(_:for:authentication:sharedWith:verifying:)`` does.
+    @discardableResult
+    public func delete(
+        matching query: Query, for client: SearchClient = SearchClient(), sharedWith others: SearchList? = nil
+    ) throws(KeychainError) -> Int {
+        try change([.delete(query)], for: client, sharedWith: others).reduce(0) { $0 + $1.count }
+    }
+
+    // MARK: Several files as one
+
+    /// The parts of a step that each member carries out, and the count that is given for them; nil for that of the members.
+    private struct Plan: Sendable {
+        var parts: [(member: any Keychain, step: KeychainStep)]
+        var count: Int?
+    }
+
+    /// Plans as each member carries them out.
+    private struct Change: Sendable {
+        struct Member: Sendable {
+            let keychain: any Keychain
+            var steps: [KeychainStep] = []
+            /// The place of the plan that each step belongs to.
+            var plans: [Int] = []
+        }
+
+        /// In an order that is the same for every list, so that two clients never wait for each other.
+        let members: [Member]
+        private let counts: [Int?]
+
+        init(_ plans: [Plan]) {
+            var members: [String: Member] = [:]
+            for (index, plan) in plans.enumerated() {
+                for (keychain, step) in plan.parts {
+                    let name = keychain.writableIdentifier?.rawValue ?? keychain.name
+                    var member = members[name] ?? Member(keychain: keychain)
+                    member.steps.append(step)
+                    member.plans.append(index)
+                    members[name] = member
+                }
+            }
+            self.members = members.sorted { $0.key < $1.key }.map(\.value)
+            counts = plans.map(\.count)
+        }
+
+        /// The result of each plan, from those of the members.
+        func results(_ all: [[KeychainStep.Result]]) -> [KeychainStep.Result] {
+            var results = counts.map { KeychainStep.Result.count($0 ?? 0) }
+            for (member, own) in zip(members, all) {
+                for (plan, result) in zip(member.plans, own) {
+                    switch result {
+                    case .added: results[plan] = result
+                    case .count(let count):
+                        if counts[plan] == nil { results[plan] = .count(results[plan].count + count) }
+                    }
+                }
+            }
+            return results
+        }
+    }
+
+    /// Each member commits once those behind it have.
+    private static func carryOut(
+        _ members: ArraySlice<Change.Member>, _ results: [[KeychainStep.Result]],
+        _ end: @escaping @Sendable ([[KeychainStep.Result]]) throws(KeychainError) -> [KeychainStep.Result]
+    ) throws(KeychainError) -> [KeychainStep.Result] {
+        guard let member = members.first else { return try end(results) }
+        return try member.keychain.carryOut(member.steps) { (own) throws(KeychainError) in
+            try carryOut(members.dropFirst(), results + [own], end)
+        }
+    }
+
+    // MARK: Planning
+
+    private func plan(
+        _ step: Step, _ client: SearchClient, _ authentication: AuthenticationContext, _ others: SearchList
+    ) throws(KeychainError) -> Plan {
+        switch step {
+        case .add(let item, let keychain):
+            return Plan(parts: [(keychain, .add(try keychain.prepared(item, authentication: authentication)))])
+        case .update(let query, let changes):
+            return try planUpdate(query, changes, client, authentication)
+        case .delete(let query):
+            guard query.itemClass == .identity else {
+                let resolved = try resolve(query, for: client)
+                return Plan(parts: try writableMembers(resolved).map { ($0, .delete([resolved])) })
+            }
+            let identities = try wholeIdentities(matching: query, for: client)
+            let certificates = identities.map(\.certificate)
+            try checkWritable(certificates)
+            let items = certificates + (try others.unsharedKeys(of: identities))
+            return Plan(parts: selections(of: items).map { ($0, .delete($1)) }, count: identities.count)
+        }
+    }
+
+    private func planUpdate(
+        _ query: Query, _ changes: ItemChanges, _ client: SearchClient, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> Plan {
         // What cannot be at all is refused as such, whatever there is and wherever.
         _ = try changes.checked(for: query.itemClass)
         guard query.itemClass == .identity else {
             let resolved = try resolve(query, for: client)
             let members = try writableMembers(resolved)
-            var sealed = SealedSecrets()
             if changes.secret != nil {
                 for member in members where try !member.items(matching: resolved).found.isEmpty {
                     try member.unlock(use: "change a \(query.itemClass.noun)", authentication: authentication)
                 }
             }
+            var parts: [(any Keychain, KeychainStep)] = []
             for member in members {
-                let own = try member.sealedSecrets(for: changes, matching: resolved, authentication: authentication)
-                sealed.byItem.merge(own.byItem) { $1 }
+                let sealed = try member.sealedSecrets(for: changes, matching: resolved, authentication: authentication)
+                parts.append((member, .update([resolved], changes, sealed)))
             }
-            return try update(members.map { ($0, [resolved]) }[...], to: changes, sealed)
+            return Plan(parts: parts)
         }
         let identities = try wholeIdentities(matching: query, for: client)
         let halves: [ItemClass] = [.certificate, .key].filter { !changes.attributes.concerning($0).isEmpty }
         let changed = Set(identities.flatMap { [$0.certificate, $0.key] }.filter { halves.contains($0.itemClass) })
         try checkWritable(changed)
         let ofHalves = ItemChanges(ofIdentities: changes.attributes)
-        _ = try update(selections(of: changed)[...], to: ofHalves, SealedSecrets())
-        return identities.count
-    }
-
-    /// Deletes all items a query finds, or none where one of them is in a keychain that is only read.
-    ///
-    /// Of an identity the certificate is deleted, and the key unless it is on a token or another certificate has it.
-    ///
-    /// - Returns: how many there were; 0 is no error here.
-    /// - Parameters:
-    ///   - client: whom the search is for.
-    ///   - others: what else is searched for certificates that need a key; nil for this list.
-    /// - Throws: as ``update(matching:to:)`` does.
-    @discardableResult
-    public func delete(
-        matching query: Query, for client: SearchClient = SearchClient(), sharedWith others: SearchList? = nil
-    ) throws(KeychainError) -> Int {
-        guard query.itemClass == .identity else {
-            let resolved = try resolve(query, for: client)
-            return try delete(writableMembers(resolved).map { ($0, [resolved]) }[...])
-        }
-        let identities = try wholeIdentities(matching: query, for: client)
-        let certificates = identities.map(\.certificate)
-        try checkWritable(certificates)
-        let keys = try (others ?? self).unsharedKeys(of: identities)
-        _ = try delete(selections(of: certificates + keys)[...])
-        return identities.count
-    }
-
-    // MARK: Several files as one
-
-    /// What is meant in one member.
-    private typealias Selection = (member: any Keychain, queries: [ResolvedQuery])
-
-    /// Each member commits once those behind it have; whoever comes first is the same for everybody, so that two clients
-    /// never wait for each other.
-    private func update(
-        _ selections: ArraySlice<Selection>, to changes: borrowing ItemChanges, _ sealed: SealedSecrets
-    ) throws(KeychainError) -> Int {
-        guard let (member, queries) = selections.first else { return 0 }
-        return try member.update(matching: queries, to: changes, sealed) { () throws(KeychainError) in
-            try update(selections.dropFirst(), to: changes, sealed)
-        }
-    }
-
-    private func delete(_ selections: ArraySlice<Selection>) throws(KeychainError) -> Int {
-        guard let (member, queries) = selections.first else { return 0 }
-        return try member.delete(matching: queries) { () throws(KeychainError) in try delete(selections.dropFirst()) }
+        return Plan(
+            parts: selections(of: changed).map { ($0, .update($1, ofHalves, SealedSecrets())) }, count: identities.count
+        )
     }
 
     /// Items, one by one, in the members that have them.
-    private func selections(of items: some Sequence<Item>) -> [Selection] {
+    private func selections(of items: some Sequence<Item>) -> [(any Keychain, [ResolvedQuery])] {
         writers.compactMap { member in
             let queries = items.filter { member.isIdentified(by: $0.keychain) }.map {
                 ResolvedQuery(Query($0.reference))
@@ -96,13 +188,10 @@ extension SearchList {
         }
     }
 
-    /// The members that can be written to, each once, in an order that is the same for every list.
+    /// The members that can be written to, each once.
     private var writers: [any Keychain] {
         var seen: Set<KeychainIdentifier> = []
-        return members.compactMap { member in member.writableIdentifier.map { (member, $0) } }
-            .filter { seen.insert($0.1).inserted }
-            .sorted { $0.1.rawValue < $1.1.rawValue }
-            .map(\.0)
+        return members.filter { member in member.writableIdentifier.map { seen.insert($0).inserted } ?? false }
     }
 
     private func writableMembers(_ query: ResolvedQuery) throws(KeychainError) -> [any Keychain] {

@@ -45,11 +45,6 @@ extension KeychainSession {
         try explain(SearchRequest(ParsedDictionary(query, for: .copy), in: self))
     }
 
-    /// Says what a search would do. Nobody is asked for anything, and no secret is read.
-    public func explain(_ query: some QueryForm) throws(KeychainError) -> Explanation {
-        try explain(SearchRequest(query, in: self))
-    }
-
     private func explain(_ request: SearchRequest) throws(KeychainError) -> Explanation {
         let query = request.query
         let identities =

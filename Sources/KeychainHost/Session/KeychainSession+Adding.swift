@@ -16,7 +16,7 @@ extension KeychainSession {
     ///
     /// - Returns: what was added, and its data where that is wanted: nobody is asked for what he has just given.
     func add(
-        _ parsed: ParsedDictionary, _ context: RequestContext
+        _ parsed: ParsedDictionary, _ context: PromptContext
     ) throws(KeychainError) -> (FoundItem, data: ItemValue?) {
         try checkEntitled()
         try checkEntitled(parsed.attributes)
@@ -39,20 +39,28 @@ extension KeychainSession {
 
     /// What cannot be answered is refused before it is added.
     private func add(
-        _ new: borrowing NewItem, _ returns: ParsedDictionary.Returns, to keychain: any Keychain,
-        _ context: RequestContext
+        _ new: NewItem, _ returns: ParsedDictionary.Returns, to keychain: any Keychain,
+        _ context: PromptContext
     ) throws(KeychainError) -> (FoundItem, data: ItemValue?) {
-        let data = try new.data(returns) { new.cloneOfSecret() }
+        let data = try new.data(returns) { new.secret?.secret.clone() }
         return (.item(try add(new, to: keychain, context)), data)
     }
 
     func add(
-        _ new: borrowing NewItem, to keychain: any Keychain, _ context: RequestContext
+        _ new: NewItem, to keychain: any Keychain, _ context: PromptContext
     ) throws(KeychainError) -> Item {
-        if new.isSealed, !keychain.isReadOnly {
+        try add([new], to: keychain, context)[0]
+    }
+
+    /// Adds all items, or none.
+    private func add(
+        _ items: [NewItem], to keychain: any Keychain, _ context: PromptContext
+    ) throws(KeychainError) -> [Item] {
+        if items.contains(where: \.isSealed), !keychain.isReadOnly {
             try keychain.unlock(use: context.use, authentication: context.authentication)
         }
-        return try keychain.add(new, authentication: context.authentication)
+        let steps = items.map { SearchList.Step.add($0, to: keychain) }
+        return try searchList.change(steps, for: client, authentication: context.authentication).compactMap(\.added)
     }
 
     // MARK: Identities
@@ -61,7 +69,7 @@ extension KeychainSession {
     ///
     /// - Throws: `errSecDuplicateItem` if both are. Whatever it throws, neither was added.
     private func addIdentity(
-        _ parsed: ParsedDictionary, _ attributes: Attributes, to keychain: any Keychain, _ context: RequestContext
+        _ parsed: ParsedDictionary, _ attributes: Attributes, to keychain: any Keychain, _ context: PromptContext
     ) throws(KeychainError) -> Identity {
         // What neither half has would be nobody's.
         _ = try ItemClass.identity.checked(attributes, for: .add)
@@ -80,30 +88,29 @@ extension KeychainSession {
         case .copied(let copy): key = copy
         }
         let keyItem = try key.newItem(keyAttributes)
-        var added: [Item] = []
         do throws(KeychainError) {
-            let certificate = try addUnlessThere(certificateItem, to: keychain, context, &added)
-            let key = try addUnlessThere(keyItem, to: keychain, context, &added)
-            guard !added.isEmpty else { throw KeychainError(.duplicateItem) }
-            try key.checkProtection(keyAttributes)
-            return Identity(certificate: certificate, key: key)
+            let added = try add([certificateItem, keyItem], to: keychain, context)
+            return Identity(certificate: added[0], key: added[1])
         } catch {
-            for item in added { _ = try? keychain.delete(matching: Query(item.reference)) }
-            throw error
+            guard error.code == .duplicateItem else { throw error }
         }
+        if let certificate = try certificateItem.equal(in: keychain),
+            let key = try addUnlessThere(keyItem, to: keychain, context)
+        {
+            return Identity(certificate: certificate, key: key)
+        }
+        guard let key = try keyItem.equal(in: keychain) else { throw KeychainError(.duplicateItem) }
+        try key.checkProtection(keyAttributes)
+        return Identity(certificate: try add(certificateItem, to: keychain, context), key: key)
     }
 
-    /// The item as it was added, or as it was there already.
+    /// The added item; nil where it is there already.
     private func addUnlessThere(
-        _ new: borrowing NewItem, to keychain: any Keychain, _ context: RequestContext, _ added: inout [Item]
-    ) throws(KeychainError) -> Item {
-        do throws(KeychainError) {
-            let item = try add(new, to: keychain, context)
-            added.append(item)
-            return item
-        } catch {
-            guard error.code == .duplicateItem, let item = try new.equal(in: keychain) else { throw error }
-            return item
+        _ new: NewItem, to keychain: any Keychain, _ context: PromptContext
+    ) throws(KeychainError) -> Item? {
+        do throws(KeychainError) { return try add(new, to: keychain, context) } catch {
+            guard error.code == .duplicateItem else { throw error }
+            return nil
         }
     }
 
@@ -124,7 +131,7 @@ extension KeychainSession {
     }
 
     private func halves(
-        of parsed: ParsedDictionary, for keychain: any Keychain, _ context: RequestContext
+        of parsed: ParsedDictionary, for keychain: any Keychain, _ context: PromptContext
     ) throws(KeychainError) -> (certificate: Certificate, key: KeyHalf) {
         switch parsed.reference {
         case .keyPair(let certificate, let key):
@@ -145,7 +152,7 @@ extension KeychainSession {
     }
 
     private func half(
-        _ key: Item, for keychain: any Keychain, _ context: RequestContext
+        _ key: Item, for keychain: any Keychain, _ context: PromptContext
     ) throws(KeychainError) -> KeyHalf {
         if key.isOnToken || keychain.isIdentified(by: key.keychain) { return .there(key) }
         return .copied(try copy(of: key, context))
@@ -154,7 +161,7 @@ extension KeychainSession {
     /// The private key of an item, to be stored elsewhere.
     ///
     /// - Throws: `errSecDataNotAvailable` for one that stays where it is.
-    private func copy(of item: Item, _ context: RequestContext) throws(KeychainError) -> KeyCopy {
+    private func copy(of item: Item, _ context: PromptContext) throws(KeychainError) -> KeyCopy {
         let name = item.label.flatMap { $0.isEmpty ? nil : " '\($0)'" } ?? ""
         guard item[.isExtractable]?.isTrue ?? true else {
             throw KeychainError(.dataNotAvailable, "the key\(name) cannot be read out")
@@ -189,13 +196,6 @@ extension NewItem {
     /// The item of a keychain that this one is a duplicate of.
     public func equal(in keychain: any Keychain) throws(KeychainError) -> Item? {
         try keychain.items(matching: Query(itemClass, itemClass.uniqueValues(of: attributes))).found.first
-    }
-
-    fileprivate func cloneOfSecret() -> Secret? {
-        switch secret {
-        case .some(let secret): secret.clone()
-        case .none: nil
-        }
     }
 
     /// The item that a dictionary describes, by its data or by a reference.

@@ -15,7 +15,7 @@ extension KeychainSession {
             answer.add(missing: all.missing)
             try describe(all.found.dropFirst(limit), request, in: &answer)
         }
-        guard !answer.found.isEmpty else { throw answer.damage ?? request.notFound(answer.missing) }
+        guard !answer.found.isEmpty else { throw answer.damage ?? notFound(request.query, besides: answer.missing) }
         return Outcome(request.returns.value(of: answer.found, isArray: limit != 1), missing: answer.missing)
     }
 
@@ -33,7 +33,7 @@ extension KeychainSession {
             let result = try request.searchList.items(matching: query, for: request.client)
             matches = Outcome(result.found.map { .item($0) }, missing: result.missing)
         }
-        guard !matches.found.isEmpty else { throw matches.damage ?? request.notFound(matches.missing) }
+        guard !matches.found.isEmpty else { throw matches.damage ?? notFound(request.query, besides: matches.missing) }
         return matches
     }
 
@@ -66,7 +66,7 @@ extension KeychainSession {
     }
 
     private func data(
-        of item: Item, _ returns: ParsedDictionary.Returns, _ context: RequestContext, in keychain: (any Keychain)?
+        of item: Item, _ returns: ParsedDictionary.Returns, _ context: PromptContext, in keychain: (any Keychain)?
     ) throws(KeychainError) -> ItemValue? {
         try item.data(returns) { () throws(KeychainError) in
             guard let keychain else { throw KeychainError(.itemNotFound) }
@@ -75,12 +75,11 @@ extension KeychainSession {
     }
 }
 
-extension SearchRequest {
-    /// What is told where nothing matches. Who names a card that is known is told that it is out (keychain semantics 1.12).
-    func notFound(_ missing: [Missing] = []) -> KeychainError {
-        if let token = query.tokenID, let card = absentTokens().first(where: { $0.isIdentified(by: token) }) {
-            return KeychainError(.noSuchKeychain, "the card '\(card.name)' is not inserted", remedy: "insert it")
-        }
+extension KeychainSession {
+    /// The error of a search or change that finds nothing. A query that names a known card tells that the card is out (keychain
+    /// semantics 1.12).
+    func notFound(_ query: Query, besides missing: [Missing] = []) -> KeychainError {
+        if let card = absentCards(query).first { return card.error }
         return .notFound("no \(query.itemClass.noun) matches", besides: missing)
     }
 }

@@ -4,8 +4,8 @@ public import TokenKit
 /// What a client works with: the keychains that it searches, the one that it adds to, the access groups that are open to
 /// it, and who is asked for PINs and passwords.
 ///
-/// Front ends ask it in one of two forms that mean the same: queries and items, which the compiler checks, and the
-/// dictionaries of `SecItem`, which are checked when they are read. Nothing in either is ever ignored.
+/// It is asked with the dictionaries of `SecItem`, which are checked when they are read: nothing in them is ever ignored. ``Host`` has
+/// the form that the compiler checks.
 public struct KeychainSession: Sendable {
     public let searchList: SearchList
     /// Where items go that name no keychain.
@@ -43,8 +43,6 @@ extension KeychainSession {
     var client: SearchClient { SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors) }
 }
 
-// MARK: The dictionary form
-
 extension KeychainSession {
     /// Finds items, as `SecItemCopyMatching` does.
     ///
@@ -62,7 +60,7 @@ extension KeychainSession {
     ///   the client, `errSecReadOnly` for a token; nothing has changed then.
     public func add(_ item: ItemDictionary) throws(KeychainError) -> ItemValue? {
         let parsed = try ParsedDictionary(item, for: .add)
-        let context = requestContext(parsed, for: "store \(parsed.itemClass?.noun ?? "it")")
+        let context = promptContext(parsed, for: "store \(parsed.itemClass?.noun ?? "it")")
         let (added, data) = try add(parsed, context)
         let provenance = provenance(of: added, parsed.returns, in: [try target(of: parsed)])
         return parsed.returns.value(of: [(added, data, provenance)], isArray: false)
@@ -98,15 +96,15 @@ extension KeychainSession {
 }
 
 /// Who is asked on behalf of a request, and what is said to him.
-struct RequestContext: Sendable {
+struct PromptContext: Sendable {
     let authentication: AuthenticationContext
     /// Completes "password to …".
     let use: String
 }
 
 extension KeychainSession {
-    func requestContext(_ parsed: ParsedDictionary, for use: String) -> RequestContext {
-        RequestContext(
+    func promptContext(_ parsed: ParsedDictionary, for use: String) -> PromptContext {
+        PromptContext(
             authentication: authentication.restricted(to: parsed.authenticationUI), use: parsed.prompt ?? use)
     }
 

@@ -246,10 +246,11 @@ public struct PresentKeychains: Sendable {
     ///
     /// - Parameter accessGroups: those that are open to the client.
     public func session(
-        accessGroups: AccessGroups = .configured, authentication: AuthenticationContext = AuthenticationContext()
+        accessGroups: AccessGroups = .configured, authentication: AuthenticationContext = AuthenticationContext(),
+        trustAnchors: TrustAnchors = .system
     ) -> KeychainSession {
         KeychainSession(
             searchList: searchList, defaultKeychain: try? process.defaultKeychain(), accessGroups: accessGroups,
-            authentication: authentication, knownTokens: process.knownTokens)
+            authentication: authentication, trustAnchors: trustAnchors, knownTokens: process.knownTokens)
     }
 }

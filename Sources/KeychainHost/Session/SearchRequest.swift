@@ -8,9 +8,7 @@ struct SearchRequest: Sendable {
     let client: SearchClient
     let searchList: SearchList
     let returns: ParsedDictionary.Returns
-    let context: RequestContext
-    /// The cards that are known and not in.
-    let absentTokens: @Sendable () -> [AbsentTokenKeychain]
+    let context: PromptContext
 
     /// - Throws: `errSecParam` and its kin, naming the key, for what the class or the reference rules out.
     init(_ parsed: ParsedDictionary, in session: KeychainSession) throws(KeychainError) {
@@ -58,22 +56,7 @@ struct SearchRequest: Sendable {
         client = session.client
         searchList = try session.searchList(for: parsed)
         returns = parsed.returns
-        absentTokens = session.absentTokens
-        context = session.requestContext(parsed, for: "read \(itemClass.anyNoun)")
-    }
-}
-
-extension SearchRequest {
-    init(_ form: some QueryForm, in session: KeychainSession) throws(KeychainError) {
-        try session.checkEntitled()
-        query = try form.checked()
-        client = session.client
-        searchList = session.searchList
-        returns = []
-        absentTokens = session.absentTokens
-        context = RequestContext(
-            authentication: session.authentication.restricted(to: query.authenticationUI),
-            use: "read \(query.itemClass.anyNoun)")
+        context = session.promptContext(parsed, for: "read \(itemClass.anyNoun)")
     }
 }
 

@@ -42,22 +42,17 @@ extension CardKeychain {
     /// There is nothing to write; what needs the PIN asks for it.
     public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {}
 
-    public func add(
-        _ item: borrowing NewItem, authentication: AuthenticationContext
-    ) throws(KeychainError) -> Item { throw refusal }
+    public func prepared(
+        _ item: NewItem, authentication: AuthenticationContext
+    ) throws(KeychainError) -> NewItem { throw refusal }
 
     public func sealedSecrets(
-        for changes: borrowing ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
+        for changes: ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets { SealedSecrets() }
 
-    public func update(
-        matching queries: [ResolvedQuery], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
-        with others: @Sendable () throws(KeychainError) -> Int
-    ) throws(KeychainError) -> Int { throw refusal }
-
-    public func delete(
-        matching queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
-    ) throws(KeychainError) -> Int { throw refusal }
+    public func carryOut<Final: Sendable>(
+        _ steps: [KeychainStep], then others: @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Final
+    ) throws(KeychainError) -> Final { throw refusal }
 
     /// What is on a card was put there by its issuer, and stays as it is.
     private var refusal: KeychainError {

@@ -4,45 +4,38 @@ public import SecureBytes
 
 // Secrets of items with an access control. Keychain semantics 3.2.
 extension LocalKeychain {
-    /// Adds an item, its secret under the context's application password where its access control says so.
+    /// The item as it is stored: its secret under the context's application password where its access control says so.
     ///
     /// - Parameter cost: what one guess at the application password is to cost.
-    /// - Throws: as ``add(_:)`` does; `errSecInteractionNotAllowed` where the password is neither there nor can be asked
-    ///   for.
-    @discardableResult
-    public func add(
-        _ item: borrowing NewItem, authentication: AuthenticationContext, cost: ScryptCost
-    ) throws(KeychainError) -> Item {
-        guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true else { return try add(item) }
-        switch item.secret {
-        case .none: return try add(item)
-        case .some(let secret):
-            let request = PromptRequest(.newPassword, subject: item.attributes[.label]?.string ?? "the new item")
-            let password = try authentication.applicationPassword(request)
-            let sealed = try ApplicationSeal.seal(
-                secret, password: password, keychain: try wrappedKey().keychain, cost: cost)
-            return try add(
-                NewItem(
-                    item.itemClass, item.attributes, der: item.der, secret: sealed, isApplicationSealed: true))
+    /// - Throws: `errSecInteractionNotAllowed` where the password is neither there nor can be asked for.
+    func prepared(
+        _ item: NewItem, authentication: AuthenticationContext, cost: ScryptCost
+    ) throws(KeychainError) -> NewItem {
+        // The key is not needed for it, but an item that is added without is under no seal.
+        if !item.isSealed, isLocked { _ = try? unlockFromSession() }
+        guard try AccessControl(of: item.attributes)?.wantsApplicationPassword == true, let shared = item.secret else {
+            return item
         }
+        let request = PromptRequest(.newPassword, subject: item.attributes[.label]?.string ?? "the new item")
+        let password = try authentication.applicationPassword(request)
+        let sealed = try ApplicationSeal.seal(
+            shared.secret, password: password, keychain: try wrappedKey().keychain, cost: cost)
+        return try NewItem(item.itemClass, item.attributes, der: item.der, secret: sealed, isApplicationSealed: true)
     }
 
     public func sealedSecrets(
-        for changes: borrowing ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
+        for changes: ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets {
         var sealed = SealedSecrets()
-        switch changes.secret {
-        case .none: break
-        case .some(let secret):
-            for item in try items(matching: query.withoutLimit).found {
-                do throws(KeychainError) {
-                    guard try item.accessControl?.wantsApplicationPassword == true, let id = item.reference.localID
-                    else { continue }
-                    sealed.byItem[id] = try seal(secret, of: item, authentication).copied()
-                } catch {
-                    // The change itself leaves it out, or says so.
-                    guard error.code == .decode else { throw error }
-                }
+        guard let shared = changes.secret else { return sealed }
+        for item in try items(matching: query.withoutLimit).found {
+            do throws(KeychainError) {
+                guard try item.accessControl?.wantsApplicationPassword == true, let id = item.reference.localID
+                else { continue }
+                sealed.byItem[id] = try seal(shared.secret, of: item, authentication).copied()
+            } catch {
+                // The change itself leaves it out, or says so.
+                guard error.code == .decode else { throw error }
             }
         }
         return sealed

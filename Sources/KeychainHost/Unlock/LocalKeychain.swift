@@ -153,17 +153,6 @@ public final class LocalKeychain: Sendable {
 // MARK: Items
 
 extension LocalKeychain {
-    /// Adds an item.
-    ///
-    /// - Throws: `errSecDuplicateItem` if there is one with the same ``ItemClass/uniqueAttributes``,
-    ///   `errSecInteractionNotAllowed` if it has a secret and the keychain is locked, `errSecReadOnly`.
-    @discardableResult
-    public func add(_ item: borrowing NewItem) throws(KeychainError) -> Item {
-        // Not needed for it, and what is added without is under no seal.
-        if !item.isSealed, isLocked { _ = try? unlockFromSession() }
-        return try change { opened throws(KeychainError) in try opened.add(item) }
-    }
-
     /// The items a query finds, at most as many as its limit, in the order they were added. No secret is needed for it.
     public func items(matching query: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
         try use { opened throws(KeychainError) in try opened.search(query) }
@@ -197,17 +186,10 @@ extension LocalKeychain {
         state.withLock { opened in (try? opened.plan(for: query)) ?? [] }
     }
 
-    public func update(
-        matching queries: [ResolvedQuery], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
-        with others: @Sendable () throws(KeychainError) -> Int
-    ) throws(KeychainError) -> Int {
-        try change { opened throws(KeychainError) in try opened.update(queries, changes, sealed, with: others) }
-    }
-
-    public func delete(
-        matching queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
-    ) throws(KeychainError) -> Int {
-        try change { opened throws(KeychainError) in try opened.delete(queries, with: others) }
+    public func carryOut<Final: Sendable>(
+        _ steps: [KeychainStep], then others: @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Final
+    ) throws(KeychainError) -> Final {
+        try change { opened throws(KeychainError) in try opened.carryOut(steps, then: others) }
     }
 }
 

@@ -2,14 +2,14 @@ public import SecureBytes
 public import SystemCrypto
 
 /// An item to be added to a keychain.
-public struct NewItem: ~Copyable, Sendable {
+public struct NewItem: Sendable {
     public let itemClass: ItemClass
     /// The attributes, checked and of the types the class gives them.
-    public let attributes: Attributes
+    public private(set) var attributes: Attributes
     /// The public part in DER, as ``Item/der`` has it.
     public let der: [UInt8]?
     /// What only an unlocked keychain gives back: a password, or a private key in PKCS #8.
-    public let secret: Secret?
+    public let secret: SharedSecret?
     /// Whether the secret is under an application password already.
     let isApplicationSealed: Bool
 
@@ -18,6 +18,7 @@ public struct NewItem: ~Copyable, Sendable {
         isApplicationSealed: Bool = false
     ) throws(KeychainError) {
         let checked = try itemClass.checkedForStorage(attributes, for: .add)
+        let secret = SharedSecret(ifAny: secret)
         try Limits.check(secret)
         if let der, der.count > Limits.der {
             throw KeychainError(.dataTooLarge, "an item may have \(Limits.der) bytes, and this one has \(der.count)")
@@ -32,18 +33,12 @@ public struct NewItem: ~Copyable, Sendable {
     /// Whether the keychain's key is needed to store it. The others get a seal where the keychain is unlocked.
     package var isSealed: Bool { secret != nil || itemClass.holdsSecret(attributes) }
 
-    private init(_ other: consuming NewItem, accessGroup: String) {
-        itemClass = other.itemClass
-        attributes = other.attributes.merging([.accessGroup: .string(accessGroup)]) { given, _ in given }
-        der = other.der
-        isApplicationSealed = other.isApplicationSealed
-        secret = other.secret
-    }
-
     /// The same item in an access group, if it names none.
-    package consuming func defaulting(to accessGroup: String?) -> NewItem {
-        guard let accessGroup else { return self }
-        return NewItem(self, accessGroup: accessGroup)
+    package func defaulting(to accessGroup: String?) -> NewItem {
+        guard let accessGroup, attributes[.accessGroup] == nil else { return self }
+        var item = self
+        item.attributes[.accessGroup] = .string(accessGroup)
+        return item
     }
 
     /// A generic password. One without a secret is an item too.
@@ -116,15 +111,19 @@ public struct NewItem: ~Copyable, Sendable {
 }
 
 /// What is to become of items that a query finds.
-public struct ItemChanges: ~Copyable, Sendable {
+public struct ItemChanges: Sendable {
     /// The attributes that get another value; those not named keep theirs.
     public let attributes: Attributes
     /// The new secret; nil keeps the old one.
-    public let secret: Secret?
+    public let secret: SharedSecret?
     /// Whether the two items that an identity is made of take what concerns them each.
     private let isForHalves: Bool
 
     public init(_ attributes: Attributes = [:], secret: consuming Secret? = nil) {
+        self.init(attributes, shared: SharedSecret(ifAny: secret))
+    }
+
+    package init(_ attributes: Attributes, shared secret: SharedSecret?) {
         self.attributes = attributes
         self.secret = secret
         isForHalves = false
@@ -162,12 +161,8 @@ public enum Limits {
     /// The text or data of one attribute.
     public static let attribute = 1 << 16
 
-    static func check(_ secret: borrowing Secret?) throws(KeychainError) {
-        let count =
-            switch secret {
-            case .some(let value): value.count
-            case .none: 0
-            }
+    static func check(_ secret: SharedSecret?) throws(KeychainError) {
+        let count = secret?.secret.count ?? 0
         guard count <= self.secret else {
             throw KeychainError(.dataTooLarge, "a secret may have \(self.secret) bytes, and this one has \(count)")
         }

@@ -49,12 +49,9 @@ extension NewItem {
     /// - Throws: `errSecInteractionNotAllowed` for a secret that is to be under an application password, and is not.
     package func checkSealed() throws(KeychainError) {
         guard try AccessControl(of: attributes)?.wantsApplicationPassword == true, !isApplicationSealed else { return }
-        switch secret {
-        case .none: return
-        case .some:
-            throw KeychainError(
-                .interactionNotAllowed, "the \(itemClass.noun) wants an application password",
-                remedy: "add it with an authentication context")
-        }
+        guard secret != nil else { return }
+        throw KeychainError(
+            .interactionNotAllowed, "the \(itemClass.noun) wants an application password",
+            remedy: "add it with an authentication context")
     }
 }

@@ -120,3 +120,6 @@ extension KeychainError {
         return KeychainError(.itemNotFound, text + gaps.joined())
     }
 }
+
+extension Outcome: Equatable where Found: Equatable {}
+extension Outcome: Hashable where Found: Hashable {}

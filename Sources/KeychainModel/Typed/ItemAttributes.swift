@@ -3,7 +3,7 @@ public import SystemCrypto
 
 /// Attributes of an item of one kind, for a new item or as changes.
 ///
-///     try session.add(.genericPassword(ItemAttributes().setting(.service, "mail"), secret: password))
+///     try host.add(.genericPassword(ItemAttributes().setting(.service, "mail"), secret: password))
 public struct ItemAttributes<Kind: ItemKind>: Sendable {
     public private(set) var attributes: Attributes = [:]
 

@@ -21,8 +21,8 @@ extension Query: QueryForm {
 
 /// A search for items of one kind, put together so that only what they have compiles.
 ///
-///     let mail = try session.items(matching: .genericPasswords.where(.service, "mail").where(.account, "anna"))
-///     let signers = try session.identities(matching: .identities.subject(.contains, "anna").where(.canSign, true))
+///     let mail = try host.items(.genericPasswords.where(.service, "mail").where(.account, "anna"))
+///     let signers = try host.identities(.identities.subject(.contains, "anna").where(.canSign, true))
 public struct TypedQuery<Kind: ItemKind>: QueryForm {
     private var attributes: Attributes = [:]
     private var filters: [Filter] = []
@@ -93,7 +93,7 @@ extension TypedQuery where Kind: CertificateKind {
     /// Those that are valid now.
     public func validNow() -> Self { filtered(.validNow) }
 
-    /// Those whose chain leads to a root that the session trusts.
+    /// Those whose chain leads to a root that the client trusts.
     public func trusted() -> Self { filtered(.trusted) }
 }
 

@@ -120,46 +120,67 @@ package struct KeychainConnection: ~Copyable {
 
     // MARK: Writing
 
-    /// Adds an item, with what a new one has by default.
-    package func add(_ new: borrowing NewItem) throws(KeychainError) -> Item {
-        try new.checkSealed()
-        var row = ItemRow(
-            id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
-        if new.isSealed || key != nil { try seal(new.secret, into: &row) }
-        let (sql, values) = new.itemClass.columns.insert(row)
-        try checkIndexes()
+    /// Carries out all steps, and what else belongs to the change, or none of it.
+    ///
+    /// - Parameter others: called in the transaction with the results of the steps; what it throws undoes them.
+    package func carryOut<Final: Sendable>(
+        _ steps: [KeychainStep], then others: @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Final
+    ) throws(KeychainError) -> Final {
+        for step in steps { try check(step) }
+        let isDeletion = steps.allSatisfy(\.isDeletion)
+        // What cannot be repaired may be deleted.
+        if isDeletion { _ = checkIntegrity() } else { try checkIndexes() }
         return try database.writing { () throws(KeychainError) in
-            try prepareSealing()
-            try checkPasscode(row)
-            try write(row, sql, values)
-            try note(.add, row)
-            return row.item(in: identifier)
+            if !isDeletion { try prepareSealing() }
+            var results: [KeychainStep.Result] = []
+            for step in steps { results.append(try carryOut(step)) }
+            return try others(results)
         }
     }
 
-    /// Changes every item that any of the queries finds, or none.
-    package func update(
-        _ queries: [ResolvedQuery], _ changes: borrowing ItemChanges, _ sealed: SealedSecrets,
-        with others: @Sendable () throws(KeychainError) -> Int
-    ) throws(KeychainError) -> Int {
-        for query in queries {
-            try checkSelection(query.query)
-            _ = try changes.checked(for: query.query.itemClass)
+    private func check(_ step: KeychainStep) throws(KeychainError) {
+        switch step {
+        case .add(let new): try new.checkSealed()
+        case .update(let queries, let changes, _):
+            for query in queries {
+                try checkSelection(query.query)
+                _ = try changes.checked(for: query.query.itemClass)
+            }
+        case .delete(let queries): for query in queries { try checkSelection(query.query) }
         }
-        try checkIndexes()
-        return try database.writing { () throws(KeychainError) in
-            try prepareSealing()
+    }
+
+    private func carryOut(_ step: KeychainStep) throws(KeychainError) -> KeychainStep.Result {
+        switch step {
+        case .add(let new): return .added(try insert(new))
+        case .update(let queries, let changes, let sealed):
             var count = 0
             for query in queries { count += try change(query, changes, sealed) }
-            return count + (try others())
+            return .count(count)
+        case .delete(let queries):
+            var count = 0
+            for query in queries { count += try remove(query) }
+            return .count(count)
         }
+    }
+
+    /// Adds an item, with what a new one has by default.
+    private func insert(_ new: NewItem) throws(KeychainError) -> Item {
+        var row = ItemRow(
+            id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
+        if new.isSealed || key != nil { try seal(new.secret?.secret.clone(), into: &row) }
+        try checkPasscode(row)
+        let (sql, values) = new.itemClass.columns.insert(row)
+        try write(row, sql, values)
+        try note(.add, row)
+        return row.item(in: identifier)
     }
 
     /// Changes every item a query finds, in the transaction that is going on; those that were altered stay as they are.
     ///
     /// - Throws: `errSecDecode` where nothing was found but what its seal tells to have been altered.
     private func change(
-        _ resolved: ResolvedQuery, _ changes: borrowing ItemChanges, _ sealed: SealedSecrets
+        _ resolved: ResolvedQuery, _ changes: ItemChanges, _ sealed: SealedSecrets
     ) throws(KeychainError) -> Int {
         let itemClass = resolved.query.itemClass
         let attributes = try changes.checked(for: itemClass)
@@ -184,20 +205,6 @@ package struct KeychainConnection: ~Copyable {
         }
         if count == 0, let damage { throw damage }
         return count
-    }
-
-    /// Deletes every item that any of the queries finds. This works while the keychain is locked.
-    package func delete(
-        _ queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
-    ) throws(KeychainError) -> Int {
-        for query in queries { try checkSelection(query.query) }
-        // What cannot be repaired may be deleted.
-        _ = checkIntegrity()
-        return try database.writing { () throws(KeychainError) in
-            var count = 0
-            for query in queries { count += try remove(query) }
-            return count + (try others())
-        }
     }
 
     /// Deletes every item a query finds, in the transaction that is going on. One that was altered has to be named by its
@@ -253,7 +260,7 @@ package struct KeychainConnection: ~Copyable {
             remedy: "change or delete that one, or store the new one in another keychain")
     }
 
-    private func initialAttributes(of new: borrowing NewItem) -> Attributes {
+    private func initialAttributes(of new: NewItem) -> Attributes {
         let now = environment.clock()
         let defaults: Attributes = [
             .creationDate: .date(now), .modificationDate: .date(now), .accessGroup: .string(AccessGroup.standard),
@@ -264,7 +271,7 @@ package struct KeychainConnection: ~Copyable {
     }
 
     private func changed(
-        _ row: ItemRow, _ attributes: Attributes, secret: borrowing Secret?, _ sealed: SealedSecrets
+        _ row: ItemRow, _ attributes: Attributes, secret: SharedSecret?, _ sealed: SealedSecrets
     ) throws(KeychainError) -> ItemRow {
         var new = row
         try row.checkMayBecome(attributes)
@@ -276,7 +283,7 @@ package struct KeychainConnection: ~Copyable {
             try seal(Secret(copying: sealed.span), into: &new)
         } else if secret != nil {
             try row.checkSecretMayChange()
-            try seal(secret, into: &new)
+            try seal(secret?.secret.clone(), into: &new)
         } else if row.sealed != nil {
             try seal(old, into: &new)
         }

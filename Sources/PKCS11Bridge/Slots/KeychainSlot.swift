@@ -251,7 +251,7 @@ final class KeychainSlot: Slot {
 
     /// - Throws: `CKR_ATTRIBUTE_VALUE_INVALID` for what is there already. A key is, whatever id it comes with: all that is of one key
     ///   has one id.
-    private func add(_ item: borrowing NewItem) throws(CryptokiError) -> Item {
+    private func add(_ item: NewItem) throws(CryptokiError) -> Item {
         var same = item.attributes.filter { [.applicationLabel, .keyClass].contains($0.key) }
         same[.synchronizable] = Query.anySynchronizable
         let (isKey, ofKey) = (item.itemClass == .key, same)

@@ -1,3 +1,4 @@
+internal import SecureBytes
 internal import KeychainModel
 public import ArgumentParser
 public import KeychainHost

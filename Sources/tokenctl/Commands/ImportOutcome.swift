@@ -12,7 +12,7 @@ struct ImportOutcome {
         self.keychain = keychain
     }
 
-    mutating func add(_ item: borrowing NewItem) throws(KeychainError) {
+    mutating func add(_ item: NewItem) throws(KeychainError) {
         do throws(KeychainError) {
             added.append(try keychain.add(item))
         } catch {

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import PIVDriver
 internal import PKCS11Driver
 internal import SecureBytes
@@ -16,6 +17,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case authenticationResponse, keyMetadata, pinMetadata, attestation
     case uri
     case frame, hello, helloAnswer, call, answer
+    case hostRequest, hostAnswer
 
     /// What an input did that it should not.
     public struct Finding: Error, CustomStringConvertible {
@@ -55,7 +57,27 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .helloAnswer: try expect((try? HelloAnswer(parsing: input))?.encoded(), ifAny: input)
         case .call: try expect((try? PKCS11Call(parsing: input))?.encoded(), ifAny: input)
         case .answer: try expect((try? PKCS11Answer(parsing: input))?.encoded(), ifAny: input)
+        case .hostRequest:
+            let (fields, lane) = FuzzTarget.parts(of: input)
+            let parsed = try? HostRequest.parse(fields, lane: Secret(copying: lane.span))
+            try expect(parsed.map { FuzzTarget.joined($0.0.message($0.1)) }, ifAny: input)
+        case .hostAnswer:
+            let (fields, lane) = FuzzTarget.parts(of: input)
+            let parsed = try? HostAnswer(parsing: fields, lane: Secret(copying: lane.span))
+            try expect(parsed.map { FuzzTarget.joined($0.message()) }, ifAny: input)
         }
+    }
+
+    /// The fields and the secrets of a message: the first byte of the input is the number of bytes of the secrets, which are last.
+    private static func parts(of input: [UInt8]) -> (fields: [UInt8], lane: [UInt8]) {
+        let rest = input.dropFirst()
+        let count = min(Int(input.first ?? 0), rest.count)
+        return (Array(rest.dropLast(count)), Array(rest.suffix(count)))
+    }
+
+    private static func joined(_ message: MessageWriter) -> [UInt8] {
+        let lane = message.lane.copied()
+        return [UInt8(clamping: lane.count)] + message.bytes + lane
     }
 
     private func expect(_ output: [UInt8]?, ifAny input: [UInt8]) throws(Finding) {

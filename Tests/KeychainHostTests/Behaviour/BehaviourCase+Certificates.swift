@@ -202,7 +202,10 @@ extension BehaviourCase {
             for (anchors, count) in [([root], 1), ([], 0)] {
                 let session = KeychainSession(
                     searchList: stage.session.searchList, trustAnchors: .certificates(anchors))
-                #expect(try session.items(matching: .certificates.trusted()).found.count == count)
+                #expect(
+                    try session.searchList.items(
+                        matching: Query.certificates.trusted().checked(), for: session.client
+                    ).found.count == count)
                 for itemClass in ["cert", "idnt"] {
                     let query: ItemDictionary = [
                         "class": .string(itemClass), "m_TrustedOnly": .bool(true), "r_Data": .bool(true),

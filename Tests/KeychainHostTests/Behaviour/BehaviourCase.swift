@@ -1,3 +1,4 @@
+import SecureBytes
 import Synchronization
 import SystemCrypto
 import Testing

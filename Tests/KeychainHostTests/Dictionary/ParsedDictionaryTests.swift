@@ -1,3 +1,4 @@
+import SecureBytes
 import SystemCrypto
 import Testing
 import TokenKit

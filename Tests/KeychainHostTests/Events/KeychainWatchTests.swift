@@ -273,7 +273,7 @@ final class Told: Sendable {
 
 extension Thread {
     /// Runs a block on a thread of its own, since it blocks.
-    fileprivate static func detached(in group: DispatchGroup, _ block: @escaping @Sendable () -> Void) {
+    static func detached(in group: DispatchGroup, _ block: @escaping @Sendable () -> Void) {
         group.enter()
         Thread {
             block()

@@ -22,20 +22,16 @@ struct AlwaysFails: Keychain {
     }
     func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) { throw KeychainError(code) }
     func keys(_ selector: KeySelector) throws(KeychainError) -> [any KeychainKey] { throw KeychainError(code) }
-    func add(_ item: borrowing NewItem, authentication: AuthenticationContext) throws(KeychainError) -> Item {
+    func prepared(_ item: NewItem, authentication: AuthenticationContext) throws(KeychainError) -> NewItem {
         throw KeychainError(code)
     }
     var writableIdentifier: KeychainIdentifier? { nil }
     func sealedSecrets(
-        for changes: borrowing ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
+        for changes: ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets { throw KeychainError(code) }
-    func update(
-        matching queries: [ResolvedQuery], to changes: borrowing ItemChanges, _ sealed: SealedSecrets,
-        with others: @Sendable () throws(KeychainError) -> Int
-    ) throws(KeychainError) -> Int { throw KeychainError(code) }
-    func delete(
-        matching queries: [ResolvedQuery], with others: @Sendable () throws(KeychainError) -> Int
-    ) throws(KeychainError) -> Int { throw KeychainError(code) }
+    func carryOut<Final: Sendable>(
+        _ steps: [KeychainStep], then others: @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Final
+    ) throws(KeychainError) -> Final { throw KeychainError(code) }
 }
 
 extension TestKeychain {

@@ -67,7 +67,10 @@ import TokenKit
         let list = SearchList(locals: [leaves.keychain, authorities.keychain])
         let client = KeychainSession(searchList: list, trustAnchors: .certificates([root]))
         let query = Query.certificates.trusted().in(leaves.keychain.identifier)
-        #expect(try client.items(matching: query).found.map(\.commonName) == ["leaf"])
+        #expect(
+            try client.searchList.items(matching: query.checked(), for: client.client).found.map(\.commonName) == [
+                "leaf"
+            ])
     }
 
     @Test func theTimeIsThatOfTheQuery() throws {
@@ -88,13 +91,16 @@ import TokenKit
     @Test func identitiesAreTrustedByTheirCertificates() throws {
         for name in ["leaf", "alone"] { try leaves.add(TestKey.named(name).privateKey) }
         let client = session([root], leaves, authorities)
-        #expect(try client.identities(matching: .identities.trusted()).found.map(\.certificate.label) == ["leaf"])
-        #expect(try client.identities(matching: .identities).found.count == 2)
+        #expect(
+            try client.searchList.identities(matching: Query.identities.trusted().checked(), for: client.client).found
+                .map(\.certificate.label) == ["leaf"])
+        #expect(
+            try client.searchList.identities(matching: Query.identities.checked(), for: client.client).found.count == 2)
     }
 
     @Test func whatIsDeletedByTrustIsWhatIsFoundByIt() throws {
         let client = session([root], leaves, authorities)
-        #expect(try client.delete(matching: .certificates.trusted()).found == 2)
+        #expect(try client.searchList.delete(matching: Query.certificates.trusted().checked(), for: client.client) == 2)
         #expect(try leaves.count(.certificate) == 1)
         #expect(try authorities.count(.certificate) == 0)
     }

@@ -107,7 +107,9 @@ import VirtualCard
         #expect(try first.keychain.items(matching: Query(.key)).found.map(\.label) == [nil])
         let asking = KeychainSession(
             searchList: list, authentication: AuthenticationContext(prompter: TypesInTurn("correct")))
-        #expect(try asking.update(matching: .identities, to: ItemChanges(changes)).found == 1)
+        let results = try asking.change(
+            [.update(Query(.identity), ItemChanges(changes))], in: list, authentication: asking.authentication)
+        #expect(results.map(\.count) == [1])
         #expect(try list.identities([.label: "x", .applicationTag: "y"]).count == 1)
     }
 

@@ -128,7 +128,9 @@ import TokenKit
     }
 
     @Test func identitiesAreCountedWhereTheirCertificatesAre() throws {
-        let explanation = try session.explain(Query.identities.where(.keyType, .ecPrime))
+        let explanation = try session.explain([
+            "class": .string("idnt"), "type": .string("73"), "m_Limit": .string("m_LimitAll"),
+        ])
         #expect(explanation.count == 5)
         #expect(explanation.visits[0].outcome == .searched(matches: 4))
         #expect(explanation.visits[2].outcome == .searched(matches: 1))

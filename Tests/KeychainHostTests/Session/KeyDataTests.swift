@@ -34,7 +34,9 @@ import TokenKit
             key.publicKey.rawRepresentation, ["kcls": .string("0"), "type": .string(type), "atag": .string("public")])
         #expect(try read(["atag": .string("private")])?.bytes == secret)
         #expect(try read(["atag": .string("public")])?.bytes == key.publicKey.rawRepresentation)
-        let found = try session.items(matching: .keys.where(.applicationLabel, key.publicKey.keyHash)).found
+        let found = try local.keychain.items(
+            matching: Query.keys.where(.applicationLabel, key.publicKey.keyHash).checked()
+        ).found
         #expect(found.count == 2, "both are found by the hash of the public half")
     }
 
@@ -53,7 +55,8 @@ import TokenKit
     }
 
     @Test func aSensitiveKeyLeavesOnlyEncrypted() throws {
-        try session.add(.privateKey(TestKey.named("anna").privateKey, [.isSensitive: true, .applicationTag: "s"]))
+        try local.keychain.add(
+            .privateKey(TestKey.named("anna").privateKey, [.isSensitive: true, .applicationTag: "s"]))
         expect(.keyIsSensitive) { try read(["atag": .string("s")]) }
         let both = try read(["atag": .string("s"), "r_Attributes": .bool(true)])?.dictionary
         #expect(both?["atag"]?.text == "s")
@@ -62,7 +65,8 @@ import TokenKit
 
     // Case 75, as far as copying the data goes
     @Test func aKeyThatIsNotExtractableStays() throws {
-        try session.add(.privateKey(TestKey.named("anna").privateKey, [.isExtractable: false, .applicationTag: "n"]))
+        try local.keychain.add(
+            .privateKey(TestKey.named("anna").privateKey, [.isExtractable: false, .applicationTag: "n"]))
         let error = #expect(throws: KeychainError(.dataNotAvailable)) { try read(["atag": .string("n")]) }
         // It has no label to be called by.
         #expect(try #require(error).reason == "the key cannot be read out")

@@ -155,8 +155,8 @@ import VirtualCard
         let session = KeychainSession(
             searchList: try process.present(cards: false).searchList,
             authentication: process.authentication(person))
-        let item = try #require(try session.items(matching: .genericPasswords).found.first)
-        #expect(try session.secret(of: item)?.copiedBytes == Array("s3cret".utf8))
+        let item = try #require(try session.searchList.items(matching: Query(.genericPassword)).found.first)
+        #expect(try session.secret(of: item, use: "read it")?.copiedBytes == Array("s3cret".utf8))
         #expect(person.requests.map(\.purpose) == [.pin])
     }
 

@@ -48,7 +48,8 @@ import Testing
         let error = try #require(throws: KeychainError(code)) { try session.copyMatching(query) }
         let gap = "'\(test.keychain.name)': a generic password that was not asked for has been altered"
         #expect(error.reason.contains(gap) == (code == .itemNotFound))
-        let found = try session.items(matching: .genericPasswords.where(.service, "mail").where(.account, account))
+        let found = try session.searchList.items(
+            matching: Query.genericPasswords.where(.service, "mail").where(.account, account).checked())
         #expect(found.found.isEmpty)
         #expect(found.missing.map(\.error) == [KeychainError(.decode)])
         #expect(found.missing.map(\.kind) == [code == .itemNotFound ? .unrelatedDamagedItem : .damagedItem])

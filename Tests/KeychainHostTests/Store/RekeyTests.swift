@@ -225,9 +225,9 @@ import VirtualCard
             _ = try opened.add(.genericPassword([.account: "b"], secret: .of("x")))
         }
         expectLocked { () throws(KeychainError) in
-            _ = try opened.update(
-                [ResolvedQuery(Query(item.reference))], ItemChanges(secret: .of("x")), SealedSecrets()
-            ) { 0 }
+            let step = KeychainStep.update(
+                [ResolvedQuery(Query(item.reference))], ItemChanges(secret: .of("x")), SealedSecrets())
+            _ = try opened.carryOut([step]) { $0.count }
         }
         expectLocked { () throws(KeychainError) in _ = try opened.secret(of: item.reference) }
         #expect(try test.passwords() == [item])

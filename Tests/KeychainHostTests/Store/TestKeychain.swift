@@ -184,3 +184,22 @@ extension Optional where Wrapped == [UInt8] {
         return Secret(consuming: &bytes)
     }
 }
+
+extension LocalKeychain {
+    /// Adds an item, with another cost of one guess at its application password.
+    @discardableResult
+    func add(
+        _ item: NewItem, authentication: AuthenticationContext, cost: ScryptCost
+    ) throws(KeychainError) -> Item {
+        try addPrepared(prepared(item, authentication: authentication, cost: cost))
+    }
+}
+
+extension KeychainConnection {
+    @discardableResult
+    func add(_ item: NewItem) throws(KeychainError) -> Item {
+        let added = try carryOut([.add(item)]) { results in results.first?.added }
+        guard let added else { throw KeychainError(.internal) }
+        return added
+    }
+}

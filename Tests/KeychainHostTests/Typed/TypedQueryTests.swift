@@ -1,4 +1,6 @@
 import Foundation
+import HostAPI
+import SecureBytes
 import SystemCrypto
 import TestSupport
 import Testing
@@ -8,86 +10,95 @@ import TokenKit
 @testable import KeychainModel
 
 @Suite struct TypedQueryTests {
-    private let local: TestKeychain
-    private let session: KeychainSession
+    private let user: TestUser
+    private let login: LocalKeychain
+    private let process: ProcessKeychains
+    private let service: any KeychainService
 
     init() throws {
-        local = try TestKeychain()
-        session = KeychainSession(searchList: SearchList(locals: [local.keychain]), defaultKeychain: local.keychain)
+        user = try TestUser()
+        login = try user.create("login")
+        process = ProcessKeychains(user.preferences)
+        process.adopt(login)
+        service = Host(process, accessGroups: .all, prompter: NoPrompter())
     }
 
     @Test func passwordsOfBothKindsAreStoredFoundChangedAndDeleted() throws {
         let mail = ItemAttributes<GenericPasswords>().setting(.service, "mail").setting(.account, "anna")
-        let item = try session.add(.genericPassword(mail, secret: .of("one")))
+        let item = try service.add(.genericPassword(mail, secret: .of("one")))
         let site = ItemAttributes<InternetPasswords>().setting(.server, "example.org").setting(.port, 443)
             .setting(.protocol, InternetProtocol(rawValue: "htps"))
-        try session.add(.internetPassword(site, secret: .of("two")))
+        try service.add(.internetPassword(site, secret: .of("two")))
         let query = Query.genericPasswords.where(.service, "mail").where(.account, "anna")
-        #expect(try session.items(matching: query).found == [item])
-        let secret = try session.secret(of: item)?.copiedBytes
+        #expect(try service.items(query).found == [item])
+        let secret = try service.secret(of: item)?.secret.copiedBytes
         #expect(secret == Array("one".utf8))
-        let found = try session.items(matching: .internetPasswords.hostOrSubdomain(of: "example.org").where(.port, 443))
+        let found = try service.items(.internetPasswords.hostOrSubdomain(of: "example.org").where(.port, 443))
             .found
         #expect(found.map { $0[.protocol] } == ["htps"])
-        #expect(try session.update(matching: query, to: ItemChanges([.label: "x"])).found == 1)
-        #expect(try session.delete(matching: .genericPasswords.where(.label, "x")).found == 1)
-        #expect(throws: KeychainError(.itemNotFound)) { try session.delete(matching: query) }
+        #expect(try service.update(query, to: [.label: "x"]).found == 1)
+        #expect(try service.delete(.genericPasswords.where(.label, "x")).found == 1)
+        #expect(throws: KeychainError(.itemNotFound)) { try service.delete(query) }
     }
 
     @Test func certificatesAndIdentitiesAreFoundByFilters() throws {
         let key = try TestKey.named("anna")
-        try session.add(.certificate(key.certificate, ItemAttributes().setting(.label, "C")))
-        try session.add(.privateKey(key.privateKey, ItemAttributes().setting(.applicationTag, Array("tag".utf8))))
+        try service.add(.certificate(key.certificate, ItemAttributes().setting(.label, "C")))
+        try service.add(.privateKey(key.privateKey, ItemAttributes().setting(.applicationTag, Array("tag".utf8))))
         let valid = ItemDate(seconds: 1_700_000_000)
         #expect(
-            try session.items(matching: .certificates.subject(.startsWith, "anna").valid(on: valid)).found.count == 1)
+            try service.items(.certificates.subject(.startsWith, "anna").valid(on: valid)).found.count == 1)
         #expect(
-            try session.items(matching: .certificates.issued(by: [key.certificate.issuer.der]).validNow()).found.count
+            try service.items(.certificates.issued(by: [key.certificate.issuer.der]).validNow()).found.count
                 == 1)
-        #expect(try session.items(matching: .certificates.subject(.contains, "ANNA").ignoring(.case)).found.count == 1)
-        #expect(try session.items(matching: .certificates.emailAddress("a@b").policy(.smime)).found.isEmpty)
+        #expect(try service.items(.certificates.subject(.contains, "ANNA").ignoring(.case)).found.count == 1)
+        #expect(try service.items(.certificates.emailAddress("a@b").policy(.smime)).found.isEmpty)
         #expect(
-            try session.identities(matching: .identities.where(.keyType, .ecPrime).where(.label, "C")).found.count == 1)
+            try service.identities(.identities.where(.keyType, .ecPrime).where(.label, "C")).found.count == 1)
         #expect(
-            try session.items(matching: .keys.where(.keyClass, .private).where(.canSign, true).first()).found.count == 1
+            try service.items(.keys.where(.keyClass, .private).where(.canSign, true).first()).found.count == 1
         )
         let elsewhere = KeychainIdentifier(rawValue: "local:none")
-        #expect(try session.items(matching: .certificates.in(elsewhere)).found.isEmpty)
+        #expect(try service.items(.certificates.in(elsewhere)).found.isEmpty)
         #expect(
-            try session.items(matching: .certificates.among(ItemList(certificates: [key.certificate.der]))).found.count
+            try service.items(.certificates.among(ItemList(certificates: [key.certificate.der]))).found.count
                 == 1)
     }
 
     @Test func whatTheCompilerCannotKnowIsChecked() {
-        expect(.param, key: "m_Limit") { try session.items(matching: .certificates.first(0)) }
-        expect(.param, key: "m_CaseInsensitive") { try session.items(matching: .keys.ignoring(.case)) }
-        expect(.param, key: "class") { try session.items(matching: .identities) }
+        expect(.param, key: "m_Limit") { try service.items(.certificates.first(0)) }
+        expect(.param, key: "m_CaseInsensitive") { try service.items(.keys.ignoring(.case)) }
+        expect(.param, key: "class") { try service.items(.identities) }
     }
 
     @Test func synchronizableItemsAreFoundWhenAskedFor() throws {
-        try session.add(.genericPassword([.account: "a", .synchronizable: 1], secret: nil))
-        #expect(try session.items(matching: .genericPasswords).found.isEmpty)
-        #expect(try session.items(matching: .genericPasswords.where(.synchronizable, true)).found.count == 1)
-        #expect(try session.items(matching: .genericPasswords.includingSynchronizable()).found.count == 1)
+        try service.add(.genericPassword([.account: "a", .synchronizable: 1], secret: nil))
+        #expect(try service.items(.genericPasswords).found.isEmpty)
+        #expect(try service.items(.genericPasswords.where(.synchronizable, true)).found.count == 1)
+        #expect(try service.items(.genericPasswords.includingSynchronizable()).found.count == 1)
     }
 
     @Test func aNewItemGoesToTheClientsGroup() throws {
-        let client = KeychainSession(
-            searchList: session.searchList, defaultKeychain: local.keychain, accessGroups: AccessGroups(["mine", "*"]))
+        let client: any KeychainService = Host(
+            process, accessGroups: AccessGroups(["mine", "*"]), prompter: NoPrompter())
         let item = try client.add(.genericPassword([.account: "a"], secret: .of("s")))
         #expect(item[.accessGroup] == "mine")
-        #expect(try local.secretText(item) == "s")
+        #expect(try login.secret(of: item.reference)?.copiedBytes == Array("s".utf8))
         let named = try client.add(.genericPassword([.account: "a", .accessGroup: "other"], secret: nil))
         #expect(named[.accessGroup] == "other")
     }
 
     @Test func withoutADefaultKeychainOneIsNamed() throws {
-        let bare = KeychainSession(searchList: session.searchList)
+        let user = try TestUser()
+        let work = try user.create("work")
+        try user.preferences.setSearchList([work.path])
+        try user.preferences.setDefaultKeychain(nil)
+        let service: any KeychainService = Host(ProcessKeychains(user.preferences), prompter: TypesInTurn("p"))
         #expect(throws: KeychainError(.noDefaultKeychain)) {
-            try bare.add(.genericPassword([.account: "a"], secret: nil))
+            try service.add(.genericPassword([.account: "a"], secret: nil))
         }
-        try bare.add(.genericPassword([.account: "a"], secret: nil), to: local.keychain)
-        #expect(try local.count(.genericPassword) == 1)
+        try service.add(.genericPassword([.account: "a"], secret: nil), to: work.identifier)
+        #expect(try service.items(.genericPasswords).found.count == 1)
     }
 
     // MARK: What does not compile

@@ -1,0 +1,117 @@
+internal import KeychainModel
+package import SecureBytes
+package import Wire
+
+extension KeychainDescription.Kind: WireValue {}
+
+extension KeychainDescription: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(identifier)
+        message.write(kind)
+        message.write(name)
+        message.write(location)
+        message.write(UInt64(status.rawValue))
+        message.write(isDefault)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        let identifier = try message.value(KeychainIdentifier.self)
+        let kind = try message.value(Kind.self)
+        let (name, location) = (try message.text(), try message.text())
+        guard let status = UInt32(exactly: try message.number()) else { throw .malformed }
+        self.init(
+            identifier, kind, name: name, location: location, status: KeychainStatus(rawValue: status),
+            isDefault: try message.flag())
+    }
+}
+
+extension ChangeResult: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(added)
+        message.write(updatedCount)
+        message.write(deletedCount)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        added = try message.value()
+        updatedCount = try message.integer()
+        deletedCount = try message.integer()
+        guard updatedCount >= 0, deletedCount >= 0 else { throw .malformed }
+    }
+}
+
+extension EventPage: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(events)
+        message.write(next)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(try message.value(), next: try message.value())
+    }
+}
+
+extension HostAnswer: WireValue {
+    func write(to message: inout MessageWriter) {
+        switch self {
+        case .done: message.write(1 as UInt8)
+        case .failed(let error):
+            message.write(2 as UInt8)
+            message.write(error)
+        case .keychains(let outcome):
+            message.write(3 as UInt8)
+            message.write(outcome)
+        case .items(let outcome):
+            message.write(4 as UInt8)
+            message.write(outcome)
+        case .identities(let outcome):
+            message.write(5 as UInt8)
+            message.write(outcome)
+        case .secret(let secret):
+            message.write(6 as UInt8)
+            message.write(secret) { $1.write($0) }
+        case .changed(let outcome):
+            message.write(7 as UInt8)
+            message.write(outcome)
+        case .locked(let missing):
+            message.write(8 as UInt8)
+            message.write(missing)
+        case .events(let page):
+            message.write(9 as UInt8)
+            message.write(page)
+        }
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        switch try message.byte() {
+        case 1: self = .done
+        case 2: self = .failed(try message.value())
+        case 3: self = .keychains(try message.value())
+        case 4: self = .items(try message.value())
+        case 5: self = .identities(try message.value())
+        case 6: self = .secret(try message.optional { (message) throws(WireError) in try message.secret() })
+        case 7: self = .changed(try message.value())
+        case 8: self = .locked(missing: try message.value())
+        case 9: self = .events(try message.value())
+        default: throw .malformed
+        }
+    }
+}
+
+extension HostAnswer {
+    /// The answer of a message.
+    ///
+    /// - Throws: `WireError` for anything that ``message()`` does not write.
+    package init(parsing fields: [UInt8], lane: consuming Secret) throws(WireError) {
+        var message = MessageReader(fields, lane: lane)
+        self = try message.value()
+        try message.finish()
+    }
+
+    /// The message of the answer.
+    package func message() -> MessageWriter {
+        var message = MessageWriter()
+        message.write(self)
+        return message
+    }
+}

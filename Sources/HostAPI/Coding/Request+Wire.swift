@@ -1,0 +1,222 @@
+internal import SystemCrypto
+internal import KeychainModel
+package import SecureBytes
+package import Wire
+
+extension CardAdministration: WireValue {}
+extension RequestContext.Questions: WireValue {}
+extension RequestContext.Credential.Kind: WireValue {}
+
+extension RequestContext.Credential: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(kind)
+        message.write(secret)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(try message.value(), try message.secret())
+    }
+}
+
+extension RequestContext: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(number) { $1.write($0.rawValue) }
+        message.write(purpose) { $1.write($0) }
+        message.write(questions)
+        message.write(credentials)
+        message.write(mayUseLastTry)
+        message.write(timeLimit)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(
+            number: try message.optional { (message) throws(WireError) in RequestNumber(rawValue: try message.number())
+            },
+            purpose: try message.optional { (message) throws(WireError) in try message.text() },
+            questions: try message.value(), credentials: try message.value(), mayUseLastTry: try message.flag(),
+            timeLimit: try message.optional())
+        guard Set(credentials.map(\.kind)).count == credentials.count else { throw .malformed }
+    }
+}
+
+/// A duration is written in milliseconds.
+extension Duration: WireValue {
+    /// More than anybody waits: a year.
+    private static let longest: UInt64 = 366 * 24 * 3600 * 1000
+
+    func write(to message: inout MessageWriter) {
+        message.write(UInt64(clamping: Int64(self / .milliseconds(1))))
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        let milliseconds = try message.number()
+        guard milliseconds <= Self.longest else { throw .malformed }
+        self = .milliseconds(milliseconds)
+    }
+}
+
+extension Addition: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(itemClass)
+        message.write(attributes)
+        message.write(der) { $1.write($0) }
+        message.write(secret) { $1.write($0) }
+        message.write(keychain)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(
+            try message.value(), try message.attributes(),
+            der: try message.optional { (message) throws(WireError) in try message.bytes() },
+            secret: try message.optional { (message) throws(WireError) in try message.secret() },
+            to: try message.optional())
+    }
+}
+
+extension ChangeStep: WireValue {
+    func write(to message: inout MessageWriter) {
+        switch self {
+        case .add(let addition):
+            message.write(1 as UInt8)
+            message.write(addition)
+        case .update(let query, let attributes, let secret):
+            message.write(2 as UInt8)
+            message.write(query)
+            message.write(attributes)
+            message.write(secret) { $1.write($0) }
+        case .delete(let query):
+            message.write(3 as UInt8)
+            message.write(query)
+        }
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        switch try message.byte() {
+        case 1: self = .add(try message.value())
+        case 2:
+            self = .update(
+                try message.value(), try message.attributes(),
+                secret: try message.optional { (message) throws(WireError) in try message.secret() })
+        case 3: self = .delete(try message.value())
+        default: throw .malformed
+        }
+    }
+}
+
+extension KeyRequest: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(key)
+        message.write(algorithm)
+        switch operation {
+        case .sign(let input):
+            message.write(1 as UInt8)
+            message.write(input)
+        case .decrypt(let ciphertext):
+            message.write(2 as UInt8)
+            message.write(ciphertext)
+        case .exchange(let peer, let parameters):
+            message.write(3 as UInt8)
+            message.write(peer)
+            message.write(parameters)
+        }
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        let key = try message.value(PersistentReference.self)
+        let algorithm = try message.value(KeyAlgorithm.self)
+        let operation: Operation
+        switch try message.byte() {
+        case 1: operation = .sign(try message.bytes())
+        case 2: operation = .decrypt(try message.bytes())
+        case 3: operation = .exchange(peer: try message.bytes(), try message.value())
+        default: throw .malformed
+        }
+        self.init(operation, algorithm, with: key)
+    }
+}
+
+extension EventPosition: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(subscription)
+        message.write(number)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(subscription: try message.number(), number: try message.number())
+    }
+}
+
+extension HostRequest: WireValue {
+    func write(to message: inout MessageWriter) {
+        switch self {
+        case .keychains: message.write(1 as UInt8)
+        case .items(let query):
+            message.write(2 as UInt8)
+            message.write(query)
+        case .identities(let query):
+            message.write(3 as UInt8)
+            message.write(query)
+        case .secret(let reference):
+            message.write(4 as UInt8)
+            message.write(reference)
+        case .change(let steps):
+            message.write(5 as UInt8)
+            message.write(steps)
+        case .perform(let operation):
+            message.write(6 as UInt8)
+            message.write(operation)
+        case .unlock(let keychain):
+            message.write(7 as UInt8)
+            message.write(keychain)
+        case .lock(let keychain):
+            message.write(8 as UInt8)
+            message.write(keychain)
+        case .administer(let keychain, let administration):
+            message.write(9 as UInt8)
+            message.write(keychain)
+            message.write(administration)
+        case .events(let position, let patience):
+            message.write(10 as UInt8)
+            message.write(position)
+            message.write(patience)
+        }
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        switch try message.byte() {
+        case 1: self = .keychains
+        case 2: self = .items(try message.value())
+        case 3: self = .identities(try message.value())
+        case 4: self = .secret(try message.value())
+        case 5: self = .change(try message.value())
+        case 6: self = .perform(try message.value())
+        case 7: self = .unlock(try message.value())
+        case 8: self = .lock(try message.optional())
+        case 9: self = .administer(try message.value(), try message.value())
+        case 10: self = .events(after: try message.optional(), waiting: try message.value())
+        default: throw .malformed
+        }
+    }
+}
+
+extension HostRequest {
+    /// The request of a message, and its circumstances.
+    ///
+    /// - Throws: `WireError` for anything that ``message(_:)`` does not write.
+    package static func parse(
+        _ fields: [UInt8], lane: consuming Secret
+    ) throws(WireError) -> (HostRequest, RequestContext) {
+        var message = MessageReader(fields, lane: lane)
+        let result = (try message.value(HostRequest.self), try message.value(RequestContext.self))
+        try message.finish()
+        return result
+    }
+
+    /// The message of the request.
+    package func message(_ context: RequestContext) -> MessageWriter {
+        var message = MessageWriter()
+        message.write(self)
+        message.write(context)
+        return message
+    }
+}

@@ -1,0 +1,25 @@
+public import KeychainModel
+
+/// A position in the events of a subscription.
+public struct EventPosition: Sendable, Hashable {
+    package let subscription: UInt64
+    package let number: UInt64
+
+    package init(subscription: UInt64, number: UInt64) {
+        self.subscription = subscription
+        self.number = number
+    }
+}
+
+/// Events that happened after a position.
+public struct EventPage: Sendable, Hashable {
+    /// The events, oldest first.
+    public let events: [KeychainEvent]
+    /// The position behind them. A subscription that is not asked for a minute ends.
+    public let next: EventPosition
+
+    public init(_ events: [KeychainEvent], next: EventPosition) {
+        self.events = events
+        self.next = next
+    }
+}

@@ -1,0 +1,16 @@
+public import KeychainModel
+public import SecureBytes
+
+/// The answer to a ``HostRequest``.
+public enum HostAnswer: Sendable, Equatable {
+    case done
+    case failed(KeychainError)
+    case keychains(Outcome<[KeychainDescription]>)
+    case items(Outcome<[Item]>)
+    case identities(Outcome<[Identity]>)
+    /// The secret of an item, or the result of a key's operation.
+    case secret(SharedSecret?)
+    case changed(Outcome<ChangeResult>)
+    case locked(missing: [Missing])
+    case events(EventPage)
+}

@@ -1,0 +1,39 @@
+public import KeychainModel
+
+/// A request of ``KeychainService`` as a value.
+public enum HostRequest: Sendable, Equatable {
+    case keychains
+    case items(Query)
+    case identities(Query)
+    case secret(PersistentReference)
+    case change([ChangeStep])
+    case perform(KeyRequest)
+    case unlock(KeychainIdentifier)
+    case lock(KeychainIdentifier?)
+    case administer(KeychainIdentifier, CardAdministration)
+    case events(after: EventPosition?, waiting: Duration)
+}
+
+extension KeychainService {
+    /// Answers a request. A failure is an answer too.
+    package func answer(_ request: HostRequest, _ context: RequestContext) -> HostAnswer {
+        do throws(KeychainError) {
+            switch request {
+            case .keychains: return .keychains(try keychains(context))
+            case .items(let query): return .items(try items(matching: query, context))
+            case .identities(let query): return .identities(try identities(matching: query, context))
+            case .secret(let reference): return .secret(try secret(of: reference, context))
+            case .change(let steps): return .changed(try change(steps, context))
+            case .perform(let operation): return .secret(try perform(operation, context))
+            case .unlock(let keychain): try unlock(keychain, context)
+            case .lock(let keychain): return .locked(missing: try lock(keychain, context))
+            case .administer(let keychain, let administration): try administer(keychain, administration, context)
+            case .events(let position, let patience):
+                return .events(try events(after: position, waiting: patience, context))
+            }
+            return .done
+        } catch {
+            return .failed(error)
+        }
+    }
+}

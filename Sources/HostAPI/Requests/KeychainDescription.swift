@@ -1,0 +1,45 @@
+public import KeychainModel
+
+/// A member of the search list and its state.
+public struct KeychainDescription: Sendable, Hashable {
+    public enum Kind: UInt8, Sendable, CaseIterable {
+        /// A local keychain in a file.
+        case file = 1
+        /// A card in a reader.
+        case card = 2
+        /// A token of another PKCS #11 module.
+        case moduleToken = 3
+    }
+
+    public let identifier: KeychainIdentifier
+    public let kind: Kind
+    /// A file's name, or a card's label.
+    public let name: String
+    /// A file's path, or the name of a card's reader.
+    public let location: String
+    public let status: KeychainStatus
+    /// Whether new items go to it that name no keychain.
+    public let isDefault: Bool
+
+    public init(
+        _ identifier: KeychainIdentifier, _ kind: Kind, name: String, location: String, status: KeychainStatus,
+        isDefault: Bool = false
+    ) {
+        self.identifier = identifier
+        self.kind = kind
+        self.name = name
+        self.location = location
+        self.status = status
+        self.isDefault = isDefault
+    }
+}
+
+/// Administration of a card.
+public enum CardAdministration: UInt8, Sendable, CaseIterable {
+    /// Sets a new PIN by the old one.
+    case changePIN = 1
+    /// Sets a new unblocking key by the old one.
+    case changeUnblockingKey = 2
+    /// Sets a new PIN by the unblocking key.
+    case unblockPIN = 3
+}

@@ -1,0 +1,136 @@
+public import KeychainModel
+public import SecureBytes
+
+/// The face of the host: everything that a front end can ask of it.
+///
+/// A request and its answer are values with a wire form (``HostRequest``, ``HostAnswer``), so that a front end works alike with the host
+/// in its own process and behind a socket. The functions block until they are answered. All of them may be called from several threads.
+///
+/// An answer that is incomplete says so in its ``Outcome``: a member of the search list that fails hides no other.
+public protocol KeychainService: Sendable {
+    /// The members of the search list and their state, in its order. Costs no card a command but reading its label, and asks nobody.
+    func keychains(_ context: RequestContext) throws(KeychainError) -> Outcome<[KeychainDescription]>
+
+    /// The items of one class that a query finds. Nobody is asked anything for it.
+    ///
+    /// - Throws: `errSecParam` and its kin, naming the key; the error of the first member where every member failed.
+    func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]>
+
+    /// The identities that a query finds, each a certificate and its private key, wherever the two are.
+    ///
+    /// - Throws: as ``items(matching:_:)`` does.
+    func identities(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Identity]>
+
+    /// The secret of an item: a password, a key's PKCS #8 or its bytes; nil for an item that has none.
+    ///
+    /// - Throws: `errSecItemNotFound`, `errSecDataNotAvailable` for a key that stays where it is, `errSecInteractionNotAllowed`
+    ///   where a password is needed and nobody can be asked, `errSecAuthFailed`.
+    func secret(of item: PersistentReference, _ context: RequestContext) throws(KeychainError) -> SharedSecret?
+
+    /// Carries out all steps, in whatever keychains, or none of them.
+    ///
+    /// - Throws: `errSecDuplicateItem`, `errSecReadOnly` for a token, `errSecNoDefaultKeychain`, `errSecItemNotFound` for an update or
+    ///   a deletion that finds nothing; nothing has changed then.
+    func change(_ steps: [ChangeStep], _ context: RequestContext) throws(KeychainError) -> Outcome<ChangeResult>
+
+    /// Has a key do an operation where it is: a signature, a plaintext, or an agreed secret.
+    ///
+    /// - Throws: `errSecParam` for an algorithm that is not the key's or an input of the wrong length, before anybody is asked;
+    ///   `errSecNoSuchKeychain` for a card that is not inserted.
+    func perform(_ operation: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret
+
+    /// Makes the secrets of a keychain readable: by its password, or a card's PIN. Asks where that is needed.
+    ///
+    /// - Throws: `errSecNoSuchKeychain`, `errSecAuthFailed`, `errSecUserCanceled`, `errSecInteractionNotAllowed`.
+    func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError)
+
+    /// Locks a keychain, or logs out of a card; nil for all of them.
+    ///
+    /// - Returns: the members that could not be locked.
+    func lock(_ keychain: KeychainIdentifier?, _ context: RequestContext) throws(KeychainError) -> [Missing]
+
+    /// Administers a card: changes or unblocks its PIN. Asks for the old and the new values.
+    ///
+    /// - Throws: `errSecParam` for a keychain that is no card.
+    func administer(
+        _ keychain: KeychainIdentifier, _ administration: CardAdministration, _ context: RequestContext
+    ) throws(KeychainError)
+
+    /// The events after a position, waited for until there is one or the time is over.
+    ///
+    /// - Parameters:
+    ///   - position: the ``EventPage/next`` of the page before; nil for a new subscription, whose first events tell of the cards that
+    ///     are inserted already.
+    ///   - patience: the longest wait. Without events by then, the page is empty.
+    func events(
+        after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
+    ) throws(KeychainError) -> EventPage
+
+    /// Ends a request of this client: it fails with `errSecUserCanceled` before anything else is begun for it. A command that is under
+    /// way at a card comes to its end first.
+    func cancel(_ request: RequestNumber)
+}
+
+// MARK: - The typed form
+
+extension KeychainService {
+    /// The items that a query finds, put together so that only what they have compiles.
+    ///
+    ///     let found = try service.items(.genericPasswords.where(.service, "mail")).found
+    public func items(
+        _ query: some QueryForm, _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> Outcome<[Item]> {
+        try items(matching: query.checked(), context)
+    }
+
+    /// The identities that a query finds.
+    ///
+    ///     let signers = try service.identities(.identities.subject(.contains, "anna").where(.canSign, true)).found
+    public func identities(
+        _ query: some QueryForm, _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> Outcome<[Identity]> {
+        try identities(matching: query.checked(), context)
+    }
+
+    /// The secret of an item that was found.
+    public func secret(
+        of item: Item, _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> SharedSecret? {
+        try secret(of: item.reference, context)
+    }
+
+    /// Adds an item.
+    ///
+    /// - Parameter keychain: the keychain that it goes to; nil for the default one.
+    @discardableResult
+    public func add(
+        _ item: NewItem, to keychain: KeychainIdentifier? = nil, _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> Item {
+        let outcome = try change([.add(Addition(item, to: keychain))], context)
+        guard let item = outcome.found.added.first else { throw KeychainError(.internal) }
+        return item
+    }
+
+    /// Changes all items that a query finds, or none.
+    ///
+    /// - Returns: the number of items, and the damaged ones that stay as they are.
+    @discardableResult
+    public func update(
+        _ query: some QueryForm, to attributes: Attributes = [:], secret: SharedSecret? = nil,
+        _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> Outcome<Int> {
+        let outcome = try change([.update(query.checked(), attributes, secret: secret)], context)
+        return Outcome(outcome.found.updatedCount, missing: outcome.missing)
+    }
+
+    /// Deletes all items that a query finds, or none.
+    ///
+    /// - Returns: the number of items, and the damaged ones that are still there.
+    @discardableResult
+    public func delete(
+        _ query: some QueryForm, _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> Outcome<Int> {
+        let outcome = try change([.delete(query.checked())], context)
+        return Outcome(outcome.found.deletedCount, missing: outcome.missing)
+    }
+}

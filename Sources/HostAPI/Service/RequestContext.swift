@@ -1,0 +1,71 @@
+public import SecureBytes
+
+/// The number of a request, by which its client can cancel it.
+public struct RequestNumber: RawRepresentable, Hashable, Sendable {
+    public let rawValue: UInt64
+
+    public init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+}
+
+/// The circumstances of a request: its purpose, how a person may be asked, credentials that come along, and its time.
+///
+/// The identity of the client is not part of it: the host looks that up.
+public struct RequestContext: Sendable, Equatable {
+    /// The way in which a person may be asked for a PIN, a password or consent.
+    public enum Questions: UInt8, Sendable, CaseIterable {
+        /// Nobody is asked. A request that needs an answer fails with `errSecInteractionNotAllowed`.
+        case never = 0
+        /// The host asks: pinentry, or the terminal of the client.
+        case byHost = 1
+        /// The host has the client ask, which answers by itself.
+        case byClient = 2
+    }
+
+    /// A PIN or password that the client has. It comes before any question, and is never sent twice.
+    public struct Credential: Sendable, Equatable {
+        public enum Kind: UInt8, Sendable, CaseIterable {
+            case pin = 1
+            case password = 2
+            /// The password that an item has beside its keychain's.
+            case applicationPassword = 3
+        }
+
+        public let kind: Kind
+        public let secret: SharedSecret
+
+        public init(_ kind: Kind, _ secret: consuming Secret) {
+            self.init(kind, SharedSecret(secret))
+        }
+
+        init(_ kind: Kind, _ secret: SharedSecret) {
+            self.kind = kind
+            self.secret = secret
+        }
+    }
+
+    /// The number by which the request can be cancelled; nil for a request that is not.
+    public var number: RequestNumber?
+    /// The purpose, in words that complete "PIN to …"; nil for the host's own words.
+    public var purpose: String?
+    public var questions: Questions
+    /// The credentials, at most one of a kind.
+    public var credentials: [Credential]
+    /// Whether a person has agreed to spend the last try of a PIN.
+    public var mayUseLastTry: Bool
+    /// The time after which the request is as if it were cancelled; nil for none. Milliseconds are counted.
+    public var timeLimit: Duration?
+
+    public init(
+        number: RequestNumber? = nil, purpose: String? = nil, questions: Questions = .byHost,
+        credentials: [Credential] = [], mayUseLastTry: Bool = false, timeLimit: Duration? = nil
+    ) {
+        self.number = number
+        self.purpose = purpose
+        self.questions = questions
+        self.credentials = credentials
+        self.mayUseLastTry = mayUseLastTry
+        self.timeLimit = timeLimit
+    }
+}

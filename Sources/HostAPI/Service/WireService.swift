@@ -1,0 +1,87 @@
+package import KeychainModel
+package import SecureBytes
+internal import Wire
+
+/// The face of a host that is reached by messages.
+///
+/// Each function is one request; an answer of another kind than the request's is an error, since a host is trusted no more than any other
+/// process.
+package struct WireService: KeychainService {
+    /// Carries a request to the host, and its answer back.
+    package typealias Exchange = @Sendable (_ request: MessageWriter) throws(KeychainError) -> HostAnswer
+
+    private let exchange: Exchange
+    private let tellOfCancellation: @Sendable (RequestNumber) -> Void
+
+    package init(
+        cancelling tellOfCancellation: @escaping @Sendable (RequestNumber) -> Void = { _ in },
+        exchange: @escaping Exchange
+    ) {
+        self.exchange = exchange
+        self.tellOfCancellation = tellOfCancellation
+    }
+
+    private func send<Value>(
+        _ request: HostRequest, _ context: RequestContext, _ value: (HostAnswer) -> Value?
+    ) throws(KeychainError) -> Value {
+        let answer = try exchange(request.message(context))
+        if case .failed(let error) = answer { throw error }
+        guard let value = value(answer) else {
+            throw KeychainError(.internal, "the host answers something that was not asked for")
+        }
+        return value
+    }
+
+    package func keychains(_ context: RequestContext) throws(KeychainError) -> Outcome<[KeychainDescription]> {
+        try send(.keychains, context) { if case .keychains(let outcome) = $0 { outcome } else { nil } }
+    }
+
+    package func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]> {
+        try send(.items(query), context) { if case .items(let outcome) = $0 { outcome } else { nil } }
+    }
+
+    package func identities(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<
+        [Identity]
+    > {
+        try send(.identities(query), context) { if case .identities(let outcome) = $0 { outcome } else { nil } }
+    }
+
+    package func secret(
+        of item: PersistentReference, _ context: RequestContext
+    ) throws(KeychainError) -> SharedSecret? {
+        try send(.secret(item), context) { if case .secret(let secret) = $0 { .some(secret) } else { nil } }
+    }
+
+    package func change(_ steps: [ChangeStep], _ context: RequestContext) throws(KeychainError) -> Outcome<ChangeResult>
+    {
+        try send(.change(steps), context) { if case .changed(let outcome) = $0 { outcome } else { nil } }
+    }
+
+    package func perform(_ operation: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
+        try send(.perform(operation), context) { if case .secret(let result?) = $0 { result } else { nil } }
+    }
+
+    package func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
+        try send(.unlock(keychain), context) { if case .done = $0 { () } else { nil } }
+    }
+
+    package func lock(_ keychain: KeychainIdentifier?, _ context: RequestContext) throws(KeychainError) -> [Missing] {
+        try send(.lock(keychain), context) { if case .locked(let missing) = $0 { missing } else { nil } }
+    }
+
+    package func administer(
+        _ keychain: KeychainIdentifier, _ administration: CardAdministration, _ context: RequestContext
+    ) throws(KeychainError) {
+        try send(.administer(keychain, administration), context) { if case .done = $0 { () } else { nil } }
+    }
+
+    package func events(
+        after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
+    ) throws(KeychainError) -> EventPage {
+        try send(.events(after: position, waiting: patience), context) {
+            if case .events(let page) = $0 { page } else { nil }
+        }
+    }
+
+    package func cancel(_ request: RequestNumber) { tellOfCancellation(request) }
+}

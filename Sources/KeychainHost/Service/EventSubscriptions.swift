@@ -1,0 +1,136 @@
+internal import HostAPI
+internal import KeychainModel
+internal import Synchronization
+internal import TokenKit
+
+/// The subscriptions to events of one client.
+final class EventSubscriptions: Sendable {
+    private struct State {
+        var lastNumber: UInt64 = 0
+        var subscriptions: [UInt64: EventSubscription] = [:]
+    }
+
+    /// The subscriptions that a client may have at one time.
+    static let maximumCount = 16
+
+    private let state = Mutex(State())
+    private let watch: @Sendable () -> KeychainWatch
+
+    init(_ watch: @escaping @Sendable () -> KeychainWatch) {
+        self.watch = watch
+    }
+
+    deinit {
+        for subscription in state.withLock({ Array($0.subscriptions.values) }) { subscription.end() }
+    }
+
+    /// The subscription of a position, or a new one.
+    ///
+    /// - Throws: `errSecParam` for one that has ended; `errSecAllocate` where there are too many, or no thread for it.
+    func subscription(at position: EventPosition?) throws(KeychainError) -> (number: UInt64, EventSubscription) {
+        for ended in endIdle() { ended.end() }
+        if let position {
+            guard let subscription = state.withLock({ $0.subscriptions[position.subscription] }) else {
+                throw KeychainError(.param, "the subscription to events has ended", remedy: "begin a new one")
+            }
+            return (position.subscription, subscription)
+        }
+        guard state.withLock({ $0.subscriptions.count }) < EventSubscriptions.maximumCount else {
+            throw KeychainError(.allocate, "there are too many subscriptions to events")
+        }
+        let subscription = EventSubscription(watch())
+        guard subscription.start() else { throw KeychainError(.allocate, "there is no thread to watch keychains on") }
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            state.subscriptions[state.lastNumber] = subscription
+            return state.lastNumber
+        }
+        return (number, subscription)
+    }
+
+    private func endIdle() -> [EventSubscription] {
+        state.withLock { state in
+            let idle = state.subscriptions.filter(\.value.isIdle)
+            for number in idle.keys { state.subscriptions[number] = nil }
+            return Array(idle.values)
+        }
+    }
+}
+
+/// Events that wait to be fetched.
+final class EventSubscription: Sendable {
+    private struct State {
+        /// The number of events that were fetched, and dropped.
+        var firstNumber: UInt64 = 0
+        var events: [KeychainEvent] = []
+        var lastUse = ContinuousClock.now
+        var useCount = 0
+    }
+
+    /// The events that wait at the most; older ones are dropped.
+    private static let maximumCount = 1000
+    private static let longestIdleTime = Duration.seconds(60)
+
+    private let state = Mutex(State())
+    private let signal = Signal()
+    private let watch: KeychainWatch
+
+    init(_ watch: KeychainWatch) {
+        self.watch = watch
+    }
+
+    func start() -> Bool {
+        BlockingThread.start { [weak self, watch] in watch.run { event in self?.put(event) } }
+    }
+
+    func end() { watch.cancel() }
+
+    /// Whether nobody has fetched events for a while.
+    var isIdle: Bool {
+        state.withLock { $0.useCount == 0 && $0.lastUse.duration(to: .now) > EventSubscription.longestIdleTime }
+    }
+
+    private func put(_ event: KeychainEvent) {
+        state.withLock { state in
+            if state.events.count == EventSubscription.maximumCount {
+                state.events.removeFirst()
+                state.firstNumber += 1
+            }
+            state.events.append(event)
+        }
+        signal.send()
+    }
+
+    /// The events after a number, waited for until the time is over or the request ends. Those before the number are dropped.
+    func events(
+        after number: UInt64, waiting patience: Duration, _ ticket: RequestTicket
+    ) throws(KeychainError) -> (events: [KeychainEvent], next: UInt64) {
+        state.withLock { $0.useCount += 1 }
+        defer {
+            state.withLock { state in
+                state.useCount -= 1
+                state.lastUse = .now
+            }
+        }
+        let end = ContinuousClock.now + patience
+        while true {
+            let (events, next) = take(after: number)
+            let rest = ticket.limited(ContinuousClock.now.duration(to: end))
+            if !events.isEmpty || rest <= .zero { return (events, next) }
+            _ = ticket.signal.wait(
+                orFor: [signal.descriptor], atMost: Int32(clamping: Int64(rest / .milliseconds(1)) + 1))
+            _ = signal.wait(orFor: [], atMost: 0)
+            try ticket.check()
+        }
+    }
+
+    private func take(after number: UInt64) -> ([KeychainEvent], next: UInt64) {
+        state.withLock { state in
+            let known = number > state.firstNumber ? Int(clamping: number - state.firstNumber) : 0
+            let dropped = min(known, state.events.count)
+            state.events.removeFirst(dropped)
+            state.firstNumber += UInt64(dropped)
+            return (state.events, state.firstNumber + UInt64(state.events.count))
+        }
+    }
+}

@@ -1,0 +1,152 @@
+internal import HostAPI
+internal import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
+internal import TokenKit
+
+extension PresentKeychains {
+    /// The members with their state. A reader without a card that a driver knows is none.
+    func descriptions() throws(KeychainError) -> Outcome<[KeychainDescription]> {
+        var outcome = Outcome<[KeychainDescription]>([], missing: missing)
+        for token in tokens { outcome.add(token, .card) }
+        for module in modules {
+            do throws(KeychainError) {
+                for token in try module.tokens() { outcome.add(token, .moduleToken) }
+            } catch {
+                outcome.missing.append(module.missing(error))
+            }
+        }
+        let standard = try? process.defaultKeychain().identifier
+        outcome.found += locals.map { keychain in
+            KeychainDescription(
+                keychain.identifier, .file, name: keychain.name, location: keychain.path, status: keychain.status,
+                isDefault: keychain.identifier == standard)
+        }
+        return outcome
+    }
+
+    /// The token of an identifier, of a card or of a module.
+    func token(_ identifier: KeychainIdentifier) -> TokenKeychain? {
+        guard !identifier.isLocal else { return nil }
+        let members: [any Keychain] = tokens + modules
+        return members.lazy.compactMap { $0.part(identifiedBy: identifier) as? TokenKeychain }.first
+    }
+
+    /// The file of an identifier.
+    ///
+    /// - Throws: `errSecNoSuchKeychain`.
+    func local(_ identifier: KeychainIdentifier) throws(KeychainError) -> LocalKeychain {
+        guard let keychain = locals.first(where: { $0.identifier == identifier }) else {
+            throw .noSuchKeychain(identifier)
+        }
+        return keychain
+    }
+}
+
+extension Outcome<[KeychainDescription]> {
+    fileprivate mutating func add(_ token: TokenKeychain, _ kind: KeychainDescription.Kind) {
+        do throws(KeychainError) {
+            guard let identity = try token.identity() else { return }
+            found.append(
+                KeychainDescription(
+                    KeychainIdentifier(rawValue: identity.id.description), kind, name: identity.label,
+                    location: token.name,
+                    status: token.status))
+        } catch {
+            missing.append(token.missing(error))
+        }
+    }
+}
+
+extension KeychainError {
+    static func noSuchKeychain(_ identifier: KeychainIdentifier) -> KeychainError {
+        identifier.isLocal
+            ? KeychainError(.noSuchKeychain, "the keychain is not in the search list")
+            : KeychainError(.noSuchKeychain, "the card \(identifier) is not inserted", remedy: "insert it")
+    }
+}
+
+extension KeychainSession {
+    /// The one item of a reference.
+    ///
+    /// - Throws: `errSecItemNotFound`; for an item that is damaged or whose card is out, why it is not found.
+    func item(_ reference: PersistentReference) throws(KeychainError) -> Item {
+        let query = Query(reference)
+        let outcome = try searchList.items(matching: query, for: client)
+        if let item = outcome.found.first { return item }
+        if let gap = (absentCards(query) + outcome.missing).first(where: { $0.kind != .unrelatedDamagedItem }) {
+            throw gap.error
+        }
+        throw KeychainError(.itemNotFound)
+    }
+
+    /// The item of a key that a reference names by itself, or by its identity.
+    func keyItem(_ reference: PersistentReference) throws(KeychainError) -> Item {
+        guard reference.itemClass == .identity else { return try item(reference) }
+        let outcome = try searchList.identities(matching: Query(reference), for: client)
+        if let identity = outcome.found.first { return identity.key }
+        return try item(reference.retyped(as: .certificate)).withoutKey()
+    }
+
+    /// The card that a query names and that is known, but in no reader.
+    func absentCards(_ query: Query) -> [Missing] {
+        guard let token = query.tokenID, let card = absentTokens().first(where: { $0.isIdentified(by: token) }) else {
+            return []
+        }
+        let error = KeychainError(.noSuchKeychain, "the card '\(card.name)' is not inserted", remedy: "insert it")
+        return [Missing(.absentKeychain, in: .card, of: card.name, error)]
+    }
+}
+
+extension Item {
+    /// - Throws: `errSecItemNotFound`, always.
+    fileprivate func withoutKey() throws(KeychainError) -> Item {
+        throw KeychainError(.itemNotFound, "no keychain has the private key of the certificate '\(label ?? "")'")
+    }
+}
+
+extension KeyRequest {
+    /// The use in words that complete "PIN to …".
+    var use: String {
+        switch operation {
+        case .sign: "sign"
+        case .decrypt: "decrypt"
+        case .exchange: "agree on a key"
+        }
+    }
+}
+
+extension KeychainKey {
+    func perform(
+        _ request: KeyRequest, _ use: String, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> SharedSecret {
+        switch request.operation {
+        case .sign(let input):
+            var signature = try sign(input, using: request.algorithm, use: use, authentication: authentication)
+            return SharedSecret(Secret(consuming: &signature))
+        case .decrypt(let ciphertext):
+            return SharedSecret(
+                try decrypt(ciphertext, using: request.algorithm, use: use, authentication: authentication))
+        case .exchange(let peer, let parameters):
+            return SharedSecret(
+                try keyExchange(
+                    with: peer, using: request.algorithm, parameters, use: use, authentication: authentication))
+        }
+    }
+}
+
+extension SymmetricKey {
+    func perform(
+        _ request: KeyRequest, _ use: String, _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> SharedSecret {
+        switch request.operation {
+        case .sign(let message):
+            var code = try sign(message, using: request.algorithm, use: use, authentication: authentication)
+            return SharedSecret(Secret(consuming: &code))
+        case .decrypt(let ciphertext):
+            return SharedSecret(
+                try decrypt(ciphertext, using: request.algorithm, use: use, authentication: authentication))
+        case .exchange: throw KeychainError(.param, "a symmetric key agrees on no secret", key: "algorithm")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import HostAPI
+internal import KeychainModel
+internal import SecureBytes
+internal import Synchronization
+
+/// A request that is under way: whether it goes on, and what wakes it.
+final class RequestTicket: Sendable {
+    /// Sent once the request is cancelled.
+    let signal = Signal()
+    private let isCancelled = Atomic(false)
+    private let end: ContinuousClock.Instant?
+
+    init(_ context: RequestContext) {
+        end = context.timeLimit.map { .now + $0 }
+    }
+
+    func cancel() {
+        isCancelled.store(true, ordering: .releasing)
+        signal.send()
+    }
+
+    /// - Throws: `errSecUserCanceled` once the request is cancelled or its time is over. It is checked before each step.
+    func check() throws(KeychainError) {
+        if isCancelled.load(ordering: .acquiring) { throw KeychainError(.userCanceled, "the request was cancelled") }
+        if let end, .now >= end { throw KeychainError(.userCanceled, "the time of the request is over") }
+    }
+
+    /// The shorter of a wait and the time that the request has left.
+    func limited(_ wait: Duration) -> Duration {
+        max(.zero, end.map { min(wait, ContinuousClock.now.duration(to: $0)) } ?? wait)
+    }
+}
+
+/// The requests of a client that can be cancelled.
+final class RequestTable: Sendable {
+    private let tickets = Mutex<[RequestNumber: RequestTicket]>([:])
+
+    /// Answers a request. Of several with one number, only the last can be cancelled.
+    func run<Result: Sendable>(
+        _ context: RequestContext, _ body: (RequestTicket) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        let ticket = RequestTicket(context)
+        if let number = context.number { tickets.withLock { $0[number] = ticket } }
+        defer {
+            if let number = context.number {
+                tickets.withLock { tickets in
+                    if tickets[number] === ticket { tickets[number] = nil }
+                }
+            }
+        }
+        try ticket.check()
+        return try body(ticket)
+    }
+
+    func cancel(_ number: RequestNumber) { tickets.withLock { $0[number] }?.cancel() }
+}
+
+/// Asks on behalf of a request, and no longer than it lasts.
+struct TicketPrompter: Prompter {
+    let ticket: RequestTicket
+    let prompter: any Prompter
+
+    var canAsk: Bool { prompter.canAsk }
+    var canAskAgain: Bool { prompter.canAskAgain }
+    var canConfirm: Bool { prompter.canConfirm }
+    var allowsPINPad: Bool { prompter.allowsPINPad }
+    var alternative: String { prompter.alternative }
+
+    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        try ticket.check()
+        let answer = try prompter.ask(request)
+        try ticket.check()
+        return answer
+    }
+
+    func confirm(_ question: String) throws(KeychainError) -> Bool {
+        try ticket.check()
+        return try prompter.confirm(question)
+    }
+
+    func tell(_ message: String) { prompter.tell(message) }
+}

@@ -1,0 +1,124 @@
+import KeychainModel
+import SecureBytes
+import SystemCrypto
+
+@testable import HostAPI
+
+/// Requests and answers of every kind, with every field in use and with as few as possible.
+enum MessageSamples {
+    static let local = PersistentReference(.genericPassword, .local(UniqueID()))
+    static let object = PersistentReference(.key, .token(id: "piv:0123", object: Array("9A\0hash".utf8)))
+
+    static func secret(_ text: String) -> SharedSecret { SharedSecret(Secret(copying: Array(text.utf8).span)) }
+
+    static func queries() throws -> [Query] {
+        let list = ItemList([local, object], certificates: [[2, 1], [1, 2, 3]])
+        let subject = NormalizedNames.anna
+        var certificates = try Query(
+            .certificate, [.label: "Ännchen", .publicKeyHash: .data([1, 2])],
+            filters: [
+                .subject(.contains, "anna"), .issuers([subject]), .emailAddress("a@b"), .policy(.tlsClient),
+                .validOn(-5),
+                .trusted, .items(list),
+            ],
+            folding: [.case, .diacritics],
+            in: [KeychainIdentifier(rawValue: "local:1"), KeychainIdentifier(rawValue: "")],
+            limit: .atMost(7), authenticationUI: .skip)
+        (certificates.isLocalOnly, certificates.isDistinct) = (true, true)
+        return [
+            certificates, Query(local),
+            try Query(object, [.canSign: true], limit: .all, authenticationUI: .fail),
+            try Query(.identity, [.synchronizable: Query.anySynchronizable], in: []),
+            try Query(.internetPassword, [.port: 443], filters: [.hostOrSubdomain("example.org")], limit: .all),
+        ]
+    }
+
+    static let algorithms: [KeyAlgorithm] =
+        [
+            .signature(.rsaRaw), .signature(.rsaPKCS1(nil)), .signature(.ed25519),
+            .messageSignature(.rsaPSS(.sha256, mgf1: .sha1, saltLength: nil)),
+            .messageSignature(.rsaPSS(.sha512, mgf1: .sha512, saltLength: 0)), .signature(.ecdsa(nil, .rfc4754)),
+            .messageSignature(.ecdsa(.sha384, .x962)), .encryption(.raw), .encryption(.pkcs1),
+            .encryption(.oaep(.sha224, mgf1: .sha1, label: [1, 2])), .keyExchange(.cofactor, nil),
+            .keyExchange(.standard, .sha1), .ecies(.standard, .sha256, .derived), .aesGCM, .aesKeyWrap,
+        ] + DigestAlgorithm.allCases.flatMap { [.hmac($0), .rsaHybrid($0)] }
+
+    static func requests() throws -> [HostRequest] {
+        let password = Addition(
+            .genericPassword,
+            [.account: "anna", .service: .data([0xFF]), .isInvisible: true, .creationDate: .date(-1)],
+            der: nil, secret: secret("s3cret"), to: KeychainIdentifier(rawValue: "local:2"))
+        let certificate = Addition(.certificate, [:], der: [0x30, 0], secret: nil, to: nil)
+        var requests: [HostRequest] = [
+            .keychains, .secret(local), .secret(object), .unlock(KeychainIdentifier(rawValue: "piv:0123")), .lock(nil),
+            .lock(KeychainIdentifier(rawValue: "local:1")), .events(after: nil, waiting: .zero),
+            .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),
+        ]
+        for query in try queries() {
+            requests += [.items(query), .identities(query)]
+            requests.append(
+                .change([
+                    .add(password), .update(query, [.label: "x"], secret: secret("")), .delete(query),
+                    .add(certificate),
+                    .update(query, [:]),
+                ]))
+        }
+        let operations: [KeyRequest.Operation] = [
+            .sign([1, 2, 3]), .decrypt([]),
+            .exchange(peer: [4], KeyExchangeParameters(requestedSize: 32, sharedInfo: [5])),
+            .exchange(peer: [], KeyExchangeParameters()),
+        ]
+        for algorithm in algorithms { requests += operations.map { .perform(KeyRequest($0, algorithm, with: object)) } }
+        requests += CardAdministration.allCases.map { .administer(KeychainIdentifier(rawValue: "piv:0123"), $0) }
+        return requests
+    }
+
+    static let contexts: [RequestContext] = [
+        RequestContext(),
+        RequestContext(
+            number: RequestNumber(rawValue: .max), purpose: "sign a letter", questions: .byClient,
+            credentials: [
+                .init(.pin, Secret(copying: Array("123456".utf8).span)), .init(.password, Secret(capacity: 0) { _ in }),
+                .init(.applicationPassword, Secret(copying: [0].span)),
+            ], mayUseLastTry: true, timeLimit: .seconds(60)),
+        RequestContext(questions: .never, timeLimit: .zero),
+    ]
+
+    static func answers() -> [HostAnswer] {
+        let item = Item(
+            .key, attributes: [.label: "k", .keySizeInBits: .number(-1), .canSign: true],
+            keychain: KeychainIdentifier(rawValue: "piv:1"),
+            reference: object, der: [0x30])
+        var named = Item(.certificate, attributes: [:], keychain: KeychainIdentifier(rawValue: ""), reference: local)
+        named.cryptokiID = [1]
+        let error = KeychainError(.authFailed, "wrong PIN", remedy: "try", key: "u_AuthUI", triesLeft: 2)
+        let missing =
+            Missing.Kind.allCases.map { Missing($0, in: .file, of: "login", error) }
+            + Missing.Place.allCases.map {
+                Missing(.unreadableKeychain, in: $0, of: "", KeychainError(ErrSec(rawValue: .min), ""))
+            }
+        var changed = ChangeResult()
+        (changed.added, changed.updatedCount, changed.deletedCount) = ([item, named], 3, 4)
+        let events =
+            KeychainEvent.Kind.allCases.map {
+                KeychainEvent($0, keychain: item.keychain, location: "/a", item: local, process: -1)
+            } + [KeychainEvent(.lock)]
+        let description = KeychainDescription(
+            item.keychain, .card, name: "PIV 1", location: "Reader", status: [.readable, .unlocked], isDefault: true)
+        return [
+            .done, .failed(error), .failed(KeychainError(.param)), .keychains(Outcome([description], missing: missing)),
+            .items(Outcome([item, named], missing: missing)), .items(Outcome()),
+            .identities(Outcome([Identity(certificate: named, key: item)])), .secret(nil), .secret(secret("")),
+            .secret(secret("result")), .changed(Outcome(changed, missing: missing)), .changed(Outcome(ChangeResult())),
+            .locked(missing: missing),
+            .locked(missing: []), .events(EventPage(events, next: EventPosition(subscription: 1, number: 2))),
+        ]
+    }
+}
+
+/// Names in DER.
+private enum NormalizedNames {
+    /// `CN=anna`
+    static let anna: [UInt8] =
+        [0x30, 0x0F, 0x31, 0x0D, 0x30, 0x0B, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0C, 0x04] + Array("anna".utf8)
+}

@@ -1,0 +1,108 @@
+import KeychainModel
+import SecureBytes
+import Testing
+import Wire
+
+@testable import HostAPI
+
+@Suite struct MessageTests {
+    @Test func aRequestComesOutAsItWentIn() throws {
+        for request in try MessageSamples.requests() {
+            for context in MessageSamples.contexts {
+                let message = request.message(context)
+                let parsed = try HostRequest.parse(message.bytes, lane: message.lane)
+                #expect(parsed == (request, context))
+                #expect(parsed.0.message(parsed.1).bytes == message.bytes)
+            }
+        }
+    }
+
+    @Test func anAnswerComesOutAsItWentIn() throws {
+        for answer in MessageSamples.answers() {
+            let message = answer.message()
+            let parsed = try HostAnswer(parsing: message.bytes, lane: message.lane)
+            #expect(parsed == answer)
+            #expect(parsed.message().bytes == message.bytes)
+        }
+    }
+
+    @Test func theWordsOfAnErrorComeAlong() throws {
+        let error = KeychainError(.authFailed, "wrong PIN", remedy: "try", key: "k", triesLeft: 2)
+        let message = HostAnswer.failed(error).message()
+        guard case .failed(let parsed) = try HostAnswer(parsing: message.bytes, lane: message.lane) else {
+            Issue.record("another answer")
+            return
+        }
+        #expect(parsed.description == error.description)
+        #expect((parsed.key, parsed.triesLeft) == ("k", 2))
+    }
+
+    @Test func secretsAreInTheirLaneAlone() throws {
+        let secret = Array("s3cret!".utf8)
+        let addition = Addition(.genericPassword, [:], der: nil, secret: MessageSamples.secret("s3cret!"), to: nil)
+        let context = RequestContext(credentials: [.init(.pin, Secret(copying: secret.span))])
+        for message in [
+            HostRequest.change([.add(addition)]).message(context), HostAnswer.secret(addition.secret).message(),
+        ] {
+            #expect(!message.bytes.contains(secret))
+            let lane = message.lane
+            #expect(lane.copied().contains(secret))
+        }
+    }
+
+    @Test func aMessageThatIsCutOffIsRefused() throws {
+        for request in try MessageSamples.requests() {
+            let message = request.message(MessageSamples.contexts[1])
+            for count in 0..<message.bytes.count {
+                #expect(throws: WireError.self) {
+                    try HostRequest.parse(Array(message.bytes.prefix(count)), lane: message.lane)
+                }
+            }
+        }
+    }
+
+    @Test func whatIsLeftBehindAMessageIsRefused() throws {
+        let message = HostRequest.keychains.message(RequestContext())
+        #expect(throws: WireError.trailingBytes) { try HostRequest.parse(message.bytes + [0], lane: message.lane) }
+        #expect(throws: WireError.trailingBytes) {
+            try HostRequest.parse(message.bytes, lane: Secret(copying: [1].span))
+        }
+        #expect(throws: WireError.truncated) {
+            let answer = HostAnswer.secret(MessageSamples.secret("long")).message()
+            _ = try HostAnswer(parsing: answer.bytes, lane: Secret(copying: [1].span))
+        }
+    }
+
+    /// Each byte changed in three ways: refused, or another message that is written as it was read.
+    @Test func aChangedMessageIsRefusedOrAnother() throws {
+        for request in try MessageSamples.requests() {
+            let message = request.message(MessageSamples.contexts[1])
+            for index in message.bytes.indices {
+                for change in [0x01, 0x80, 0xFF] as [UInt8] {
+                    var bytes = message.bytes
+                    bytes[index] ^= change
+                    guard let parsed = try? HostRequest.parse(bytes, lane: message.lane) else { continue }
+                    #expect(parsed.0.message(parsed.1).bytes == bytes)
+                }
+            }
+        }
+        for answer in MessageSamples.answers() {
+            let message = answer.message()
+            for index in message.bytes.indices {
+                for change in [0x01, 0x80, 0xFF] as [UInt8] {
+                    var bytes = message.bytes
+                    bytes[index] ^= change
+                    guard let parsed = try? HostAnswer(parsing: bytes, lane: message.lane) else { continue }
+                    #expect(parsed.message().bytes == bytes)
+                }
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(_ other: [UInt8]) -> Bool {
+        guard count >= other.count else { return false }
+        return (0...count - other.count).contains { self[$0..<$0 + other.count].elementsEqual(other) }
+    }
+}

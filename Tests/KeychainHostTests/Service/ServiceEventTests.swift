@@ -1,0 +1,116 @@
+import Foundation
+import HostAPI
+import SecureBytes
+import Synchronization
+import TestSupport
+import Testing
+import VirtualCard
+
+@testable import KeychainHost
+@testable import KeychainModel
+
+/// Events and cancellation through the host's face.
+@Suite struct ServiceEventTests {
+    /// Events of the stage's files: others of the process, as blocked PINs, come along.
+    private func events(_ page: EventPage, of keychain: LocalKeychain) -> [KeychainEvent.Kind] {
+        page.events.filter { $0.location == keychain.path }.map(\.kind)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func changesAreToldOnceAndInOrder(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let first = try stage.service.events(after: nil, waiting: .zero, RequestContext())
+        let item = try stage.addPassword("anna")
+        try stage.service.delete(.genericPasswords.where(.account, "anna"))
+        var kinds: [KeychainEvent.Kind] = []
+        var position = first.next
+        try eventually {
+            let page = try stage.service.events(after: position, waiting: .seconds(5), RequestContext())
+            position = page.next
+            if let added = page.events.first(where: { $0.kind == .add }) { #expect(added.item == item.reference) }
+            kinds += events(page, of: stage.login)
+            return kinds.count >= 2
+        }
+        #expect(kinds == [.add, .delete])
+        let last = try stage.service.events(after: position, waiting: .zero, RequestContext())
+        #expect(events(last, of: stage.login).isEmpty)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aPageThatWasNotFetchedIsKept(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let first = try stage.service.events(after: nil, waiting: .zero, RequestContext())
+        try stage.addPassword("anna")
+        for _ in 1...2 {
+            try eventually {
+                let page = try stage.service.events(after: first.next, waiting: .seconds(5), RequestContext())
+                return events(page, of: stage.login) == [.add]
+            }
+        }
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aSubscriptionThatIsNotThereIsAnError(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        #expect(throws: KeychainError(.param)) {
+            try stage.service.events(
+                after: EventPosition(subscription: 99, number: 0), waiting: .zero, RequestContext())
+        }
+    }
+
+    @Test func subscriptionsAreBounded() throws {
+        let stage = try ServiceStage(.call)
+        for _ in 0..<EventSubscriptions.maximumCount {
+            _ = try stage.service.events(after: nil, waiting: .zero, RequestContext())
+        }
+        #expect(throws: KeychainError(.allocate)) {
+            try stage.service.events(after: nil, waiting: .zero, RequestContext())
+        }
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aWaitEndsWhenItIsCancelled(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let number = RequestNumber(rawValue: 7)
+        let finished = DispatchGroup()
+        let outcome = Mutex<ErrSec?>(nil)
+        Thread.detached(in: finished) {
+            do throws(KeychainError) {
+                var position: EventPosition?
+                while true {
+                    position = try stage.service.events(
+                        after: position, waiting: .seconds(600), RequestContext(number: number)
+                    ).next
+                }
+            } catch {
+                outcome.withLock { $0 = error.code }
+            }
+        }
+        eventually {
+            stage.service.cancel(number)
+            return outcome.withLock { $0 } != nil
+        }
+        finished.wait()
+        #expect(outcome.withLock { $0 } == .userCanceled)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aRequestWhoseTimeIsOverAsksNobody(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route, person: TypesInTurn("123456"))
+        #expect(throws: KeychainError(.userCanceled)) {
+            try stage.sign(.authentication, RequestContext(timeLimit: .zero))
+        }
+        #expect(stage.person.requests.isEmpty)
+        #expect(stage.pinsSent == 0)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aRequestThatIsCancelledWhileAPersonTypesSendsNothing(
+        route: ServiceRoute
+    ) throws {
+        let service = Mutex<(any KeychainService)?>(nil)
+        let number = RequestNumber(rawValue: 1)
+        let person = TypesInTurn("123456") { service.withLock { $0 }?.cancel(number) }
+        let stage = try ServiceStage(route, person: person)
+        service.withLock { $0 = stage.service }
+        #expect(throws: KeychainError(.userCanceled)) {
+            try stage.sign(.authentication, RequestContext(number: number))
+        }
+        #expect(stage.pinsSent == 0)
+        service.withLock { $0 = nil }
+    }
+}

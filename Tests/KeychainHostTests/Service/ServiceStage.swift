@@ -1,0 +1,108 @@
+import HostAPI
+import KeychainModel
+import PIVDriver
+import SecureBytes
+import SystemCrypto
+import TestSupport
+import TokenKit
+import VirtualCard
+import Wire
+
+@testable import KeychainHost
+
+/// The way on which requests get to the host.
+enum ServiceRoute: String, Sendable, CaseIterable {
+    /// By a call.
+    case call
+    /// By messages: each request and each answer is written and parsed.
+    case message
+}
+
+/// A host with a card and two keychains, and the face that a front end has of it.
+struct ServiceStage {
+    let user: TestUser
+    let login: LocalKeychain
+    let work: LocalKeychain
+    let card: VirtualCard
+    let reader: VirtualReader
+    /// Whom the host asks.
+    let person: TypesInTurn
+    /// Whom the client asks.
+    let clientPerson: TypesInTurn
+    let service: any KeychainService
+
+    init(
+        _ route: ServiceRoute, _ testCard: TestCard = TestCard(), person: TypesInTurn = TypesInTurn(),
+        clientPerson: TypesInTurn = TypesInTurn()
+    ) throws {
+        let user = try TestUser()
+        (login, work) = (try user.create("login"), try user.create("work"))
+        try user.preferences.setSearchList([login.path, work.path])
+        try user.preferences.setDefaultKeychain(login.path)
+        let card = try testCard.make()
+        let reader = VirtualReader(name: "Desk Reader", card: card)
+        let process = ProcessKeychains(
+            user.preferences,
+            drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
+            readers: { [reader] })
+        for keychain in [login, work] { process.adopt(keychain) }
+        let host = Host(process, accessGroups: .all, prompter: person, clientPrompter: clientPerson)
+        service = route == .call ? host : ServiceStage.byMessages(host)
+        (self.user, self.card, self.reader, self.person, self.clientPerson) = (user, card, reader, person, clientPerson)
+    }
+
+    private static func byMessages(_ host: Host) -> any KeychainService {
+        WireService {
+            host.cancel($0)
+        } exchange: { message throws(KeychainError) in
+            do {
+                let (request, context) = try HostRequest.parse(message.bytes, lane: message.lane)
+                let answer = host.answer(request, context).message()
+                return try HostAnswer(parsing: answer.bytes, lane: answer.lane)
+            } catch {
+                throw KeychainError(.internal, "\(error)")
+            }
+        }
+    }
+
+    var token: KeychainIdentifier {
+        get throws { try service.keychains(RequestContext()).found[0].identifier }
+    }
+
+    /// The identity of a key on the card.
+    func identity(_ slot: CardKeyReference = .authentication) throws -> Identity {
+        let hash = try TestCard().key(slot).publicKey.keyHash
+        let found = try service.identities(.identities.where(.applicationLabel, hash)).found
+        guard let identity = found.first else { throw KeychainError(.itemNotFound, "\(slot)") }
+        return identity
+    }
+
+    static let digest = [UInt8](repeating: 7, count: 32)
+    static let algorithm = KeyAlgorithm.signature(.ecdsa(.sha256))
+
+    func sign(
+        _ slot: CardKeyReference = .authentication, _ context: RequestContext = RequestContext()
+    ) throws -> [UInt8] {
+        let request = KeyRequest(
+            .sign(ServiceStage.digest), ServiceStage.algorithm, with: try identity(slot).key.reference)
+        return try service.perform(request, context).secret.copiedBytes
+    }
+
+    func isSignature(_ signature: [UInt8], of slot: CardKeyReference = .authentication) throws -> Bool {
+        try TestCard().key(slot).publicKey.verify(
+            signature, of: ServiceStage.digest, using: .signature(.ecdsa(.sha256)))
+    }
+
+    /// Commands that had a PIN in them.
+    var pinsSent: Int { reader.log.count { [0x20, 0x24, 0x2C].contains($0.ins) && $0.dataCount > 0 } }
+
+    @discardableResult
+    func addPassword(_ account: String, _ secret: String = "s3cret", to keychain: LocalKeychain? = nil) throws -> Item {
+        let attributes = ItemAttributes<GenericPasswords>().setting(.service, "mail").setting(.account, account)
+        return try service.add(.genericPassword(attributes, secret: .of(secret)), to: keychain?.identifier)
+    }
+
+    func accounts() throws -> [String] {
+        try service.items(.genericPasswords.where(.service, "mail")).found.compactMap { $0[.account]?.string }
+    }
+}
