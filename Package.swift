@@ -46,6 +46,7 @@ let package = Package(
         .library(name: "TokenKit", targets: ["TokenKit"]),
         .library(name: "PIVDriver", targets: ["PIVDriver"]),
         .library(name: "KeychainHost", targets: ["KeychainHost", "KeychainModel"]),
+        .library(name: "HostConnection", targets: ["HostConnection"]),
         .library(name: "SecItem", targets: ["SecItem"]),
         .library(name: "Security", targets: ["Security"]),
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
@@ -107,11 +108,17 @@ let package = Package(
         .target(
             name: "StandardDrivers", dependencies: ["KeychainHost", "PIVDriver", "TokenKit"], swiftSettings: strict),
         .target(
+            name: "HostConnection",
+            dependencies: [
+                "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Driver", "Platform", "SecureBytes",
+                "StandardDrivers",
+                "SystemCrypto",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "SecItem",
             dependencies: [
-                "SecureBytes", "KeychainHost", "KeychainModel", "PKCS11Driver", "Platform", "StandardDrivers",
-                "SystemCrypto",
-                "TokenKit",
+                "SecureBytes", "HostConnection", "KeychainHost", "KeychainModel", "SystemCrypto", "TokenKit",
             ],
             swiftSettings: strict),
         // SecItem under the names of Apple's frameworks.
@@ -228,6 +235,9 @@ let package = Package(
                 "KeychainWriter", "PromptAsker", "Platform", "TokenKit",
             ],
             swiftSettings: test),
+        .executableTarget(
+            name: "MinimalExample", dependencies: ["HostConnection"], path: "Examples/Minimal",
+            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         .executableTarget(
             name: "SecItemExample", dependencies: ["SecItem", "Security"], path: "Examples/SecItem",
             swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),

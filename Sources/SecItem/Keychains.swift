@@ -1,36 +1,13 @@
 internal import KeychainModel
 internal import Foundation
 internal import KeychainHost
-internal import StandardDrivers
-internal import PKCS11Driver
-internal import Platform
+internal import HostConnection
 internal import Synchronization
 internal import TokenKit
 
-/// What this process works with. The one place of the target that names the drivers.
+/// What this process works with.
 enum Keychains {
-    static let process = ProcessKeychains(
-        drivers: StandardDrivers.all,
-        modules: {
-            // A program that has more rights than its user starts nothing that the user's environment names.
-            guard Environment.variable("PATH") != nil else { return [] }
-            return modules().map { module in
-                PKCS11Module(module, worker: .tokenctl(at: "tokenctl", for: program)) {
-                    KeychainPreferences().effectivePINTimeout
-                }
-            }
-        })
-
-    /// What p11-kit's configuration calls this program.
-    private static var program: String { ProcessInfo.processInfo.processName }
-
-    /// The modules of others that are searched; one that nobody knows is an error of each search, as one that cannot be loaded.
-    private static func modules() -> [ConfiguredModule] {
-        let choice = ModuleChoice(
-            program: program, configuration: Directories().userConfiguration,
-            text: Environment.variable(ModuleChoice.variable))
-        do { return try choice.modules() } catch { return [ConfiguredModule(path: error.name)] }
-    }
+    static let process = HostConnection.process()
 
     static let interaction = Interaction()
 

@@ -1,0 +1,16 @@
+@_exported public import HostAPI
+internal import KeychainHost
+@_exported public import KeychainModel
+@_exported public import SecureBytes
+@_exported public import SystemCrypto
+
+/// The way of a Swift program to the host. The module exports all that the host's face is made of.
+///
+///     let host = HostConnection.open()
+///     for identity in try host.identities(.identities.where(.canSign, true)).found { … }
+public enum HostConnection {
+    /// The host of this program: the cards in its readers, the tokens of other modules, and the user's keychains.
+    ///
+    /// Questions are asked through pinentry, or on the terminal.
+    public static func open() -> any KeychainService { Host(process()) }
+}

@@ -1,0 +1,34 @@
+package import KeychainHost
+internal import PKCS11Driver
+internal import Platform
+internal import StandardDrivers
+
+extension HostConnection {
+    /// The keychains of a program that has the host inside: all drivers, and the modules that p11-kit's configuration gives it.
+    package static func process() -> ProcessKeychains {
+        ProcessKeychains(
+            drivers: StandardDrivers.all,
+            modules: {
+                // A program that has more rights than its user starts nothing that the user's environment names.
+                guard Environment.variable("PATH") != nil else { return [] }
+                return modules().map { module in
+                    PKCS11Module(module, worker: .tokenctl(at: "tokenctl", for: program)) {
+                        KeychainPreferences().effectivePINTimeout
+                    }
+                }
+            })
+    }
+
+    /// The name by which p11-kit's configuration knows this program.
+    private static var program: String {
+        CommandLine.arguments.first.flatMap { $0.split(separator: "/").last }.map(String.init) ?? ""
+    }
+
+    /// The modules of others that are searched. A choice that cannot be read is a module that fails in each search.
+    private static func modules() -> [ConfiguredModule] {
+        let choice = ModuleChoice(
+            program: program, configuration: Directories().userConfiguration,
+            text: Environment.variable(ModuleChoice.variable))
+        do { return try choice.modules() } catch { return [ConfiguredModule(path: error.name)] }
+    }
+}
