@@ -5,7 +5,7 @@ internal import HostConnection
 internal import Synchronization
 internal import TokenKit
 
-/// What this process works with.
+/// The keychains of this process.
 enum Keychains {
     static let process = HostConnection.process()
 

@@ -4,7 +4,7 @@ internal import StandardDrivers
 internal import PKCS11Driver
 internal import TokenKit
 
-/// What a run of the command works with: the keychains that are there, and what its searches could not look at.
+/// The keychains of a run of the command, and the gaps of its searches.
 @dynamicMemberLookup
 struct Session {
     private var present: PresentKeychains

@@ -4,7 +4,7 @@ public import TokenKit
 /// What a client works with: the keychains that it searches, the one that it adds to, the access groups that are open to
 /// it, and who is asked for PINs and passwords.
 ///
-/// It is asked with the dictionaries of `SecItem`, which are checked when they are read: nothing in them is ever ignored. ``Host`` has
+/// Its requests are the dictionaries of `SecItem`, which are checked when they are read: nothing in them is ever ignored. ``Host`` has
 /// the form that the compiler checks.
 public struct KeychainSession: Sendable {
     public let searchList: SearchList

@@ -1,8 +1,8 @@
-/// The answer to a request, which may be incomplete: what was found, and what could not be looked at.
+/// The answer to a request, which may be incomplete: the findings, and the parts of the search list that it lacks.
 ///
 /// A member of the search list that fails hides no other member, and a damaged item hides no other item.
 public struct Outcome<Found: Sendable>: Sendable {
-    /// What was found: of a search, elements in the order of the search list; of a change, the number of items it was made to.
+    /// The findings: of a search, elements in the order of the search list; of a change, the number of items it was made to.
     public var found: Found
     /// The parts of the search list that the answer lacks.
     public var missing: [Missing]
@@ -23,7 +23,7 @@ extension Outcome where Found: RangeReplaceableCollection {
 }
 
 extension Outcome {
-    /// What was found, if every part of the search list was looked at that is not known to be missing.
+    /// The findings, if every part of the search list was looked at that is not known to be missing.
     ///
     /// - Throws: the error of the first other gap in which something may be that belongs to the answer.
     package func complete(besides known: [Missing]) throws(KeychainError) -> Found {

@@ -111,7 +111,7 @@ extension PINKind {
     }
 }
 
-/// What all programs of the user, or all slots of a process, remember of refused values.
+/// The refused values that all programs of the user, or all slots of a process, remember.
 extension TokenMemory {
     /// What any token refused: the identity of the token that is in may cost a command.
     package var allRejectedPINs: [RejectedPINs] { all().compactMap { RejectedPINs(parsing: $0) } }

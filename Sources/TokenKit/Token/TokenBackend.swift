@@ -2,7 +2,7 @@ public import SecureBytes
 
 /// A place for a token, for whoever uses the token: values in, values out.
 ///
-/// What belongs together is one call, in which nobody else has the token: a card in a reader (``TokenSlot``) begins a transaction,
+/// Operations that belong together are one call, in which nobody else has the token: a card in a reader (``TokenSlot``) begins a transaction,
 /// selects its application, acts and ends the transaction. A call that names an insertion fails with ``TokenError``
 /// `.card(.removed)` once its token is out. The others read, from the token that is there by now, and are repeated where another
 /// program got in between.
@@ -57,7 +57,7 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// The key to which a keychain is bound where nobody names another.
     func bindingKey() throws(TokenError) -> TokenObjectID?
 
-    /// What else the token tells of itself, in reading order.
+    /// Further facts that the token tells of itself, in reading order.
     func facts() throws(TokenError) -> [TokenFact]
 
     /// The content of a data object; nil where there is none.
