@@ -63,7 +63,7 @@ struct Session {
         set { present[keyPath: path] = newValue }
     }
 
-    /// What a client works with that adds to the default keychain, and knows the cards that are not in.
+    /// A session over these keychains, which adds to the default keychain and knows the cards that are not inserted.
     func client(_ authentication: AuthenticationContext = AuthenticationContext()) -> KeychainSession {
         present.session(authentication: authentication)
     }

@@ -15,7 +15,7 @@ public struct RequestNumber: RawRepresentable, Hashable, Sendable {
 public struct RequestContext: Sendable, Equatable {
     /// The way in which a person may be asked for a PIN, a password or consent.
     public enum Questions: UInt8, Sendable, CaseIterable {
-        /// Nobody is asked. A request that needs an answer fails with `errSecInteractionNotAllowed`.
+        /// No question: a request that needs an answer fails with `errSecInteractionNotAllowed`.
         case never = 0
         /// The host asks: pinentry, or the terminal of the client.
         case byHost = 1

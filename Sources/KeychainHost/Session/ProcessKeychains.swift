@@ -242,7 +242,7 @@ public struct PresentKeychains: Sendable {
         return copies
     }
 
-    /// What a client works with that adds to the default keychain, and knows the cards that are not in.
+    /// A session over these keychains, which adds to the default keychain and knows the cards that are not inserted.
     ///
     /// - Parameter accessGroups: those that are open to the client.
     public func session(

@@ -128,7 +128,7 @@ extension KeySelector {
         case .label(let label): object.keyLabel == label
         case .publicKeyHash(let hash): TokenItems.publicKeyHash(of: object) == hash
         case .reference(let reference):
-            // What has another key by now is another object.
+            // The name of an object includes the hash of its key: after an exchange of the key the reference finds none.
             if case .token(_, let name) = reference.target {
                 TokenItems.name(of: object.id, TokenItems.publicKeyHash(of: object)) == name
             } else {

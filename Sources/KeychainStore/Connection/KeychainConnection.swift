@@ -128,7 +128,7 @@ package struct KeychainConnection: ~Copyable {
     ) throws(KeychainError) -> Final {
         for step in steps { try check(step) }
         let isDeletion = steps.allSatisfy(\.isDeletion)
-        // What cannot be repaired may be deleted.
+        // Deletion is allowed in a file whose indexes cannot be repaired.
         if isDeletion { _ = checkIntegrity() } else { try checkIndexes() }
         return try database.writing { () throws(KeychainError) in
             if !isDeletion { try prepareSealing() }

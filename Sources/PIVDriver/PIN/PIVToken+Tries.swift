@@ -36,7 +36,7 @@ extension PIVToken {
             quirks.has(.onlyApplicationPIN)
             || (remembered?.tellsMetadata == true && remembered?.pinReference == .application)
         let reference = try isKnown ? .application : discoveredReference(&card)
-        // What was asked of the remembered one says nothing of another.
+        // The tries that are known are those of the remembered PIN, and say nothing of the other one.
         if let likely = remembered?.pinReference, likely != reference { pins.learn(.unknown, of: .pin) }
         cardholderPIN.reference = reference
         return reference

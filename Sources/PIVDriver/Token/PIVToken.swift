@@ -41,7 +41,7 @@ public struct PIVToken: Token {
         /// Whether the unblocking key serves it. It does not serve the PIN of a whole card with many applications.
         var isUnblockable = true
 
-        /// What the card told of the PIN as it is now, on cards with metadata.
+        /// The metadata of the present PIN; nil until a card with metadata has told them.
         var metadata: PINMetadata?
     }
 

@@ -48,7 +48,7 @@ final class ModuleTokenSlot: TokenBackend {
                 var token = try present(&state)
                 _ = state.pins.endTerm(at: .now)
                 if state.pins.logoutPending { try logOut(&token, &state.pins) }
-                // What the token learned holds also where the call fails half-way.
+                // The state of the token is kept also where the call fails half-way: it has been read by then.
                 defer {
                     state.token = token
                     if state.pins.wantsTerm { beginTerm(&state.pins) }

@@ -113,7 +113,7 @@ extension PINKind {
 
 /// The refused values that all programs of the user, or all slots of a process, remember.
 extension TokenMemory {
-    /// What any token refused: the identity of the token that is in may cost a command.
+    /// The refused values of every token, for use before the identity of the inserted token is known, which may cost a command.
     package var allRejectedPINs: [RejectedPINs] { all().compactMap { RejectedPINs(parsing: $0) } }
 
     package func rejectedPINs(of token: TokenID) -> RejectedPINs? {

@@ -270,7 +270,7 @@ public final class TokenSlot: Sendable {
             var token = try recognized(&state, &card, atr: connection.atr)
             token.pins = state.pins
             token.pins.beginTransaction(epoch: card.epoch)
-            // What the token learned holds also where the call fails half-way.
+            // The state of the token is kept also where the call fails half-way: it has been read by then.
             defer { take(token, back: &state) }
             if token.pins.logoutPending { try TokenSlot.logOut(&token, &card) }
             return try body(&token, &card, state.insertion)

@@ -74,7 +74,7 @@ struct ListKeychains: ParsableCommand {
     /// The files as they are configured, those that are not searched included.
     private func files(_ session: Session) throws -> [KeychainRow] {
         let preferences = KeychainPreferences.own
-        // What cannot be read of the system's settings is among the session's gaps.
+        // The session's gaps include system settings that cannot be read.
         let paths = try (try? preferences.searchList()) ?? preferences.searchList(in: .user)
         return paths.map { path in
             let target = resolvedPath(path) ?? path
