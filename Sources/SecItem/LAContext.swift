@@ -75,7 +75,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// Forgets what was given, and that somebody has shown to be there. No policy is evaluated afterwards.
     open func invalidate() {
         settings.withLock { $0.isInvalidated = true }
-        for kind in [AuthenticationContext.CredentialKind.pin, .password, .applicationPassword] {
+        for kind in [CredentialKind.pin, .password, .applicationPassword] {
             base.removeCredential(kind)
         }
         base.forgetPresence()
@@ -157,7 +157,7 @@ public struct LACredentialType: RawRepresentable, Hashable, Sendable {
     /// The password of a keychain.
     public static let keychainPassword = LACredentialType(rawValue: -1001)
 
-    fileprivate var kind: AuthenticationContext.CredentialKind? {
+    fileprivate var kind: CredentialKind? {
         switch self {
         case .applicationPassword: .applicationPassword
         case .smartCardPIN: .pin

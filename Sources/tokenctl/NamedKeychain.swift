@@ -39,11 +39,7 @@ enum NamedKeychain {
             return
         }
         _ = session.reporting(result)
-        throw NamedKeychain.notInserted(name)
-    }
-
-    static func notInserted(_ card: String) -> KeychainError {
-        KeychainError(.noSuchKeychain, "the card '\(card)' is not inserted", remedy: "insert it")
+        throw KeychainError.cardNotInserted(name)
     }
 
     private static func only(_ found: [NamedKeychain], named name: String) throws -> NamedKeychain? {

@@ -74,7 +74,7 @@ struct Session {
         let inserted = eachToken { $1 }
         let absent = names.filter { name in !inserted.found.contains { $0.isNamed(name) } }
         guard inserted.missing.isEmpty, let first = absent.min() else { return }
-        throw NamedKeychain.notInserted(first)
+        throw KeychainError.cardNotInserted(first)
     }
 
     /// What a deletion is about. Damage counts where it is of what matches by what it has now, and else not: programs delete

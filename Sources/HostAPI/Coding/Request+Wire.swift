@@ -5,7 +5,7 @@ package import Wire
 
 extension CardAdministration: WireValue {}
 extension RequestContext.Questions: WireValue {}
-extension RequestContext.Credential.Kind: WireValue {}
+extension CredentialKind: WireValue {}
 
 extension RequestContext.Credential: WireValue {
     func write(to message: inout MessageWriter) {

@@ -1,3 +1,4 @@
+public import KeychainModel
 public import SecureBytes
 
 /// The number of a request, by which its client can cancel it.
@@ -25,21 +26,14 @@ public struct RequestContext: Sendable, Equatable {
 
     /// A PIN or password that the client has. It comes before any question, and is never sent twice.
     public struct Credential: Sendable, Equatable {
-        public enum Kind: UInt8, Sendable, CaseIterable {
-            case pin = 1
-            case password = 2
-            /// The password that an item has beside its keychain's.
-            case applicationPassword = 3
-        }
-
-        public let kind: Kind
+        public let kind: CredentialKind
         public let secret: SharedSecret
 
-        public init(_ kind: Kind, _ secret: consuming Secret) {
+        public init(_ kind: CredentialKind, _ secret: consuming Secret) {
             self.init(kind, SharedSecret(secret))
         }
 
-        init(_ kind: Kind, _ secret: SharedSecret) {
+        init(_ kind: CredentialKind, _ secret: SharedSecret) {
             self.kind = kind
             self.secret = secret
         }

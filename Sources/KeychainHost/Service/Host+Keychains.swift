@@ -1,5 +1,5 @@
 internal import HostAPI
-internal import KeychainModel
+package import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
@@ -59,10 +59,15 @@ extension Outcome<[KeychainDescription]> {
 }
 
 extension KeychainError {
+    /// - Parameter card: its label, or its id where no label is known.
+    package static func cardNotInserted(_ card: String) -> KeychainError {
+        KeychainError(.noSuchKeychain, "the card '\(card)' is not inserted", remedy: "insert it")
+    }
+
     static func noSuchKeychain(_ identifier: KeychainIdentifier) -> KeychainError {
         identifier.isLocal
             ? KeychainError(.noSuchKeychain, "the keychain is not in the search list")
-            : KeychainError(.noSuchKeychain, "the card \(identifier) is not inserted", remedy: "insert it")
+            : .cardNotInserted(identifier.rawValue)
     }
 }
 
@@ -93,8 +98,7 @@ extension KeychainSession {
         guard let token = query.tokenID, let card = absentTokens().first(where: { $0.isIdentified(by: token) }) else {
             return []
         }
-        let error = KeychainError(.noSuchKeychain, "the card '\(card.name)' is not inserted", remedy: "insert it")
-        return [Missing(.absentKeychain, in: .card, of: card.name, error)]
+        return [Missing(.absentKeychain, in: .card, of: card.name, .cardNotInserted(card.name))]
     }
 }
 

@@ -73,13 +73,7 @@ public final class Host: KeychainService {
         let authentication = process.authentication(
             TicketPrompter(ticket: ticket, prompter: prompter), lastTry: context.mayUseLastTry ? .spend : .keep)
         for credential in context.credentials {
-            let kind: AuthenticationContext.CredentialKind =
-                switch credential.kind {
-                case .pin: .pin
-                case .password: .password
-                case .applicationPassword: .applicationPassword
-                }
-            authentication.setCredential(credential.secret.secret.clone(), kind)
+            authentication.setCredential(credential.secret.secret.clone(), credential.kind)
         }
         return authentication.rememberingPresence()
     }

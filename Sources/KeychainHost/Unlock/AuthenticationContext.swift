@@ -8,14 +8,6 @@ public import TokenKit
 /// It is made once and used for any number of operations. What was put in comes before any question, and is forgotten
 /// once a card or keychain refused it: nothing is sent twice. Keychain semantics 3.3 and 4.4.
 public struct AuthenticationContext: Sendable {
-    /// What a credential is for.
-    public enum CredentialKind: Sendable, Hashable {
-        case pin
-        case password
-        /// What an item asks for on top of its keychain's password.
-        case applicationPassword
-    }
-
     public let prompter: any Prompter
 
     /// Whether the last try of a PIN may be spent without asking.
@@ -138,7 +130,7 @@ private final class Credentials: Sendable {
 
     func forgetPresence() { state.withLock { $0.present = [] } }
 
-    func set(_ secret: consuming Secret?, _ kind: AuthenticationContext.CredentialKind) {
+    func set(_ secret: consuming Secret?, _ kind: CredentialKind) {
         var secret = secret
         state.withLock { state in
             switch kind {
@@ -149,7 +141,7 @@ private final class Credentials: Sendable {
         }
     }
 
-    func clone(_ kind: AuthenticationContext.CredentialKind) -> Secret? {
+    func clone(_ kind: CredentialKind) -> Secret? {
         state.withLock { state in
             switch kind {
             case .pin: Credentials.copy(of: state.pin)

@@ -29,7 +29,7 @@ import VirtualCard
         return String(decoding: secret.copiedBytes, as: UTF8.self)
     }
 
-    private func context(_ kind: AuthenticationContext.CredentialKind, _ text: String) -> AuthenticationContext {
+    private func context(_ kind: CredentialKind, _ text: String) -> AuthenticationContext {
         let context = AuthenticationContext()
         context.setCredential(.of(text), kind)
         return context

@@ -23,7 +23,7 @@ import TokenKit
     }
 
     /// The session of a program that gives a credential.
-    private func giving(_ text: String, _ kind: AuthenticationContext.CredentialKind) -> KeychainSession {
+    private func giving(_ text: String, _ kind: CredentialKind) -> KeychainSession {
         let context = AuthenticationContext()
         context.setCredential(.of(text), kind)
         return session.asking(context)
