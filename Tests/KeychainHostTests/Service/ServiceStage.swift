@@ -16,6 +16,21 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     case call
     /// By messages: each request and each answer is written and parsed.
     case message
+
+    func service(of host: Host) -> any KeychainService {
+        guard self == .message else { return host }
+        return WireService {
+            host.cancel($0)
+        } exchange: { message throws(KeychainError) in
+            do {
+                let (request, context) = try HostRequest.parse(message.bytes, lane: message.lane)
+                let answer = host.answer(request, context).message()
+                return try HostAnswer(parsing: answer.bytes, lane: answer.lane)
+            } catch {
+                throw KeychainError(.internal, "\(error)")
+            }
+        }
+    }
 }
 
 /// A host with a card and two keychains, and the face that a front end has of it.
@@ -47,22 +62,8 @@ struct ServiceStage {
             readers: { [reader] })
         for keychain in [login, work] { process.adopt(keychain) }
         let host = Host(process, accessGroups: .all, prompter: person, clientPrompter: clientPerson)
-        service = route == .call ? host : ServiceStage.byMessages(host)
+        service = route.service(of: host)
         (self.user, self.card, self.reader, self.person, self.clientPerson) = (user, card, reader, person, clientPerson)
-    }
-
-    private static func byMessages(_ host: Host) -> any KeychainService {
-        WireService {
-            host.cancel($0)
-        } exchange: { message throws(KeychainError) in
-            do {
-                let (request, context) = try HostRequest.parse(message.bytes, lane: message.lane)
-                let answer = host.answer(request, context).message()
-                return try HostAnswer(parsing: answer.bytes, lane: answer.lane)
-            } catch {
-                throw KeychainError(.internal, "\(error)")
-            }
-        }
     }
 
     var token: KeychainIdentifier {
