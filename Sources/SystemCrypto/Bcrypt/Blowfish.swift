@@ -18,7 +18,8 @@ struct Blowfish {
         var keyPosition = 0, saltPosition = 0
         for index in 0..<Blowfish.roundKeys { words[index] ^= Blowfish.word(of: key, at: &keyPosition) }
         var (left, right): (UInt32, UInt32) = (0, 0)
-        for index in stride(from: 0, to: words.count, by: 2) {
+        var index = 0
+        while index < words.count {
             if !salt.isEmpty {
                 left ^= Blowfish.word(of: salt, at: &saltPosition)
                 right ^= Blowfish.word(of: salt, at: &saltPosition)
@@ -26,14 +27,18 @@ struct Blowfish {
             encrypt(&left, &right)
             words[index] = left
             words[index + 1] = right
+            index += 2
         }
     }
 
+    /// A derivation calls this millions of times. Without optimization the loop over a `stride` takes longer than the cipher.
     func encrypt(_ left: inout UInt32, _ right: inout UInt32) {
         left ^= words[0]
-        for round in stride(from: 1, to: Blowfish.roundKeys - 1, by: 2) {
+        var round = 1
+        while round < Blowfish.roundKeys - 1 {
             right ^= mixed(left) ^ words[round]
             left ^= mixed(right) ^ words[round + 1]
+            round += 2
         }
         (left, right) = (right ^ words[Blowfish.roundKeys - 1], left)
     }
