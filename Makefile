@@ -127,7 +127,7 @@ sanitize-thread:
 	swift build --build-tests --sanitize=thread --scratch-path .build-thread
 	TSAN_OPTIONS=die_after_fork=0 LD_PRELOAD="$$PWD/.build-thread/mutex.so" \
 	    swift test --skip-build --sanitize=thread --scratch-path .build-thread \
-	        --filter '$(SUITES)' --skip '$(unsanitized)|C(Library|Keychain|Search)Tests|/aRefusalOfTheCLibrary|/anAccessForSomePrograms'
+	        --filter '$(SUITES)' --skip '$(unsanitized)|C(Library|Keychain|Search|Refusal)Tests'
 
 # Parsers of what cards and processes send, the card and its transactions, the keychain's file, and secrets: minutes, so that each
 # change can go through it (.ci/run).
