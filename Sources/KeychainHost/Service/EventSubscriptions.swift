@@ -35,15 +35,18 @@ final class EventSubscriptions: Sendable {
             }
             return (position.subscription, subscription)
         }
-        guard state.withLock({ $0.subscriptions.count }) < EventSubscriptions.maximumCount else {
-            throw KeychainError(.allocate, "there are too many subscriptions to events")
-        }
         let subscription = EventSubscription(watch())
-        guard subscription.start() else { throw KeychainError(.allocate, "there is no thread to watch keychains on") }
-        let number = state.withLock { state in
+        let number = try state.withLock { state throws(KeychainError) in
+            guard state.subscriptions.count < EventSubscriptions.maximumCount else {
+                throw KeychainError(.allocate, "there are too many subscriptions to events")
+            }
             state.lastNumber += 1
             state.subscriptions[state.lastNumber] = subscription
             return state.lastNumber
+        }
+        guard subscription.start() else {
+            _ = state.withLock { $0.subscriptions.removeValue(forKey: number) }
+            throw KeychainError(.allocate, "there is no thread to watch keychains on")
         }
         return (number, subscription)
     }
