@@ -129,7 +129,8 @@ let package = Package(
         .target(
             name: "SecKeychain",
             dependencies: [
-                "SecureBytes", "CSecKeychain", "KeychainHost", "KeychainModel", "StandardDrivers", "TokenKit",
+                "SecureBytes", "CSecKeychain", "HostAPI", "KeychainHost", "KeychainModel", "StandardDrivers",
+                "TokenKit",
             ],
             exclude: ["exports.map"], swiftSettings: strict,
             linkerSettings: [
@@ -141,8 +142,8 @@ let package = Package(
         .target(
             name: "PKCS11Bridge",
             dependencies: [
-                "SecureBytes", "CCryptoki", "KeychainHost", "KeychainModel", "PKCS11Mechanisms", "SystemCrypto",
-                "TokenKit", "Wire",
+                "SecureBytes", "CCryptoki", "HostAPI", "KeychainHost", "KeychainModel", "PKCS11Mechanisms",
+                "SystemCrypto", "TokenKit", "Wire",
             ],
             swiftSettings: strict),
         .target(name: "Wire", swiftSettings: strict),
@@ -162,19 +163,16 @@ let package = Package(
         .executableTarget(
             name: "tokenkitd",
             dependencies: [
-                "CCryptoki", "HostServer", "KeychainHost", "KeychainModel", "PKCS11Bridge", "Platform",
-                "StandardDrivers",
-                "TokenKit", "Wire",
+                "CCryptoki", "HostAPI", "HostServer", "KeychainHost", "KeychainModel", "PKCS11Bridge", "Platform",
+                "StandardDrivers", "TokenKit", "Wire",
             ],
             exclude: ["systemd"],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
         .executableTarget(
             name: "tokenctl",
             dependencies: [
-                "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "StandardDrivers", "VirtualCard",
-                "KeychainHost",
-                "KeychainModel",
-                "Platform", argumentParser,
+                "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "StandardDrivers", "VirtualCard", "HostAPI",
+                "KeychainHost", "KeychainModel", "Platform", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 
@@ -203,9 +201,8 @@ let package = Package(
         .testTarget(
             name: "PKCS11DriverTests",
             dependencies: [
-                "SecureBytes", "PKCS11Driver", "KeychainHost", "KeychainModel", "SystemCrypto", "CCryptoki",
-                "TestSupport", "tokenctl",
-                "TokenKit",
+                "SecureBytes", "PKCS11Driver", "HostAPI", "KeychainHost", "KeychainModel", "SystemCrypto", "CCryptoki",
+                "TestSupport", "tokenctl", "TokenKit",
             ],
             swiftSettings: test),
         .testTarget(
@@ -223,7 +220,7 @@ let package = Package(
             dependencies: ["SecureBytes", "KeychainHost", "KeychainModel", "SystemCrypto", "CSQLite"],
             path: "Tests/KeychainWriter", swiftSettings: test),
         .executableTarget(
-            name: "PromptAsker", dependencies: ["SecureBytes", "KeychainHost", "KeychainModel"],
+            name: "PromptAsker", dependencies: ["SecureBytes", "HostAPI", "KeychainHost", "KeychainModel"],
             path: "Tests/PromptAsker",
             swiftSettings: test),
         .testTarget(
@@ -252,9 +249,8 @@ let package = Package(
         .testTarget(
             name: "PKCS11BridgeTests",
             dependencies: [
-                "SecureBytes", "PKCS11Bridge", "PKCS11Mechanisms", "CCryptoki", "KeychainHost", "KeychainModel",
-                "PIVDriver",
-                "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit",
+                "SecureBytes", "PKCS11Bridge", "PKCS11Mechanisms", "CCryptoki", "HostAPI", "KeychainHost",
+                "KeychainModel", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit",
             ],
             swiftSettings: test),
         .testTarget(
@@ -268,9 +264,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "SecureBytes", "TokenKit", "PIVDriver", "VirtualCard", "KeychainHost", "KeychainModel", "SystemCrypto",
-                "TestSupport",
-                "CPCSC",
+                "SecureBytes", "TokenKit", "PIVDriver", "VirtualCard", "HostAPI", "KeychainHost", "KeychainModel",
+                "SystemCrypto", "TestSupport", "CPCSC",
             ],
             exclude: ["Consumers/Scripts"], swiftSettings: test),
         .target(

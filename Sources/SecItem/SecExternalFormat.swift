@@ -1,3 +1,4 @@
+internal import HostConnection
 internal import KeychainModel
 public import Foundation
 internal import KeychainHost

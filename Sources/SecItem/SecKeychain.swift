@@ -1,3 +1,4 @@
+internal import HostConnection
 internal import KeychainModel
 internal import KeychainHost
 internal import SecureBytes

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 public import CSecKeychain
 internal import Glibc

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import CCryptoki
 internal import Glibc
 internal import HostServer

@@ -116,6 +116,31 @@ enum MessageSamples {
     }
 }
 
+extension MessageSamples {
+    static let questions: [HostQuestion] =
+        PromptRequest.Purpose.allCases.map {
+            .secret(
+                PromptRequest(
+                    $0, subject: "Ännchen's card", use: "sign a letter", triesLeft: 2, failure: "wrong PIN",
+                    form: PromptRequest.Form(lengths: 6...8, onlyDigits: true)))
+        } + [
+            .secret(PromptRequest(.newPassword, subject: "")),
+            .secret(PromptRequest(.newPIN, subject: "card", form: PromptRequest.Form(lengths: 0...0))),
+            .consent("Use the last try?"), .notice(""),
+        ]
+
+    static let replies: [HostReply] = [
+        .secret(secret("123456")), .secret(secret("")), .consent(true), .consent(false), .shown,
+        .failed(KeychainError(.userCanceled, "canceled")),
+    ]
+
+    static let abilities = [
+        PromptAbilities(
+            canAsk: true, canAskAgain: false, canConfirm: true, allowsPINPad: false, alternative: "give it otherwise"),
+        PromptAbilities(of: PersonForQuestions()),
+    ]
+}
+
 /// Names in DER.
 private enum NormalizedNames {
     /// `CN=anna`

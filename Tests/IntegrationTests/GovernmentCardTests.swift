@@ -1,3 +1,4 @@
+import HostAPI
 import KeychainHost
 import KeychainModel
 import PIVDriver

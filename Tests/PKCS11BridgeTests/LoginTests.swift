@@ -1,5 +1,6 @@
 import CCryptoki
 import Foundation
+import HostAPI
 import KeychainHost
 import KeychainModel
 import SecureBytes

@@ -1,6 +1,7 @@
 import CCryptoki
 import Dispatch
 import Foundation
+import HostAPI
 import KeychainHost
 import KeychainModel
 import SecureBytes

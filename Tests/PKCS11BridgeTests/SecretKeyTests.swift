@@ -1,4 +1,5 @@
 import CCryptoki
+import HostAPI
 import KeychainHost
 import KeychainModel
 import PKCS11Mechanisms

@@ -4,6 +4,7 @@
 //     PromptAsker terminal|nobody|pinentry:PROGRAM|source:TEXT pin|newPIN|confirm|canAsk …
 
 import Glibc
+import HostAPI
 import KeychainHost
 import KeychainModel
 import SecureBytes

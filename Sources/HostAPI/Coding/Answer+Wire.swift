@@ -103,15 +103,9 @@ extension HostAnswer {
     ///
     /// - Throws: `WireError` for anything that ``message()`` does not write.
     package init(parsing fields: [UInt8], lane: consuming Secret) throws(WireError) {
-        var message = MessageReader(fields, lane: lane)
-        self = try message.value()
-        try message.finish()
+        self = try .read(fields, lane: lane)
     }
 
     /// The message of the answer.
-    package func message() -> MessageWriter {
-        var message = MessageWriter()
-        message.write(self)
-        return message
-    }
+    package func message() -> MessageWriter { wholeMessage }
 }

@@ -9,6 +9,25 @@ protocol WireValue {
     init(from message: inout MessageReader) throws(WireError)
 }
 
+extension WireValue {
+    /// The value of a whole message.
+    ///
+    /// - Throws: `WireError` for anything that ``wholeMessage`` does not write.
+    static func read(_ fields: [UInt8], lane: consuming Secret) throws(WireError) -> Self {
+        var message = MessageReader(fields, lane: lane)
+        let value = try Self(from: &message)
+        try message.finish()
+        return value
+    }
+
+    /// The message of the value.
+    var wholeMessage: MessageWriter {
+        var message = MessageWriter()
+        write(to: &message)
+        return message
+    }
+}
+
 /// Writes a message: fields, and the secrets that go with them.
 package struct MessageWriter {
     private var fields = FieldWriter()

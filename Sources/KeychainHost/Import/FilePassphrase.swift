@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 public import SecureBytes
 internal import SystemCrypto

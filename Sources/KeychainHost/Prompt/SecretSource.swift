@@ -1,3 +1,4 @@
+public import HostAPI
 public import KeychainModel
 internal import CLinux
 internal import Glibc

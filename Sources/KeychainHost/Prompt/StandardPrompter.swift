@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import Glibc
 internal import Platform
 

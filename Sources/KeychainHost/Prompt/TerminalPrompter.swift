@@ -1,3 +1,4 @@
+public import HostAPI
 public import KeychainModel
 public import SecureBytes
 
@@ -21,7 +22,7 @@ public struct TerminalPrompter: Prompter {
         if let failure = request.failure { terminal.writeLine(failure) }
         while true {
             let answer = try terminal.readHidden(asking: "\(request.sentence): ")
-            guard request.wantsRepetition, request.accepts?(answer) ?? true else { return answer }
+            guard request.wantsRepetition(of: answer) else { return answer }
             if answer.equals(try terminal.readHidden(asking: "\(request.field) again: ")) { return answer }
             terminal.writeLine("They differ. Once more:")
         }

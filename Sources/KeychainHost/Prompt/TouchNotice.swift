@@ -1,3 +1,4 @@
+package import HostAPI
 package import TokenKit
 
 /// Asks a person to touch the card, where a key's operation waits for that: where the key's policy says so, and where it says nothing

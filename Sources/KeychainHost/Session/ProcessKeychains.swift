@@ -1,3 +1,4 @@
+public import HostAPI
 public import KeychainModel
 internal import Synchronization
 public import TokenKit

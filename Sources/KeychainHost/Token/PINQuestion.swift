@@ -1,3 +1,4 @@
+internal import HostAPI
 package import KeychainModel
 package import SecureBytes
 package import TokenKit

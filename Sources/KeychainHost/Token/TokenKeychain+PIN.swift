@@ -1,3 +1,4 @@
+internal import HostAPI
 public import KeychainModel
 internal import SecureBytes
 public import TokenKit
@@ -105,13 +106,13 @@ extension TokenKeychain {
         _ kind: PINKind, for subject: String, at insertion: TokenInsertion, _ authentication: AuthenticationContext
     ) throws(KeychainError) -> PIN {
         let purpose: PromptRequest.Purpose = kind == .pin ? .newPIN : .newUnblockingKey
+        let rules = slot.pinRules(at: insertion)
+        let form = PromptRequest.Form(lengths: rules.lengths, onlyDigits: kind == .pin && rules.onlyDigits)
         var failure: String?
         var count = 0
         while true {
             count += 1
-            let request = PromptRequest(purpose, subject: subject, failure: failure) { [slot] answer in
-                (try? slot.checkFormat(of: PIN(answer.clone()), as: kind, at: insertion)) != nil
-            }
+            let request = PromptRequest(purpose, subject: subject, failure: failure, form: form)
             let pin = PIN(try authentication.prompter.ask(request))
             do throws(TokenError) {
                 try slot.checkFormat(of: pin, as: kind, at: insertion)

@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto

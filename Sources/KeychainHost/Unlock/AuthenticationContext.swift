@@ -1,3 +1,4 @@
+public import HostAPI
 public import KeychainModel
 public import SecureBytes
 internal import Synchronization

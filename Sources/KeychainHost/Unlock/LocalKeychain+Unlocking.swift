@@ -1,3 +1,4 @@
+internal import HostAPI
 internal import KeychainStore
 public import KeychainModel
 internal import SecureBytes

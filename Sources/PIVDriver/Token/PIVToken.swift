@@ -12,7 +12,10 @@ public struct PIVToken: Token {
     let rejectedPINs: (any TokenMemory)?
     let provesBeforePIN: @Sendable () -> Bool
 
-    public let pinRules = PINRules(lengths: PINBlock.lengths, entry: PINBlock.entry)
+    public var pinRules: PINRules {
+        PINRules(
+            lengths: PINBlock.lengths, onlyDigits: !quirks.has(.anyPINCharacters), entry: PINBlock.entry)
+    }
 
     public var bindingKey: TokenObjectID? { PIVSlot.keyManagement.objectID }
 

@@ -1,4 +1,5 @@
-package import KeychainHost
+package import HostAPI
+internal import KeychainHost
 internal import TokenKit
 
 /// What the module does differently for some programs.

@@ -174,14 +174,18 @@ public struct PINRules: Hashable, Sendable {
     /// How it is typed on the keys of a reader; nil where it cannot be.
     public var entry: PINEntry?
 
-    /// Its lengths, in bytes.
+    /// Its lengths, in bytes, and those of the unblocking key.
     public var lengths: ClosedRange<Int>
 
+    /// Whether it has no other characters than digits. An unblocking key may have others.
+    public var onlyDigits: Bool
+
     public init(
-        lengths: ClosedRange<Int> = 0...255, isManagedHere: Bool = true, isTypedOnToken: Bool = false,
-        entry: PINEntry? = nil
+        lengths: ClosedRange<Int> = 0...255, onlyDigits: Bool = false, isManagedHere: Bool = true,
+        isTypedOnToken: Bool = false, entry: PINEntry? = nil
     ) {
         self.lengths = lengths
+        self.onlyDigits = onlyDigits
         self.isManagedHere = isManagedHere
         self.isTypedOnToken = isTypedOnToken
         self.entry = entry

@@ -17,7 +17,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case authenticationResponse, keyMetadata, pinMetadata, attestation
     case uri
     case frame, hello, helloAnswer, call, answer
-    case hostRequest, hostAnswer
+    case hostRequest, hostAnswer, hostQuestion, hostReply, promptAbilities
 
     /// What an input did that it should not.
     public struct Finding: Error, CustomStringConvertible {
@@ -64,6 +64,18 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .hostAnswer:
             let (fields, lane) = FuzzTarget.parts(of: input)
             let parsed = try? HostAnswer(parsing: fields, lane: Secret(copying: lane.span))
+            try expect(parsed.map { FuzzTarget.joined($0.message()) }, ifAny: input)
+        case .hostQuestion:
+            let (fields, lane) = FuzzTarget.parts(of: input)
+            let parsed = try? HostQuestion(parsing: fields, lane: Secret(copying: lane.span))
+            try expect(parsed.map { FuzzTarget.joined($0.message()) }, ifAny: input)
+        case .hostReply:
+            let (fields, lane) = FuzzTarget.parts(of: input)
+            let parsed = try? HostReply(parsing: fields, lane: Secret(copying: lane.span))
+            try expect(parsed.map { FuzzTarget.joined($0.message()) }, ifAny: input)
+        case .promptAbilities:
+            let (fields, lane) = FuzzTarget.parts(of: input)
+            let parsed = try? PromptAbilities(parsing: fields, lane: Secret(copying: lane.span))
             try expect(parsed.map { FuzzTarget.joined($0.message()) }, ifAny: input)
         }
     }

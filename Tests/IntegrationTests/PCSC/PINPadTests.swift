@@ -1,4 +1,5 @@
 import Foundation
+import HostAPI
 import SystemCrypto
 import TestSupport
 import Testing

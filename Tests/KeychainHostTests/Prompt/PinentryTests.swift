@@ -1,4 +1,5 @@
 import Foundation
+import HostAPI
 import SecureBytes
 import TestSupport
 import Testing

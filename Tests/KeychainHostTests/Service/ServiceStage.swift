@@ -17,6 +17,22 @@ enum ServiceRoute: String, Sendable, CaseIterable {
     /// By messages: each request and each answer is written and parsed.
     case message
 
+    /// The way of the host's questions to the client.
+    func prompter(asking person: some Prompter) throws -> any Prompter {
+        guard self == .message else { return person }
+        let abilities = PromptAbilities(of: person).message()
+        return ClientPrompter(try PromptAbilities(parsing: abilities.bytes, lane: abilities.lane)) {
+            (question) throws(KeychainError) in
+            do {
+                let asked = question.message()
+                let reply = person.reply(to: try HostQuestion(parsing: asked.bytes, lane: asked.lane)).message()
+                return try HostReply(parsing: reply.bytes, lane: reply.lane)
+            } catch {
+                throw KeychainError(.internal, "\(error)")
+            }
+        }
+    }
+
     func service(of host: Host) -> any KeychainService {
         guard self == .message else { return host }
         return WireService {
@@ -61,7 +77,8 @@ struct ServiceStage {
             drivers: { [PIVDriver(memory: $0.tokens, certificates: $0.certificates, rejectedPINs: $0.rejectedPINs)] },
             readers: { [reader] })
         for keychain in [login, work] { process.adopt(keychain) }
-        let host = Host(process, accessGroups: .all, prompter: person, clientPrompter: clientPerson)
+        let host = Host(
+            process, accessGroups: .all, prompter: person, clientPrompter: try route.prompter(asking: clientPerson))
         service = route.service(of: host)
         (self.user, self.card, self.reader, self.person, self.clientPerson) = (user, card, reader, person, clientPerson)
     }

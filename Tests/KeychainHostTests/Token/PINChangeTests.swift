@@ -1,3 +1,4 @@
+import HostAPI
 import SecureBytes
 import TestSupport
 import Testing

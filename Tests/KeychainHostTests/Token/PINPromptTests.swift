@@ -1,3 +1,4 @@
+import HostAPI
 import PIVDriver
 import SecureBytes
 import SystemCrypto

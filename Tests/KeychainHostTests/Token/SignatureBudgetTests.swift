@@ -1,3 +1,4 @@
+import HostAPI
 import PIVDriver
 import SystemCrypto
 import TestSupport

@@ -1,3 +1,4 @@
+import HostAPI
 import PKCS11Driver
 import SecureBytes
 import Synchronization

@@ -1,0 +1,103 @@
+public import KeychainModel
+public import SecureBytes
+
+/// A question that the host has its client ask, as a value. Anything that is said to a person is in it.
+public enum HostQuestion: Sendable, Hashable {
+    /// For a PIN or a password.
+    case secret(PromptRequest)
+    /// To be answered by yes or no.
+    case consent(String)
+    /// A message that wants no answer.
+    case notice(String)
+}
+
+/// The client's answer to a ``HostQuestion``.
+public enum HostReply: Sendable, Equatable {
+    case secret(SharedSecret)
+    case consent(Bool)
+    /// The answer to a notice.
+    case shown
+    /// `errSecUserCanceled` where the person declines, `errSecInteractionNotAllowed` where nobody can be asked.
+    case failed(KeychainError)
+}
+
+/// The ways in which a client can ask, told before any question: whether a card is asked for its tries depends on it.
+public struct PromptAbilities: Sendable, Hashable {
+    public let canAsk: Bool
+    public let canAskAgain: Bool
+    public let canConfirm: Bool
+    public let allowsPINPad: Bool
+    public let alternative: String
+
+    public init(of prompter: some Prompter) {
+        self.init(
+            canAsk: prompter.canAsk, canAskAgain: prompter.canAskAgain, canConfirm: prompter.canConfirm,
+            allowsPINPad: prompter.allowsPINPad, alternative: prompter.alternative)
+    }
+
+    init(canAsk: Bool, canAskAgain: Bool, canConfirm: Bool, allowsPINPad: Bool, alternative: String) {
+        self.canAsk = canAsk
+        self.canAskAgain = canAskAgain
+        self.canConfirm = canConfirm
+        self.allowsPINPad = allowsPINPad
+        self.alternative = alternative
+    }
+}
+
+extension Prompter {
+    /// Asks a question of the host, at the client.
+    package func reply(to question: HostQuestion) -> HostReply {
+        do throws(KeychainError) {
+            switch question {
+            case .secret(let request): return .secret(SharedSecret(try ask(request)))
+            case .consent(let text): return .consent(try confirm(text))
+            case .notice(let text):
+                tell(text)
+                return .shown
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+}
+
+/// Has the client of a host ask.
+package struct ClientPrompter: Prompter {
+    /// Carries a question to the client, and its reply back.
+    package typealias Exchange = @Sendable (HostQuestion) throws(KeychainError) -> HostReply
+
+    private let abilities: PromptAbilities
+    private let exchange: Exchange
+
+    package init(_ abilities: PromptAbilities, exchange: @escaping Exchange) {
+        self.abilities = abilities
+        self.exchange = exchange
+    }
+
+    package var canAsk: Bool { abilities.canAsk }
+    package var canAskAgain: Bool { abilities.canAskAgain }
+    package var canConfirm: Bool { abilities.canConfirm }
+    package var allowsPINPad: Bool { abilities.allowsPINPad }
+    package var alternative: String { abilities.alternative }
+
+    package func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        switch try exchange(.secret(request)) {
+        case .secret(let shared): return shared.secret.clone()
+        case .failed(let error): throw error
+        case .consent, .shown: throw ClientPrompter.unfitting
+        }
+    }
+
+    package func confirm(_ question: String) throws(KeychainError) -> Bool {
+        switch try exchange(.consent(question)) {
+        case .consent(let agrees): return agrees
+        case .failed(let error): throw error
+        case .secret, .shown: throw ClientPrompter.unfitting
+        }
+    }
+
+    /// A message that does not arrive changes nothing.
+    package func tell(_ message: String) { _ = try? exchange(.notice(message)) }
+
+    private static let unfitting = KeychainError(.internal, "the client answers another question than it was asked")
+}

@@ -1,0 +1,107 @@
+public import SecureBytes
+
+/// What is asked for, and what a person must know to answer.
+public struct PromptRequest: Sendable, Hashable {
+    public enum Purpose: UInt8, Sendable, CaseIterable {
+        case pin = 1
+        case newPIN = 2
+        case unblockingKey = 3
+        case newUnblockingKey = 4
+        case password = 5
+        case newPassword = 6
+    }
+
+    /// The form of an answer that will do.
+    public struct Form: Sendable, Hashable {
+        /// In bytes.
+        public let lengths: ClosedRange<Int>
+        public let onlyDigits: Bool
+
+        public init(lengths: ClosedRange<Int>, onlyDigits: Bool = false) {
+            self.lengths = lengths
+            self.onlyDigits = onlyDigits
+        }
+
+        func fits(_ answer: borrowing Secret) -> Bool {
+            let bytes = answer.bytes
+            guard lengths.contains(bytes.count) else { return false }
+            var isAllowed = true
+            for index in bytes.indices where onlyDigits && !(0x30...0x39).contains(bytes[index]) { isAllowed = false }
+            return isAllowed
+        }
+    }
+
+    public let purpose: Purpose
+
+    /// The card or keychain it belongs to, by the name people know it under.
+    public let subject: String
+
+    /// What it will be used for, `sign report.pdf`; nil where the purpose says it all.
+    public let use: String?
+
+    /// How many tries are left, where that is known.
+    public let triesLeft: Int?
+
+    /// Why the last answer would not do.
+    public let failure: String?
+
+    /// The form of a new value; nil for any.
+    public let form: Form?
+
+    /// How often one thing is asked for, as many cards count tries: whoever knows no better by then is not helped by another
+    /// question, and a program that answers in a person's place would be asked for ever.
+    package static let mostQuestions = 3
+
+    public init(
+        _ purpose: Purpose, subject: String, use: String? = nil, triesLeft: Int? = nil, failure: String? = nil,
+        form: Form? = nil
+    ) {
+        self.purpose = purpose
+        self.subject = subject
+        self.use = use
+        self.triesLeft = triesLeft
+        self.failure = failure
+        self.form = form
+    }
+
+    /// Whether it is typed twice, since a slip would lock its owner out.
+    public var wantsRepetition: Bool {
+        switch purpose {
+        case .newPIN, .newUnblockingKey, .newPassword: true
+        case .pin, .unblockingKey, .password: false
+        }
+    }
+
+    /// Whether it is worth to have an answer typed once more.
+    public func wantsRepetition(of answer: borrowing Secret) -> Bool {
+        wantsRepetition && form?.fits(answer) ?? true
+    }
+
+    /// One word for the field.
+    package var field: String {
+        switch purpose {
+        case .pin: "PIN"
+        case .newPIN: "new PIN"
+        case .unblockingKey: "PUK"
+        case .newUnblockingKey: "new PUK"
+        case .password: "password"
+        case .newPassword: "new password"
+        }
+    }
+
+    /// The sentence above the field: what for, where, and how many tries are left.
+    package var sentence: String { "\(matter)\(tries)" }
+
+    /// The same where it is typed on the reader's own keys.
+    package var instruction: String { "Enter the \(matter) on the reader's keypad\(tries)" }
+
+    /// Has whoever is to type it on the reader told so.
+    package func tellOfPINPad(_ prompter: any Prompter) {
+        if let failure { prompter.tell(failure) }
+        prompter.tell(instruction)
+    }
+
+    private var matter: String { "\(field) for '\(subject)'\(use.map { " to \($0)" } ?? "")" }
+
+    private var tries: String { triesLeft.map { $0 == 1 ? ", last try" : ", \($0) tries left" } ?? "" }
+}

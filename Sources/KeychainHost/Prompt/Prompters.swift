@@ -1,0 +1,80 @@
+public import HostAPI
+public import KeychainModel
+internal import Platform
+public import SecureBytes
+
+extension KeychainError {
+    static let canceled = KeychainError(.userCanceled, "canceled")
+
+    static func cannotAsk(
+        _ request: PromptRequest, by prompter: some Prompter, because reason: String? = nil
+    ) -> KeychainError {
+        let reason =
+            Environment.isUntrusted ? "a program that has more rights than who started it asks nobody" : reason
+        return KeychainError(
+            .interactionNotAllowed, "\(request.sentence) is needed\(reason.map { ", but \($0)" } ?? "")",
+            remedy: prompter.alternative)
+    }
+}
+
+/// Asks nobody: every question fails at once.
+public struct NoPrompter: Prompter {
+    public var canAsk: Bool { false }
+    public var canAskAgain: Bool { false }
+    public let alternative: String
+    public let allowsPINPad: Bool
+
+    /// - Parameters:
+    ///   - alternative: how the answer can be given all the same; a program's ways unless the caller has others.
+    ///   - allowsPINPad: whether a PIN may be typed on a reader's own keys.
+    public init(alternative: String? = nil, allowsPINPad: Bool = false) {
+        self.alternative = alternative ?? KeychainError.waysOfPrograms
+        self.allowsPINPad = allowsPINPad
+    }
+
+    public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        throw .cannotAsk(request, by: self)
+    }
+
+    public func confirm(_ question: String) throws(KeychainError) -> Bool { false }
+}
+
+/// Asks the first of several that can ask; where that turns out to fail, the next one.
+public struct FirstAvailablePrompter: Prompter {
+    private let prompters: [any Prompter]
+    public let alternative: String
+
+    /// - Parameter alternative: how the answer can be given where none of them can ask; a program's ways unless the caller has
+    ///   others.
+    public init(_ prompters: [any Prompter], alternative: String? = nil) {
+        self.prompters = prompters
+        self.alternative = alternative ?? KeychainError.waysOfPrograms
+    }
+
+    public var canAsk: Bool { prompters.contains(where: \.canAsk) }
+    public var canAskAgain: Bool { prompters.first(where: \.canAsk)?.canAskAgain ?? false }
+    public var allowsPINPad: Bool { prompters.contains(where: \.allowsPINPad) }
+    public var canConfirm: Bool { prompters.contains { $0.canAsk && $0.canConfirm } }
+
+    public func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        for prompter in prompters where prompter.canAsk {
+            do throws(KeychainError) { return try prompter.ask(request) } catch {
+                guard error.code == .notAvailable else { throw error }
+            }
+        }
+        throw .cannotAsk(request, by: self)
+    }
+
+    public func tell(_ message: String) {
+        for prompter in prompters { prompter.tell(message) }
+    }
+
+    public func confirm(_ question: String) throws(KeychainError) -> Bool {
+        for prompter in prompters where prompter.canAsk {
+            do throws(KeychainError) { return try prompter.confirm(question) } catch {
+                guard error.code == .notAvailable else { throw error }
+            }
+        }
+        return false
+    }
+}

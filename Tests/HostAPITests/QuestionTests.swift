@@ -1,0 +1,110 @@
+import KeychainModel
+import SecureBytes
+import Synchronization
+import Testing
+import Wire
+
+@testable import HostAPI
+
+/// Answers each secret question with "123456", agrees to questions that end in "?", and declines those about "nothing".
+final class PersonForQuestions: Prompter {
+    let notices = Mutex<[String]>([])
+
+    var canAsk: Bool { true }
+    var canAskAgain: Bool { true }
+
+    func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        guard request.subject != "nothing" else { throw KeychainError(.userCanceled, "canceled") }
+        return Secret(copying: Array("123456".utf8).span)
+    }
+
+    func confirm(_ question: String) throws(KeychainError) -> Bool { question.hasSuffix("?") }
+
+    func tell(_ message: String) { notices.withLock { $0.append(message) } }
+}
+
+/// A question of the host that its client asks, by messages.
+@Suite struct QuestionTests {
+    private let person = PersonForQuestions()
+
+    private func prompter(_ reply: HostReply? = nil) -> ClientPrompter {
+        ClientPrompter(PromptAbilities(of: person)) { [person] in reply ?? person.reply(to: $0) }
+    }
+
+    private func roundTrip<Value: Equatable>(
+        _ value: Value, _ message: MessageWriter, _ parse: ([UInt8], consuming Secret) throws(WireError) -> Value,
+        _ again: (Value) -> MessageWriter
+    ) throws {
+        #expect(try parse(message.bytes, message.lane) == value)
+        #expect(throws: WireError.self) { try parse(message.bytes + [0], message.lane) }
+        for count in 0..<message.bytes.count {
+            #expect(throws: WireError.self) { try parse(Array(message.bytes.prefix(count)), message.lane) }
+        }
+        for index in message.bytes.indices {
+            for change in [0x01, 0x80, 0xFF] as [UInt8] {
+                var bytes = message.bytes
+                bytes[index] ^= change
+                guard let parsed = try? parse(bytes, message.lane) else { continue }
+                #expect(again(parsed).bytes == bytes)
+            }
+        }
+    }
+
+    @Test func questionsRepliesAndAbilitiesComeOutAsTheyWentIn() throws {
+        for question in MessageSamples.questions {
+            try roundTrip(question, question.message(), HostQuestion.init(parsing:lane:)) { $0.message() }
+        }
+        for reply in MessageSamples.replies {
+            try roundTrip(reply, reply.message(), HostReply.init(parsing:lane:)) { $0.message() }
+        }
+        for abilities in MessageSamples.abilities {
+            try roundTrip(abilities, abilities.message(), PromptAbilities.init(parsing:lane:)) { $0.message() }
+        }
+    }
+
+    @Test func thePINOfAReplyIsInTheLaneForSecretsAlone() {
+        let message = HostReply.secret(MessageSamples.secret("123456")).message()
+        #expect(!message.bytes.contains(Array("123456".utf8)))
+        let lane = message.lane.copied()
+        #expect(lane == Array("123456".utf8))
+    }
+
+    @Test func thePersonAtTheClientIsAsked() throws {
+        let prompter = prompter()
+        #expect(prompter.canAsk && prompter.canAskAgain && prompter.canConfirm && prompter.allowsPINPad)
+        let answer = try prompter.ask(PromptRequest(.pin, subject: "card")).copied()
+        #expect(answer == Array("123456".utf8))
+        #expect(throws: KeychainError(.userCanceled)) {
+            _ = try prompter.ask(PromptRequest(.pin, subject: "nothing")).count
+        }
+        #expect(try prompter.confirm("Sure?"))
+        #expect(try !prompter.confirm("Sure"))
+        prompter.tell("Touch the card now")
+        #expect(person.notices.withLock { $0 } == ["Touch the card now"])
+    }
+
+    @Test func aClientThatAnswersAnotherQuestionIsRefused() {
+        for reply in [HostReply.shown, .consent(true)] {
+            #expect(throws: KeychainError(.internal)) {
+                _ = try prompter(reply).ask(PromptRequest(.pin, subject: "card")).count
+            }
+        }
+        for reply in [HostReply.shown, .secret(MessageSamples.secret("y"))] {
+            #expect(throws: KeychainError(.internal)) { try prompter(reply).confirm("Sure?") }
+        }
+    }
+
+    @Test func onlyAnAnswerOfTheFormIsWorthTypingOnceMore() {
+        let form = PromptRequest.Form(lengths: 6...8, onlyDigits: true)
+        let request = PromptRequest(.newPIN, subject: "card", form: form)
+        func wantsRepetition(_ answer: String) -> Bool {
+            request.wantsRepetition(of: Secret(copying: Array(answer.utf8).span))
+        }
+        #expect(wantsRepetition("123456"))
+        #expect(!wantsRepetition("12345"))
+        #expect(!wantsRepetition("123456789"))
+        #expect(!wantsRepetition("12345a"))
+        let isForKnownPIN = PromptRequest(.pin, subject: "card").wantsRepetition(of: Secret(copying: [0x31].span))
+        #expect(!isForKnownPIN)
+    }
+}
