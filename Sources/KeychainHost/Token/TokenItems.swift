@@ -1,6 +1,6 @@
-internal import KeychainModel
+package import KeychainModel
 internal import SystemCrypto
-internal import TokenKit
+package import TokenKit
 
 /// Turns what a driver read from a card into keychain items.
 struct TokenItems {
@@ -22,22 +22,12 @@ struct TokenItems {
             }
         }
         if let count = resolved.query.limit.count { result.found = Array(result.found.prefix(count)) }
-        result.missing += TokenItems.errors(inventory.failures).map(missing)
+        result.missing += inventory.errors.map(missing)
         return result
     }
 
     private func missing(_ error: KeychainError) -> Missing {
         Missing(error.code == .decode ? .damagedItem : .unreadableKeychain, in: .card, of: name, error)
-    }
-
-    /// What could not be read, once for each reason: a contactless reader refuses every object of a card.
-    private static func errors(_ failures: [TokenObjectID: TokenError]) -> [KeychainError] {
-        let objects = Dictionary(grouping: failures.keys) { failures[$0]?.description ?? "" }
-        return objects.map { reason, objects in
-            (names: objects.map(\.rawValue).sorted().joined(separator: ", "), reason, error: failures[objects[0]])
-        }.sorted { $0.names < $1.names }.compactMap { names, reason, error in
-            error.map { KeychainError(KeychainError($0).code, "cannot read \(names): \(reason)") }
-        }
     }
 
     private func item(_ itemClass: ItemClass, _ object: TokenObject) throws(CryptoError) -> Item? {
@@ -126,5 +116,17 @@ struct TokenItems {
         // A certificate tells the hash of its key whatever kind that is.
         guard let certificate = object.certificate.flatMap({ try? Certificate(der: $0) }) else { return nil }
         return certificate.spki == key.publicKey ? certificate.keyHash : nil
+    }
+}
+
+extension TokenInventory {
+    /// The objects that could not be read, once for each reason: a contactless reader refuses most objects of a card.
+    package var errors: [KeychainError] {
+        let objects = Dictionary(grouping: failures.keys) { failures[$0]?.description ?? "" }
+        return objects.map { reason, objects in
+            (names: objects.map(\.rawValue).sorted().joined(separator: ", "), reason, error: failures[objects[0]])
+        }.sorted { $0.names < $1.names }.compactMap { names, reason, error in
+            error.map { KeychainError(KeychainError($0).code, "cannot read \(names): \(reason)") }
+        }
     }
 }

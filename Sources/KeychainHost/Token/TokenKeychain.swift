@@ -68,6 +68,10 @@ public struct TokenKeychain: CardKeychain {
         guard selector.mayNameTokenKey else { return [] }
         let contents = try ifPresent { () throws(TokenError) in try self.contents(selector) }
         guard let contents = contents ?? nil else { return [] }
+        // A named key that cannot be read is told apart from one that is not there.
+        if contents.inventory.objects.isEmpty, selector.namesTokenKey, let error = contents.inventory.errors.first {
+            throw error
+        }
         return contents.inventory.objects.filter { selector.isFor($0) }.compactMap { object in
             object.key.map { TokenKeychainKey(slot: slot, insertion: contents.insertion, object: object, key: $0) }
         }
@@ -134,6 +138,14 @@ extension KeySelector {
             } else {
                 false
             }
+        }
+    }
+
+    /// Whether it names one key of a token, and nothing else was read for it.
+    fileprivate var namesTokenKey: Bool {
+        switch self {
+        case .name, .signer: true
+        case .label, .publicKeyHash, .reference: false
         }
     }
 

@@ -74,6 +74,8 @@ extension PIVToken {
         } catch {
             if error.preventsAnswers { throw error }
             inventory.failures[TokenObjectID(PIVContainer.keyHistory.name)] = error
+            // A contactless reader gets no retired key either: twenty reads would tell the same twenty times.
+            if error.code == .conditionsNotSatisfied { return [] }
         }
         if !isComplete { slots.formUnion(try rememberedSlots(&card)) }
         return PIVSlot.retired.filter(slots.contains)

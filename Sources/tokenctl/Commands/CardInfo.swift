@@ -72,9 +72,7 @@ extension Card {
             let token = try Session(cards, locals: false).onlyCard()
             let facts = try token.facts()
             let inventory = try token.inventory()
-            for (object, error) in inventory.failures.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                Warnings.show("\(object): \(KeychainError(error))")
-            }
+            for error in inventory.errors { Warnings.show("\(error)") }
             let slots = inventory.objects.map(SlotRow.init)
             guard let identity = try token.identity() else { return }
             guard output.json else {

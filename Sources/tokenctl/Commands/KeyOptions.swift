@@ -80,7 +80,9 @@ struct KeyOptions: ParsableArguments {
         // To look for labels takes all that is on every card.
         if [.name(key), .signer(key)].contains(selector), found.found.isEmpty {
             selector = .label(key)
+            let gaps = found.missing
             found = try session.searchList.keys(selector)
+            found.missing += gaps.filter { !found.missing.contains($0) }
         }
         // The key may be on a card that could not be read. Any other, and its being missing, would be named wrongly.
         if found.found.isEmpty, let gap = found.missing.first(where: { $0.place == .card }) {

@@ -67,7 +67,8 @@ import VirtualCard
         let desk = try desk(name)
         let inventory = try desk.inventory()
         #expect(inventory.objects.map(\.id.rawValue) == ["9E"])
-        #expect(inventory.failures[TokenObjectID("9A")]?.code == .conditionsNotSatisfied)
+        #expect(Set(inventory.failures.keys.map(\.rawValue)) == ["9A", "9C", "9D", "key-history"])
+        #expect(inventory.failures.values.allSatisfy { $0.code == .conditionsNotSatisfied })
         let signature = try desk.perform("9E", .sign(.ecdsa(nil), digest))
         #expect(try IssuedCard.publicKey(0x9E, .p256).verify(signature, digest: digest, using: .ecdsa(nil)))
     }
