@@ -55,7 +55,7 @@ extension CryptoError.Code {
         case .passwordRequired: "a password is needed"
         case .wrongPassword: "the password is wrong"
         case .authenticationFailed: "authentication failed"
-        case .decryptionFailed: "decryption failed"
+        case .decryptionFailed: "the input is not encrypted for this key with this padding"
         case .library: "refused by OpenSSL"
         }
     }

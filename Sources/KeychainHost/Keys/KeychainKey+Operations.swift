@@ -94,6 +94,7 @@ extension KeychainKey {
     ) throws(KeychainError) -> Secret {
         let key = try parsedPublicKey()
         guard isSupported(algorithm, for: operation) else { throw algorithm.isNot(for: operation, key.kind) }
+        if operation == .decrypt, case .encryption = algorithm { try key.checkLength(ofCiphertext: input.count) }
         return try run(AlgorithmStep(operation, algorithm), input, parameters, key, use)
     }
 

@@ -65,9 +65,19 @@ extension PublicKey {
         }
     }
 
+    /// - Throws: `errSecParam` for an RSA ciphertext that is not as long as the modulus, RFC 8017 §7.
+    public func checkLength(ofCiphertext count: Int) throws(KeychainError) {
+        guard kind.isRSA, count != blockLength else { return }
+        throw KeychainError(
+            .param,
+            "the input is not encrypted for this key: a ciphertext of a key of kind \(kind) has \(blockLength) bytes, and the input has \(count)"
+        )
+    }
+
     private func checkFits(_ count: Int, _ algorithm: KeyAlgorithm) throws(KeychainError) {
         guard let limit = maximumPlaintextLength(algorithm), count > limit else { return }
         throw KeychainError(
-            .param, "\(algorithm) with a key of kind \(kind) takes \(limit) bytes, and these are \(count)")
+            .param,
+            "the message has \(count) bytes, and a key of kind \(kind) encrypts at most \(limit) with \(algorithm)")
     }
 }

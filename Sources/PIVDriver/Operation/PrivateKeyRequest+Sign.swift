@@ -52,7 +52,8 @@ extension PrivateKeyRequest {
         else {
             throw TokenError(
                 .invalidArgument,
-                "the input of a raw RSA operation must be as long as the modulus, and smaller as a number")
+                "an RSA key of \(bits) bits takes \((bits + 7) / 8) bytes that are, as a number, smaller than its modulus"
+            )
         }
         return PrivateKeyRequest(
             algorithm, 0x81, block, answerLength: block.count, isConfidential: isConfidential, completion)

@@ -42,13 +42,13 @@ struct PrivateKeyRequest: Sendable {
         let publicKey = try PrivateKeyRequest.publicKey(of: key)
         switch action {
         case .sign(let signature, let input):
-            try PrivateKeyRequest.require(.sign, "sign", of: key)
+            try PrivateKeyRequest.require(.sign, "sign", of: key, publicKey.kind)
             self = try PrivateKeyRequest.sign(input, signature, key, publicKey, quirks)
         case .decrypt(let decryption, let ciphertext):
-            try PrivateKeyRequest.require(.decrypt, "decrypt", of: key)
+            try PrivateKeyRequest.require(.decrypt, "decrypt", of: key, publicKey.kind)
             self = try PrivateKeyRequest.decrypt(ciphertext, decryption, key, publicKey)
         case .agree(let peer):
-            try PrivateKeyRequest.require(.agree, "be used for key agreement", of: key)
+            try PrivateKeyRequest.require(.agree, "be used for key agreement", of: key, publicKey.kind)
             self = try PrivateKeyRequest.agree(with: peer, key, publicKey)
         }
     }
@@ -71,8 +71,12 @@ struct PrivateKeyRequest: Sendable {
         }
     }
 
-    private static func require(_ usage: TokenKey.Usage, _ verb: String, of key: TokenKey) throws(TokenError) {
-        guard key.usage.contains(usage) else { throw TokenError(.unsupported, "this key cannot \(verb)") }
+    private static func require(_ usage: TokenKey.Usage, _ verb: String, of key: TokenKey, _ kind: KeyKind)
+        throws(TokenError)
+    {
+        guard key.usage.contains(usage) else {
+            throw TokenError(.unsupported, "this key, of kind \(kind), cannot \(verb)")
+        }
     }
 }
 

@@ -78,9 +78,11 @@ struct Decrypt: ParsableCommand {
         )
         switch key {
         case .pair(let key):
-            let kind = try PublicKey(spki: key.publicKey).kind
-            try options.check(for: kind.description, isRSA: kind.isRSA)
-            try write(key.perform(.decrypt(options.algorithm, input.whole()), use: use, authentication: context))
+            let publicKey = try PublicKey(spki: key.publicKey)
+            try options.check(for: publicKey.kind.description, isRSA: publicKey.kind.isRSA)
+            let message = try input.whole()
+            try publicKey.checkLength(ofCiphertext: message.count)
+            try write(key.perform(.decrypt(options.algorithm, message), use: use, authentication: context))
         case .symmetric(let key):
             try options.check(for: key.typeName, isRSA: false)
             let message = try input.whole(limit: Input.maximumCiphertext)
