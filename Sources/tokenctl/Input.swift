@@ -52,11 +52,15 @@ struct Input: ~Copyable {
         if descriptor != STDIN_FILENO { close(descriptor) }
     }
 
-    /// The size in bytes; nil for a pipe and the like.
+    /// The size in bytes; nil for a pipe and the like. Nothing is read from a folder.
     private var size: Int64? {
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Int64(status.st_size)
+        guard unsafe fstat(descriptor, &status) == 0 else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return Int64(status.st_size)
+        case S_IFDIR: return 0
+        default: return nil
+        }
     }
 
     /// Whether reading it may take so long that nobody waits for a question that comes after it.
