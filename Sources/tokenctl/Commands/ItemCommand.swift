@@ -68,6 +68,13 @@ struct ItemCommand: ParsableCommand {
     }
 
     func run() throws {
+        do { try perform() } catch let error as KeychainError where error.code == .itemNotFound {
+            try report([])
+            throw error
+        }
+    }
+
+    private func perform() throws {
         let session = try Session(cards)
         let context = try authentication.context(session.process, for: pairs + [cards.reader].compactMap { $0 })
         let keychains = session.client(context)
