@@ -25,7 +25,8 @@ final class ProgramOnSocket {
     ) throws(KeychainError) {
         guard !Environment.isUntrusted else {
             throw KeychainError(
-                .interactionNotAllowed, "cannot start \(program): who started this program has fewer rights than it")
+                .interactionNotAllowed,
+                "cannot start \(program): this program has more rights than the user who started it")
         }
         guard let path = Environment.program(program) else {
             throw KeychainError(.notAvailable, "cannot start \(program): there is no such program")

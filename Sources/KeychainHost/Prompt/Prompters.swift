@@ -10,7 +10,7 @@ extension KeychainError {
         _ request: PromptRequest, by prompter: some Prompter, because reason: String? = nil
     ) -> KeychainError {
         let reason =
-            Environment.isUntrusted ? "a program that has more rights than who started it asks nobody" : reason
+            Environment.isUntrusted ? "a program with more rights than the user who started it asks nobody" : reason
         return KeychainError(
             .interactionNotAllowed, "\(request.sentence) is needed\(reason.map { ", but \($0)" } ?? "")",
             remedy: prompter.alternative)

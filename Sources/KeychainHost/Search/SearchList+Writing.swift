@@ -235,7 +235,8 @@ extension SearchList {
 
     private static func refusal(of item: Item, in member: any Keychain) -> KeychainError {
         KeychainError(
-            .readOnly, "the \(item.itemClass.noun) '\(item.label ?? "")' is in '\(member.name)', which is only read",
+            .readOnly,
+            "the \(item.itemClass.noun) '\(item.label ?? "")' is in '\(member.name)', which cannot be written to",
             remedy: "name the keychain that is meant")
     }
 }

@@ -47,7 +47,8 @@ package enum InferredAttributes {
         ]
         for (attribute, value) in own.sorted(by: { $0.key < $1.key }) {
             guard let given = given[attribute], !given.matches(value) else { continue }
-            throw KeychainError(.param, "the key is another by its \(attribute)", key: attribute.rawValue)
+            throw KeychainError(
+                .param, "the value of attribute \(attribute) is not that of the key", key: attribute.rawValue)
         }
         let (isCipher, isCode) = (AttributeValue.bool(type == .aes), AttributeValue.bool(type == .hmac))
         let inferred: Attributes = [

@@ -184,7 +184,7 @@ extension ItemClass {
         for name in namesOfData {
             guard let given = given[name], inferred[name]?.matches(given) != true else { continue }
             throw KeychainError(
-                .param, "\(name) is not what follows from the data", remedy: "leave it out", key: name.rawValue)
+                .param, "the value of \(name) does not fit the data", remedy: "leave it out", key: name.rawValue)
         }
     }
 
@@ -226,10 +226,12 @@ extension ItemClass {
 private func checkSynchronizable(_ attributes: Attributes) throws(KeychainError) {
     guard let value = attributes[.synchronizable], !value.isDefault else { return }
     let key = Attribute.synchronizable.rawValue
-    guard value.matches(true) else { throw KeychainError(.param, "an item synchronizes or not: 1 or 0", key: key) }
+    guard value.matches(true) else { throw KeychainError(.param, "the value of \(key) has to be 1 or 0", key: key) }
     guard let accessible = attributes[.accessible], Accessibility.thisDeviceOnly.contains(where: accessible.matches)
     else { return }
-    throw KeychainError(.param, "what synchronizes does not stay on this device", remedy: "leave one out", key: key)
+    throw KeychainError(
+        .param, "an item that synchronizes cannot be one that stays on this device",
+        remedy: "leave out \(key), or choose another accessibility", key: key)
 }
 
 /// The values of `pdmn`, keychain semantics 1.2.

@@ -56,14 +56,14 @@ public struct AccessControl: Sendable, Hashable {
             KeychainError(.param, "access control: \(reason)", key: Attribute.accessControl.rawValue)
         }
         guard flags.isSubset(of: .all) else { throw refuse("there are unknown flags") }
-        guard !flags.isSuperset(of: [.or, .and]) else { throw refuse("either one constraint or all of them") }
+        guard !flags.isSuperset(of: [.or, .and]) else { throw refuse("the flags 'or' and 'and' exclude each other") }
         guard !flags.isSuperset(of: [.biometryAny, .biometryCurrentSet]) else {
-            throw refuse("either any biometrics or those enrolled now")
+            throw refuse("the flags for any biometrics and for those enrolled now exclude each other")
         }
         guard
             !flags.contains(.userPresence)
                 || flags.isSubset(of: [.userPresence, .applicationPassword, .privateKeyUsage])
-        else { throw refuse("user presence goes with an application password and private key usage alone") }
+        else { throw refuse("user presence can be combined with an application password and private key usage alone") }
         // With "or" the passcode is enough; without it the rest would have to be met, too.
         guard flags.isDisjoint(with: .unavailable) || flags.isSuperset(of: [.or, .devicePasscode]) else {
             throw KeychainError(

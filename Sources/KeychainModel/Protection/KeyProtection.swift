@@ -27,7 +27,7 @@ package struct KeyProtection {
         }
         if let loosened {
             throw KeychainError(
-                .readOnlyAttribute, "the copy of a key is protected no less than the key",
+                .readOnlyAttribute, "a copy of a key cannot be protected less than the key",
                 remedy: "leave out \(loosened)", key: loosened.rawValue)
         }
         return attributes.merging(given) { $1 }

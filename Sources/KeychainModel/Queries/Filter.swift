@@ -49,11 +49,11 @@ public enum Filter: Sendable, Hashable {
         case .items: return self
         case .hostOrSubdomain(let host):
             guard itemClass == .internetPassword else { throw unsuitable(for: itemClass) }
-            guard !host.isEmpty else { throw KeychainError(.param, "a host has a name", key: key) }
+            guard !host.isEmpty else { throw KeychainError(.param, "the name of the host is empty", key: key) }
         case .issuers(let names):
             guard itemClass == .certificate || itemClass == .identity else { throw unsuitable(for: itemClass) }
             for name in names where NormalizedName.content(of: name) == nil {
-                throw KeychainError(.param, "an issuer is the DER of a name", key: key)
+                throw KeychainError(.param, "an issuer has to be a name in DER", key: key)
             }
         case .subject, .emailAddress, .policy, .validOn, .trusted:
             guard itemClass == .certificate || itemClass == .identity else { throw unsuitable(for: itemClass) }

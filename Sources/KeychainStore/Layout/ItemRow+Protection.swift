@@ -56,6 +56,7 @@ extension ItemRow {
 
     private func fixed(_ attribute: Attribute) -> KeychainError {
         KeychainError(
-            .readOnlyAttribute, "attribute \(attribute) of a key does not change that way", key: attribute.rawValue)
+            .readOnlyAttribute, "attribute \(attribute) of a key can only be changed so that the key is protected more",
+            key: attribute.rawValue)
     }
 }

@@ -32,7 +32,8 @@ extension KeychainError {
         // What is asked for is what the layout has.
         case .generic:
             self.init(
-                .invalidKeychain, "the keychain file is damaged: it is not laid out as it says (\(error.message))",
+                .invalidKeychain,
+                "the keychain file is damaged: its tables are not those of a keychain (\(error.message))",
                 remedy: "restore it from a backup")
         default: self.init(.internal, "the store failed: \(error)")
         }

@@ -285,7 +285,9 @@ public final class TokenSlot: Sendable {
 
     private func connect(_ state: inout State, _ wait: CardWait) throws(TokenError) -> any CardConnection {
         if let connection = state.connection { return connection }
-        guard !wait.isCancelled else { throw TokenError(.card(.cancelled), "the program has let go of its cards") }
+        guard !wait.isCancelled else {
+            throw TokenError(.card(.cancelled), "the program has closed its connections to cards")
+        }
         let connection = try reach(&state, wait)
         state.connection = connection
         state.insertion = TokenInsertion(number: state.insertion.number + 1)

@@ -73,7 +73,7 @@ struct Import: ParsableCommand, AttributeCommand {
             &bytes, named: input.name, kind: kind ?? .agg, format: format,
             passphrase: FilePassphrase(source ?? .asking(context), of: input.name))
         for other in Set(content.others).sorted() {
-            Warnings.show("note: '\(input.name)' has a part that is nothing to import: \(other)")
+            Warnings.show("note: \(other) in '\(input.name)' cannot be imported, and is left out")
         }
         try given.check(content)
         if !content.keys.isEmpty { try opened.unlock(use: "import a key", authentication: context) }

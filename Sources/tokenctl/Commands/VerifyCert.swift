@@ -130,14 +130,15 @@ struct VerifyCert: ParsableCommand {
     func validate() throws {
         if let url {
             throw ValidationError(
-                "nothing is fetched from '\(url)'; what 'openssl s_client -showcerts' prints of it is a file for -c"
+                "'\(url)' would be a server, and none is asked: give a file with -c, as 'openssl s_client -showcerts' prints one"
             )
         }
         guard !checks.contains(.ocsp) else {
-            throw ValidationError("no server is asked: give lists with --crl")
+            throw ValidationError(
+                "no server is asked about revocation: leave out -R ocsp, and give revocation lists with --crl")
         }
         guard !revocationLists.isEmpty || checks.allSatisfy({ $0 == .offline }) else {
-            throw ValidationError("no list is fetched: give those that -R is to look into with --crl")
+            throw ValidationError("-R needs revocation lists, and none is fetched: give them with --crl")
         }
         guard !output.json || !(text || verbose) else {
             throw ValidationError("in JSON the chain is PEM: leave out -t and -v")
