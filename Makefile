@@ -64,6 +64,7 @@ uninstall:
 	swift build --product generate-manual
 	.build/debug/generate-manual $< --output-directory $(@D) --date "$$(date -u -r CHANGELOG.md +%F)"
 	sed -i -e 's/^$$/.Pp/' -e '/^.Sh "EXIT STATUS"/,$$d' $(@D)/tokenctl.1 # as mdoc(7) has paragraphs
+	sed -i -e '/^What people come for:/a .Bd -literal -compact' -e '/^  bind-keychain /a .Ed' $(@D)/tokenctl.1 # and lists
 	cat Documentation/tokenctl.mdoc >>$(@D)/tokenctl.1
 	strip -o $@ $<
 
