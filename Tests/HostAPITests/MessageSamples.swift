@@ -90,7 +90,8 @@ enum MessageSamples {
             keychain: KeychainIdentifier(rawValue: "piv:1"),
             reference: object, der: [0x30])
         var named = Item(.certificate, attributes: [:], keychain: KeychainIdentifier(rawValue: ""), reference: local)
-        named.cryptokiID = [1]
+        named.tokenTraits = TokenTraits(
+            cryptokiID: [1], pinUse: .always, purpose: .keyManagement, objectIdentifier: [0x06, 0x01, 0x01])
         let error = KeychainError(.authFailed, "wrong PIN", remedy: "try", key: "u_AuthUI", triesLeft: 2)
         let missing =
             Missing.Kind.allCases.map { Missing($0, in: .file, of: "login", error) }

@@ -86,7 +86,7 @@ extension Item: WireValue {
         message.write(keychain)
         message.write(reference)
         message.write(der) { $1.write($0) }
-        message.write(cryptokiID) { $1.write($0) }
+        message.write(tokenTraits)
     }
 
     init(from message: inout MessageReader) throws(WireError) {
@@ -94,7 +94,25 @@ extension Item: WireValue {
             try message.value(), attributes: try message.attributes(), keychain: try message.value(),
             reference: try message.value(),
             der: try message.optional { (message) throws(WireError) in try message.bytes() })
-        cryptokiID = try message.optional { (message) throws(WireError) in try message.bytes() }
+        tokenTraits = try message.optional()
+    }
+}
+
+extension TokenTraits.PINUse: WireValue {}
+extension TokenTraits.Purpose: WireValue {}
+
+extension TokenTraits: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(cryptokiID) { $1.write($0) }
+        message.write(pinUse)
+        message.write(purpose)
+        message.write(objectIdentifier)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(
+            cryptokiID: try message.optional { (message) throws(WireError) in try message.bytes() },
+            pinUse: try message.value(), purpose: try message.value(), objectIdentifier: try message.bytes())
     }
 }
 

@@ -1,5 +1,4 @@
 package import KeychainModel
-internal import SystemCrypto
 package import TokenKit
 
 /// What a keychain in a file is called in PKCS #11, said here alone for the module that shows it and for URIs that name it.
@@ -19,11 +18,11 @@ extension LocalKeychain {
     }
 }
 
-/// What items of a keychain in a file are called in PKCS #11.
+/// What items of a keychain are called in PKCS #11.
 ///
-/// A certificate and the halves of its key have one id: the tag that a program gave the key, else the alias that it gave the
-/// certificate, unless what has another key has it too; else the hash of the public key. A symmetric key, which has none, has its tag
-/// for an id, else its application label.
+/// A certificate and the halves of its key have one id. On a token the driver tells it. In a file it is the tag that a program gave
+/// the key, else the alias that it gave the certificate, unless what has another key has it too; else the hash of the public key. A
+/// symmetric key, which has none, has its tag for an id, else its application label.
 package struct CryptokiItemNames {
     /// By the hashes of public keys.
     private let tags: [[UInt8]: [UInt8]]
@@ -45,23 +44,17 @@ package struct CryptokiItemNames {
     /// The id it is shown under, and after that the hash, by which it is found as well; none for what is not shown, an empty
     /// one for passwords.
     package func ids(of item: Item) -> [[UInt8]] {
+        if let traits = item.tokenTraits { return traits.cryptokiID.map { [$0] } ?? [] }
         let hash: [UInt8]?
         switch item.itemClass {
         case .genericPassword, .internetPassword: return [[]]
         case .identity: return []
         case .key where item.isSymmetricKey:
             return [item[.applicationTag], item[.applicationLabel]].compactMap { $0?.bytes }.filter { !$0.isEmpty }
-        case .certificate: hash = item.certificate?.keyHash
-        case .key: hash = item.der.flatMap { try? PublicKey(spki: $0) }?.keyHash
+        case .certificate, .key: hash = item.publicKeyHash
         }
-        return hash.map(ids(ofKeyWithHash:)) ?? []
+        return hash.map { hash in tags[hash].map { [$0, hash] } ?? [hash] } ?? []
     }
-
-    /// The same for what has a public key, by its hash.
-    package func ids(ofKeyWithHash hash: [UInt8]) -> [[UInt8]] { tags[hash].map { [$0, hash] } ?? [hash] }
-
-    /// The id that objects of a public key are shown under.
-    package func id(ofKeyWithHash hash: [UInt8]) -> [UInt8] { tags[hash] ?? hash }
 
     /// Programs tell certificates apart by their labels, so that of equal ones the later have a number; so have items of one key.
     package func label(of item: Item) -> String {

@@ -37,7 +37,8 @@ extension KeychainSession {
         return Provenance(
             keychain: keychain.name, identifier: item.keychain, otherLocations: others.map(\.name),
             tokenID: item.reference.tokenID,
-            slot: item.reference.tokenObject, isReadOnly: keychain.isReadOnly, isLocked: keychain.needsPassword,
+            slot: item.reference.tokenObject?.rawValue, isReadOnly: keychain.isReadOnly,
+            isLocked: keychain.needsPassword,
             triesLeft: keychain.triesLeft())
     }
 }
@@ -54,12 +55,5 @@ extension Provenance {
         dictionary["slot"] = slot.map { .string($0) }
         dictionary["triesLeft"] = triesLeft.map { .number(Int64($0)) }
         return dictionary
-    }
-}
-
-extension PersistentReference {
-    /// The name of the object on its token.
-    fileprivate var tokenObject: String? {
-        if case .token(_, let name) = target { TokenItems.objectID(of: name).rawValue } else { nil }
     }
 }

@@ -3,10 +3,15 @@ internal import SystemCrypto
 package import TokenKit
 
 /// Turns what a driver read from a card into keychain items.
-struct TokenItems {
-    let identity: TokenIdentity
-    /// The name of the keychain that has them.
-    let name: String
+package struct TokenItems {
+    private let identity: TokenIdentity
+    private let name: String
+
+    /// - Parameter name: the name of the keychain that has them.
+    package init(identity: TokenIdentity, name: String) {
+        self.identity = identity
+        self.name = name
+    }
 
     private var keychain: KeychainIdentifier { KeychainIdentifier(rawValue: identity.id.description) }
 
@@ -26,6 +31,25 @@ struct TokenItems {
         return result
     }
 
+    /// The items of every object, each certificate before its key; without those that cannot be read.
+    package func all(of inventory: TokenInventory) -> [Item] {
+        inventory.objects.flatMap { object in
+            [ItemClass.certificate, .key].compactMap { (try? item($0, object)) ?? nil }
+        }
+    }
+
+    /// The item of a data object, as PKCS #11 shows it. Searches of keychains do not find it.
+    package func item(of data: TokenDataObject) -> Item {
+        // PKCS #11 §4.5: the service is the application, which OpenSC's module names so as well.
+        var item = Item(
+            .genericPassword, attributes: common(data.label).merging([.service: .string(data.label)]) { $1 },
+            keychain: keychain,
+            reference: TokenItems.reference(.genericPassword, to: data.id, nil, on: identity))
+        item.tokenTraits = TokenTraits(
+            pinUse: data.needsPIN ? .once : .never, objectIdentifier: data.objectIdentifier)
+        return item
+    }
+
     private func missing(_ error: KeychainError) -> Missing {
         Missing(error.code == .decode ? .damagedItem : .unreadableKeychain, in: .card, of: name, error)
     }
@@ -43,8 +67,8 @@ struct TokenItems {
         let attributes = InferredAttributes.certificate(certificate).merging(common(object.label)) { _, new in new }
         var item = Item(
             certificate, attributes: attributes, keychain: keychain,
-            reference: reference(.certificate, object, certificate.keyHash))
-        item.cryptokiID = object.cryptokiID
+            reference: TokenItems.reference(.certificate, to: object.id, certificate.keyHash, on: identity))
+        item.tokenTraits = TokenTraits(cryptokiID: object.cryptokiID)
         return item
     }
 
@@ -66,9 +90,12 @@ struct TokenItems {
         ]
         attributes.merge(changes) { _, new in new }
         var item = Item(
-            .key, attributes: attributes, keychain: keychain, reference: reference(.key, object, hash),
+            .key, attributes: attributes, keychain: keychain,
+            reference: TokenItems.reference(.key, to: object.id, hash, on: identity),
             der: key.publicKey.isEmpty ? nil : key.publicKey)
-        item.cryptokiID = object.cryptokiID
+        item.tokenTraits = TokenTraits(
+            cryptokiID: object.cryptokiID, pinUse: TokenTraits.PINUse(key.pinPolicy),
+            purpose: TokenTraits.Purpose(key.purpose))
         return item
     }
 
@@ -81,32 +108,22 @@ struct TokenItems {
 
     // MARK: References
 
-    private func reference(_ itemClass: ItemClass, _ object: TokenObject, _ hash: [UInt8]?) -> PersistentReference {
-        TokenItems.reference(itemClass, object, hash, on: identity)
-    }
-
     /// The reference of an object of a token.
     static func reference(
         _ itemClass: ItemClass, to object: TokenObject, on identity: TokenIdentity
     ) -> PersistentReference {
-        reference(itemClass, object, publicKeyHash(of: object), on: identity)
+        reference(itemClass, to: object.id, publicKeyHash(of: object), on: identity)
     }
 
     private static func reference(
-        _ itemClass: ItemClass, _ object: TokenObject, _ hash: [UInt8]?, on identity: TokenIdentity
+        _ itemClass: ItemClass, to object: TokenObjectID, _ hash: [UInt8]?, on identity: TokenIdentity
     ) -> PersistentReference {
-        let name = TokenItems.name(of: object.id, hash)
-        return PersistentReference(itemClass, .token(id: identity.id.description, object: name))
+        PersistentReference(itemClass, .token(id: identity.id.description, object: name(of: object, hash)))
     }
 
     /// The object's name, a zero byte, and the public-key hash: a slot that was given another key is another item.
     static func name(of object: TokenObjectID, _ hash: [UInt8]?) -> [UInt8] {
         Array(object.rawValue.utf8) + [0] + (hash ?? [])
-    }
-
-    /// The object that a reference names.
-    static func objectID(of name: [UInt8]) -> TokenObjectID {
-        TokenObjectID(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
     }
 
     /// The hash that pairs the object's key with certificates; nil where nobody can tell.
@@ -128,5 +145,35 @@ extension TokenInventory {
         }.sorted { $0.names < $1.names }.compactMap { names, reason, error in
             error.map { KeychainError(KeychainError($0).code, "cannot read \(names): \(reason)") }
         }
+    }
+}
+
+extension PersistentReference {
+    /// The name of the object on its token; nil for a local item.
+    package var tokenObject: TokenObjectID? {
+        guard case .token(_, let name) = target else { return nil }
+        return TokenObjectID(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
+    }
+}
+
+extension TokenTraits.PINUse {
+    fileprivate init(_ policy: PINPolicy) {
+        self =
+            switch policy {
+            case .never: .never
+            case .once: .once
+            case .always, .other: .always
+            }
+    }
+}
+
+extension TokenTraits.Purpose {
+    fileprivate init(_ purpose: TokenKey.Purpose) {
+        self =
+            switch purpose {
+            case .any: .any
+            case .signatures: .signatures
+            case .keyManagement: .keyManagement
+            }
     }
 }

@@ -86,8 +86,8 @@ public struct TokenKeychain: CardKeychain {
             return try ifFound { () throws(TokenError) in try slot.contents { _ in .privateKey(TokenObjectID(name)) } }
         case .label, .publicKeyHash: return try slot.inventory(.all)
         case .reference(let reference):
-            guard case .token(let id, let name) = reference.target else { return nil }
-            return try slot.contents { $0.id.description == id ? .object(TokenItems.objectID(of: name)) : nil }
+            guard let object = reference.tokenObject else { return nil }
+            return try slot.contents { $0.id.description == reference.tokenID ? .object(object) : nil }
         }
     }
 
@@ -119,8 +119,8 @@ extension Query {
         guard includes(KeychainIdentifier(rawValue: id)) else { return nil }
         if let wanted = attributes[.tokenID], !wanted.matches(.string(id)) { return nil }
         guard let reference else { return .all }
-        guard case .token(id, let object) = reference.target else { return nil }
-        return .object(TokenItems.objectID(of: object))
+        guard let object = reference.tokenObject, reference.tokenID == id else { return nil }
+        return .object(object)
     }
 }
 

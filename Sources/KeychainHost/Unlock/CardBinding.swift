@@ -34,9 +34,7 @@ public struct CardBinding: Sendable, Hashable {
     public var tokenID: String { reference.tokenID ?? "" }
 
     /// The key's name in its driver's terms.
-    public var keyName: String {
-        if case .token(_, let object) = reference.target { TokenItems.objectID(of: object).rawValue } else { "" }
-    }
+    public var keyName: String { reference.tokenObject?.rawValue ?? "" }
 }
 
 // As the keychain's file has it.

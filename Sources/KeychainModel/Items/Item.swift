@@ -14,9 +14,8 @@ public struct Item: Sendable, Hashable {
     public let der: [UInt8]?
     private let parsed: ParsedCertificate?
 
-    /// The `CKA_ID` of an item on a token. Nil for items that programs are not shown, and for local items, whose ids depend on each
-    /// other.
-    package var cryptokiID: [UInt8]?
+    /// Facts of an item on a token for PKCS #11; nil for local items.
+    package var tokenTraits: TokenTraits?
 
     public init(
         _ itemClass: ItemClass, attributes: Attributes, keychain: KeychainIdentifier, reference: PersistentReference,

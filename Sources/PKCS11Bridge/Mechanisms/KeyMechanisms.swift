@@ -26,13 +26,17 @@ struct KeyMechanisms: Sendable {
         if canDerive { allowed += MechanismTable.types(for: CKF_DERIVE, of: kind) }
     }
 
-    /// Those of a token's key. On a curve it is one for signatures or one for key management, as its place on the token has it.
-    init(_ key: TokenKey, _ kind: KeyKind, _ certificate: Certificate?) {
-        let decrypts = key.usage.contains(.decrypt)
-        let signs = key.purpose != .keyManagement || certificate?.keyUsage?.isDisjoint(with: .signatures) == false
-        self.init(
-            kind, signs: key.usage.contains(.sign) && (signs || !kind.isEC), decrypts: decrypts, unwraps: decrypts,
-            derives: key.usage.contains(.agree) && (key.purpose != .signatures || !kind.isEC))
+    /// Those of an item's key. On a curve, one of a token is for signatures or for key management, as its place on the token has it.
+    init(of item: Item, _ kind: KeyKind, _ certificate: Certificate?) {
+        let purpose = kind.isEC ? item.tokenTraits?.purpose : nil
+        let signs = purpose != .keyManagement || certificate?.keyUsage?.isDisjoint(with: .signatures) == false
+        self.init(kind) { use in
+            switch use {
+            case .canSign where !signs: false
+            case .canDerive where purpose == .signatures: false
+            default: item[use]
+            }
+        }
     }
 
     /// Those of a key with an item's attributes.

@@ -1,4 +1,3 @@
-internal import CCryptoki
 internal import SecureBytes
 internal import TokenKit
 
@@ -26,21 +25,5 @@ struct CardData: Sendable {
         var data = self
         data.contents = [:]
         return data
-    }
-}
-
-extension CardObjects {
-    /// Makes an object of a card's data object. Its value is read when it is asked for.
-    func object(_ data: TokenDataObject) -> CryptokiObject {
-        let common = ObjectAttributes.storage(
-            CKO_DATA, label: data.label, uniqueID: "\(data.id)/\(CKO_DATA)", isPrivate: data.needsPIN,
-            isModifiable: false)
-        // PKCS #11 §4.5; OpenSC's module names the application so as well.
-        let attributes: ObjectAttributes.Attributes = [
-            CKA_APPLICATION: Encoded.text(data.label), CKA_OBJECT_ID: data.objectIdentifier,
-        ]
-        return CryptokiObject(
-            .card(CKO_DATA, data.id, content: Encoded.text(identity)), common.merging(attributes) { $1 },
-            isPrivate: data.needsPIN, secret: [CKA_VALUE])
     }
 }

@@ -1,21 +1,25 @@
+internal import KeychainHost
 internal import KeychainModel
 internal import PKCS11Mechanisms
 internal import CCryptoki
-internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
 /// What an object is called inside: the same name means the same object, whenever it is found.
 enum ObjectName: Hashable, Sendable {
-    /// On a card: the class, the card's object, and what tells its content from another that may come in its place.
-    case card(CK_OBJECT_CLASS, TokenObjectID, content: [UInt8])
-    /// In a keychain: an item, taken as an object of the class.
-    case item(CK_OBJECT_CLASS, PersistentReference)
+    /// An item of a card or a keychain, taken as an object of the class, and the digest that tells its content from another that may
+    /// come in its place.
+    case item(CK_OBJECT_CLASS, PersistentReference, content: [UInt8] = [])
     /// What the token conforms to.
     case profile
     /// Made by a program for as long as its session lasts.
     case session(Int)
+
+    /// The object on its card; nil for what is on none.
+    var tokenObject: TokenObjectID? {
+        if case .item(_, let reference, _) = self { reference.tokenObject } else { nil }
+    }
 }
 
 /// An object as programs see it. PKCS #11 §4.
@@ -89,6 +93,18 @@ struct CryptokiObject: Sendable {
 
     /// Bytes that the object takes, roughly. PKCS #11 leaves the meaning to the token.
     var size: Int { attributes.values.reduce(0) { $0 + $1.count } }
+}
+
+extension CryptokiObject {
+    /// What conforming to profiles promises: certificates are read without a login. PKCS #11 Profiles 3.0 §3.4.
+    static let profile = CryptokiObject(
+        .profile,
+        [
+            CKA_CLASS: Encoded.ulong(CKO_PROFILE), CKA_TOKEN: Encoded.bool(true), CKA_PRIVATE: Encoded.bool(false),
+            CKA_MODIFIABLE: Encoded.bool(false), CKA_COPYABLE: Encoded.bool(false),
+            CKA_DESTROYABLE: Encoded.bool(false), CKA_UNIQUE_ID: Encoded.text("profile"), CKA_LABEL: [],
+            CKA_PROFILE_ID: Encoded.ulong(CKP_PUBLIC_CERTIFICATES_TOKEN),
+        ])
 }
 
 // MARK: - What objects of a kind have in common

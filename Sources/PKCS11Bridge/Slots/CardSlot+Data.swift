@@ -1,4 +1,6 @@
 internal import CCryptoki
+internal import KeychainHost
+internal import KeychainModel
 internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
@@ -15,10 +17,13 @@ extension CardSlot {
             state.card?.data.possible = possible
         }
         guard let possible = try present(&state).data.possible else { return [] }
-        let maker = CardObjects(try identity(&state), hidesLogin: promptPolicy.asksItself)
+        let items = try items(&state)
+        func object(_ data: TokenDataObject) -> CryptokiObject? {
+            ItemObjects([items.item(of: data)], hidesLogin: promptPolicy.asksItself).objects().first
+        }
         let attributes = template.without(CKA_VALUE)
         let sees = isLoggedIn
-        let meant = possible.filter { (sees || !$0.needsPIN) && maker.object($0).matches(attributes) }
+        let meant = possible.filter { (sees || !$0.needsPIN) && object($0)?.matches(attributes) == true }
         if isNamed { try look(for: meant.filter { isThere($0, state) == nil }, &state) }
         var found = meant.filter { isThere($0, state) == true }
         if let value = template.secret(CKA_VALUE) {
@@ -26,15 +31,15 @@ extension CardSlot {
             for object in found where try secret(of: object, &state).equals(value) { equal.append(object) }
             found = equal
         }
-        return found.map(maker.object)
+        return found.compactMap(object)
     }
 
     /// The value of a data object, which is read once for as long as the card stays in and, if it wants the PIN, the login lasts.
     func value(ofData name: ObjectName, _ state: inout State) throws(CryptokiError) -> Secret {
-        guard case .card(CKO_DATA, let id, _) = name else { throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE) }
-        let maker = CardObjects(try identity(&state), hidesLogin: promptPolicy.asksItself)
+        guard case .item(CKO_DATA, let reference, _) = name else { throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE) }
+        let items = try items(&state)
         // Of another card that has come it is another object.
-        guard let object = state.card?.data.possible?.first(where: { $0.id == id }), maker.object(object).name == name
+        guard let object = state.card?.data.possible?.first(where: { items.item(of: $0).reference == reference })
         else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
         guard !object.needsPIN || isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         return try secret(of: object, &state)

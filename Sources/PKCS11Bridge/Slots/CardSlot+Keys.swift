@@ -11,7 +11,7 @@ extension CardSlot {
     func perform(
         _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
-        guard case .card(_, let object, _) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        guard let object = key.name.tokenObject else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
         let operation = TokenOperation(key: object, action: action, publicKey: key.publicKey?.spki)
         var once: Secret? =
             switch pin {

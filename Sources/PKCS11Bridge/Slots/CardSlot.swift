@@ -276,12 +276,12 @@ final class CardSlot: Slot {
 
     private func shown(_ objects: [CryptokiObject], _ template: Template) -> [CryptokiObject] {
         let sees = isLoggedIn
-        return ([CardObjects.profile] + objects).filter { (sees || !$0.isPrivate) && $0.matches(template) }
+        return ([.profile] + objects).filter { (sees || !$0.isPrivate) && $0.matches(template) }
     }
 
     func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject? {
         try inSession { state throws(CryptokiError) in
-            guard case .card(_, let object, _) = name else { return name == .profile ? CardObjects.profile : nil }
+            guard let object = name.tokenObject else { return name == .profile ? .profile : nil }
             let found = try objects(.object(object), &state).first { $0.name == name }
             return found.flatMap { !$0.isPrivate || isLoggedIn ? $0 : nil }
         }
@@ -297,7 +297,7 @@ final class CardSlot: Slot {
         if let known = try present(&state).objects { return known }
         guard let part = self.part(selection, of: try connection(&state)) else { return [] }
         let isComplete = part == .all
-        let (inventory, possible, known) = try reading(&state) { (token, card) throws(TokenError) in
+        var (inventory, possible, known) = try reading(&state) { (token, card) throws(TokenError) in
             var inventory = try token.inventory(part, &card)
             if case .privateKey(let object) = part,
                 inventory.objects.contains(where: { $0.certificate == nil && $0.key?.isJudgedByCertificate == true })
@@ -306,9 +306,9 @@ final class CardSlot: Slot {
             }
             return (inventory, token.possibleData, token.knownData)
         }
-        let token = state.card?.identity?.id
-        let maker = CardObjects(hidesLogin: promptPolicy.asksItself, identity: token?.description ?? name, token: token)
-        let objects = maker.all(of: inventory)
+        // A key that only attests is of no use to a program, and ssh would offer it to servers.
+        inventory.objects.removeAll { $0.key?.usage.isEmpty == true }
+        let objects = ItemObjects(try items(&state).all(of: inventory), hidesLogin: promptPolicy.asksItself).objects()
         if isComplete {
             state.card?.data.possible = possible
             for object in known { state.card?.data.learn(.present, of: object) }
@@ -316,6 +316,11 @@ final class CardSlot: Slot {
             noteReading(state)
         }
         return objects
+    }
+
+    /// Makes items of what is on the card.
+    func items(_ state: inout State) throws(CryptokiError) -> TokenItems {
+        TokenItems(identity: try identity(&state), name: name)
     }
 
     /// The part of the card to read; nil for none.

@@ -78,7 +78,7 @@ final class KeychainSlot: Slot {
     }
 
     func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject? {
-        guard case .item(let objectClass, _) = name else { return name == .profile ? CardObjects.profile : nil }
+        guard case .item(let objectClass, _, _) = name else { return name == .profile ? .profile : nil }
         let template = Template([(CKA_CLASS, Encoded.ulong(objectClass))])
         let sees = isLoggedIn
         return try all(allowedBy: template).first { $0.name == name && (sees || !$0.isPrivate) }
@@ -95,20 +95,15 @@ final class KeychainSlot: Slot {
         try requireFile()
         let hidesLogin = promptPolicy.asksItself
         return try CryptokiError.mapping { () throws(KeychainError) in
-            var found = template.allows(CKO_PROFILE) ? [CardObjects.profile] : []
-            let keyClasses = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_SECRET_KEY].filter(template.allows)
-            let keys = template.allows(CKO_CERTIFICATE) || !keyClasses.isEmpty ? try items(.key) : []
-            let certificates = template.allows(CKO_CERTIFICATE) || !keyClasses.isEmpty ? try items(.certificate) : []
-            let maker = KeychainObjects(keys: keys, certificates: certificates, hidesLogin: hidesLogin)
-            if template.allows(CKO_CERTIFICATE) { found += maker.certificateObjects }
-            if template.allows(CKO_PUBLIC_KEY) { found += maker.publicKeyObjects }
-            if template.allows(CKO_PRIVATE_KEY) { found += maker.privateKeyObjects }
-            if template.allows(CKO_SECRET_KEY) { found += maker.secretKeyObjects }
-            guard template.allows(CKO_DATA) else { return found }
-            for itemClass in [ItemClass.genericPassword, .internetPassword] {
-                found += try items(itemClass).map { maker.dataObject($0) }
+            var items: [Item] = []
+            let hasKeys = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_SECRET_KEY].contains(where: template.allows)
+            // What a certificate is called is up to its key, and the other way round.
+            if hasKeys || template.allows(CKO_CERTIFICATE) { items += try self.items(.certificate) + self.items(.key) }
+            if template.allows(CKO_DATA) {
+                items += try self.items(.genericPassword) + self.items(.internetPassword)
             }
-            return found
+            let objects = ItemObjects(items, hidesLogin: hidesLogin).objects(allowedBy: template)
+            return template.allows(CKO_PROFILE) ? [.profile] + objects : objects
         }
     }
 
@@ -211,7 +206,7 @@ final class KeychainSlot: Slot {
         _ action: TokenOperation.Action, with key: CryptokiObject, of generation: Int, pin: borrowing Secret?
     ) throws(CryptokiError) -> Secret {
         try requireFile()
-        guard case .item(_, let reference) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        guard case .item(_, let reference, _) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
         return try CryptokiError.mappingUse { () throws(KeychainError) in
             guard let key = try keychain.keys(.reference(reference)).first else { throw KeychainError(.itemNotFound) }
             return try key.perform(action, use: promptPolicy.use(action.verb), authentication: authentication)
@@ -220,7 +215,7 @@ final class KeychainSlot: Slot {
 
     func keyBytes(of key: CryptokiObject) throws(CryptokiError) -> Secret {
         try requireFile()
-        guard case .item(_, let reference) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
+        guard case .item(_, let reference, _) = key.name else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
         return try CryptokiError.mappingUse { () throws(KeychainError) in
             guard let key = try keychain.symmetricKeys(.reference(reference)).first else {
                 throw KeychainError(.itemNotFound)
@@ -265,7 +260,7 @@ final class KeychainSlot: Slot {
     }
 
     func destroy(_ object: ObjectName) throws(CryptokiError) {
-        guard case .item(_, let reference) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
+        guard case .item(_, let reference, _) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         let count = try CryptokiError.mapping { () throws(KeychainError) in
             try keychain.delete(matching: Query(reference))
         }
@@ -273,7 +268,7 @@ final class KeychainSlot: Slot {
     }
 
     func change(_ object: ObjectName, to template: Template) throws(CryptokiError) {
-        guard case .item(let objectClass, let reference) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
+        guard case .item(let objectClass, let reference, _) = object else { throw CryptokiError(CKR_ACTION_PROHIBITED) }
         let hasID = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_SECRET_KEY].contains(objectClass)
         // NSS gives keys the subject of the certificate that comes next; here it follows from that.
         let isKey = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].contains(objectClass)
@@ -295,7 +290,7 @@ final class KeychainSlot: Slot {
     private func changeID(of object: ObjectName, to id: [UInt8]) throws(CryptokiError) {
         guard let found = try self.object(object) else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
         guard found.attributes[CKA_ID] != id else { return }
-        if case .item(CKO_SECRET_KEY, let reference) = object {
+        if case .item(CKO_SECRET_KEY, let reference, _) = object {
             guard !id.isEmpty else { throw Template.invalid(CKA_ID) }
             _ = try CryptokiError.mapping { () throws(KeychainError) in
                 try keychain.update(matching: Query(reference), to: ItemChanges([.applicationTag: .data(id)]))
@@ -334,7 +329,9 @@ final class KeychainSlot: Slot {
     }
 
     func secretValue(_ type: CK_ATTRIBUTE_TYPE, of object: ObjectName) throws(CryptokiError) -> Secret {
-        guard case .item(let objectClass, let reference) = object else { throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE) }
+        guard case .item(let objectClass, let reference, _) = object else {
+            throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE)
+        }
         if objectClass == CKO_PRIVATE_KEY {
             let key = try CryptokiError.mapping { () throws(KeychainError) in
                 try keychain.exportKey(reference, encrypted: false, authentication: authentication)

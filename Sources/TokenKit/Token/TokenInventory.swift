@@ -140,6 +140,14 @@ public enum PINPolicy: Hashable, Sendable {
     case always
     /// A value that this version has no name for; treated as ``always``.
     case other(UInt8)
+
+    /// Whether each use wants the PIN right before it.
+    package var isAlways: Bool {
+        switch self {
+        case .always, .other: true
+        case .never, .once: false
+        }
+    }
 }
 
 /// When a key wants a touch.

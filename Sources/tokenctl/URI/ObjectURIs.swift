@@ -76,7 +76,7 @@ struct ObjectURIs {
     /// Whether the id does not tell it from others of its kind.
     private func needsLabel(_ item: Item, _ object: PKCS11URI.Object) -> Bool {
         guard let id = object.id, !id.isEmpty else { return true }
-        let kind = item.reference.object == nil ? object.kind : nil
+        let kind = item.reference.tokenObject == nil ? object.kind : nil
         return sharedIDs.contains(SharedID(keychain: item.keychain.rawValue, kind: kind, id: id))
     }
 
@@ -128,7 +128,7 @@ struct ObjectURIs {
     private func objects(of item: Item) -> [PKCS11URI.Object] {
         let names = names[item.keychain.rawValue]
         let label = names?.label(of: item) ?? item.label
-        let publicLabel = item.reference.object.flatMap { publicLabels[item.keychain.rawValue]?[$0] } ?? label
+        let publicLabel = item.reference.tokenObject.flatMap { publicLabels[item.keychain.rawValue]?[$0] } ?? label
         return ids(of: item, names).flatMap { id in
             ObjectURIs.kinds(of: item).map { kind in
                 // A password has no id, not even an empty one; nor have some objects of modules.
@@ -140,8 +140,8 @@ struct ObjectURIs {
     }
 
     private func ids(of item: Item, _ names: CryptokiItemNames?) -> [[UInt8]] {
-        guard item.isOnToken else { return names?.ids(of: item) ?? [] }
-        return item.cryptokiID.map { [$0] } ?? []
+        guard let traits = item.tokenTraits else { return names?.ids(of: item) ?? [] }
+        return traits.cryptokiID.map { [$0] } ?? []
     }
 
     private static func kinds(of item: Item) -> [PKCS11URI.Kind] {
@@ -153,13 +153,5 @@ struct ObjectURIs {
         case .genericPassword, .internetPassword: [.data]
         case .identity: []
         }
-    }
-}
-
-extension PersistentReference {
-    /// The object on a token.
-    fileprivate var object: TokenObjectID? {
-        guard case .token(_, let name) = target else { return nil }
-        return TokenObjectID(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
     }
 }

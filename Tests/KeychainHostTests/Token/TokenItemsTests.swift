@@ -96,12 +96,8 @@ import TokenKit
         let (first, second) = (try TestKey.named("anna"), try TestKey.named("ben"))
         let references = try [first, second].map { try #require(try found(.key, object($0)).found.first).reference }
         #expect(references[0] != references[1])
-        guard case .token(let id, let name) = references[0].target else {
-            Issue.record("not on a token")
-            return
-        }
-        #expect(id == "piv:1")
-        #expect(TokenItems.objectID(of: name) == TokenObjectID("9A"))
+        #expect(references[0].tokenID == "piv:1")
+        #expect(references[0].tokenObject == TokenObjectID("9A"))
     }
 }
 

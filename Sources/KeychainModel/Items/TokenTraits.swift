@@ -1,0 +1,32 @@
+/// Facts of an item on a token that its attributes do not have and PKCS #11 shows, as the token's driver tells them.
+package struct TokenTraits: Hashable, Sendable {
+    /// When a private key or a data object wants the PIN.
+    package enum PINUse: UInt8, Hashable, Sendable, CaseIterable {
+        case never, once
+        /// Right before each use.
+        case always
+    }
+
+    /// The use of a key by its token's own standard, which may be less than it can do.
+    package enum Purpose: UInt8, Hashable, Sendable, CaseIterable {
+        case any, signatures
+        /// Signatures only where the key's certificate has them among its uses.
+        case keyManagement
+    }
+
+    /// The `CKA_ID`; nil for an item that programs are not shown.
+    package let cryptokiID: [UInt8]?
+    package let pinUse: PINUse
+    package let purpose: Purpose
+    /// The object identifier of a data object in DER, tag and length included; nothing where it has none.
+    package let objectIdentifier: [UInt8]
+
+    package init(
+        cryptokiID: [UInt8]? = nil, pinUse: PINUse = .never, purpose: Purpose = .any, objectIdentifier: [UInt8] = []
+    ) {
+        self.cryptokiID = cryptokiID
+        self.pinUse = pinUse
+        self.purpose = purpose
+        self.objectIdentifier = objectIdentifier
+    }
+}
