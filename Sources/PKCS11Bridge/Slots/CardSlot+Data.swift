@@ -110,7 +110,7 @@ extension CardSlot {
     ///
     /// - Returns: whether there was a reason to.
     private func presentAgain(for objects: [TokenDataObject], _ state: inout State) throws(CryptokiError) -> Bool {
-        guard objects.contains(where: \.needsPIN), let pin = state.login.clonedPIN() else { return false }
+        guard objects.contains(where: \.needsPIN), let pin = slot.loginPIN else { return false }
         do throws(CryptokiError) { try verify(pin, &state) } catch { throw refused(error, &state) }
         return true
     }

@@ -51,9 +51,8 @@ extension CardSlot {
             }
         }
         if let result = try performAtOnce(operation, of: generation, &state) { return result }
-        noticeOverduePIN(&state)
         let insertion = try connection(of: generation, &state)
-        let pin = try remembered(for: operation, insertion, &state)
+        let pin = try loginPIN(for: operation, insertion, &state)
         do throws(CryptokiError) {
             return try perform(operation, with: pin, at: insertion, &state)
         } catch {
@@ -104,29 +103,22 @@ extension CardSlot {
     }
 
     /// The PIN of the login, where it may be presented again, or was just typed on the reader.
-    private func remembered(
+    private func loginPIN(
         for operation: TokenOperation, _ insertion: TokenInsertion, _ state: inout State
     ) throws(CryptokiError) -> PIN {
-        let isAlways = try CryptokiError.mapping { () throws(TokenError) in
-            try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
+        let pin: PIN
+        do throws(TokenError) {
+            let policy = try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
                 // As far as it is known already: a card may take the PIN back after any command.
-                try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy.isAlways ?? false
+                try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy ?? .once
             }
+            pin = try slot.loginPIN(for: policy)
+        } catch {
+            noticeTimeOut(&state)
+            if slot.loginState == PINSession.LoginState.none { endLogin(&state) }
+            throw CryptokiError(error)
         }
-        guard !isAlways || state.login.isFresh else {
-            throw CryptokiError(CKR_USER_NOT_LOGGED_IN, "the key wants a login for each use (CKU_CONTEXT_SPECIFIC)")
-        }
-        if let pin = state.login.clonedPIN() {
-            if isAlways { state.login.isFresh = false }
-            return PIN(pin)
-        }
-        // What nobody has here is not presented again: a key that asks once wants another login.
-        guard isAlways, isLoggedIn else {
-            endLogin(&state)
-            throw CryptokiError(CKR_USER_NOT_LOGGED_IN, "the card has forgotten the PIN")
-        }
-        state.login.isFresh = false
-        return .presented
+        return pin
     }
 
     /// The module asks for the PIN by itself: nobody holds the card meanwhile.

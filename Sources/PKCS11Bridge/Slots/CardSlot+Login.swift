@@ -18,32 +18,34 @@ extension CardSlot {
         guard isLoggedIn else { return }
         _ = state.withLockIfAvailable { state in
             if let insertion = state.card?.insertion, !slot.holds(insertion) { endLogin(&state) }
-            noticeOverduePIN(&state)
+            noticeTimeOut(&state)
         }
     }
 
     /// The PIN may have counted for as long as it is to, here as on the card.
-    func noticeOverduePIN(_ state: inout State) {
-        guard isLoggedIn else { return }
-        slot.noticeOverduePIN()
-        guard state.login.timedOutPINCount != slot.timedOutPINCount else { return }
+    func noticeTimeOut(_ state: inout State) {
+        guard isLoggedIn, slot.loginState == .timedOut else { return }
         log.write("the user is logged out: the time for which the PIN counts is over (tokenctl card pin timeout)")
         endLogin(&state)
     }
 
     func endLogin(_ state: inout State) {
+        guard isLoggedIn else { return }
         currentLogin.store(0, ordering: .releasing)
         state.login = Login()
+        slot.endLogin()
     }
 
     func logIn(_ pin: consuming Secret?) throws(CryptokiError) {
         guard pin != nil else { return try logInAsking() }
         var given = pin
         try inSession { state throws(CryptokiError) in
-            _ = try present(&state)
+            let insertion = try connection(&state)
             try requireLogin(false)
-            let pin = try verified(given.take(), &state)
-            beginLogin(pin, isFromProgram: true, &state)
+            guard let secret = given.take() else { return }
+            let pin = PIN(secret)
+            try verify(pin, &state)
+            beginLogin(pin, at: insertion, isFromProgram: true, &state)
         }
     }
 
@@ -51,13 +53,11 @@ extension CardSlot {
     private func logInAsking() throws(CryptokiError) {
         try questionGate.withLock { () throws(CryptokiError) in
             let answer = try askForPIN(to: "log in", loggedIn: false)
-            let generation = answer.generation
-            var pin = answer.takePIN()
             try inSession { state throws(CryptokiError) in
-                _ = try connection(of: generation, &state)
+                let insertion = try connection(of: answer.generation, &state)
                 // Another thread may have brought the PIN meanwhile.
                 try requireLogin(false)
-                beginLogin(pin.take(), isFromProgram: false, &state)
+                beginLogin(answer.pin, at: insertion, isFromProgram: false, &state)
             }
         }
     }
@@ -67,11 +67,11 @@ extension CardSlot {
         throw CryptokiError(isWanted ? CKR_USER_NOT_LOGGED_IN : CKR_USER_ALREADY_LOGGED_IN)
     }
 
-    private func beginLogin(_ pin: consuming Secret?, isFromProgram: Bool, _ state: inout State) {
-        state.login.pin = pin
-        state.login.isFresh = true
+    private func beginLogin(
+        _ pin: borrowing PIN, at insertion: TokenInsertion, isFromProgram: Bool, _ state: inout State
+    ) {
+        slot.beginLogin(with: pin, at: insertion)
         state.login.isPINFromProgram = isFromProgram
-        state.login.timedOutPINCount = slot.timedOutPINCount
         let number = logins.add(1, ordering: .relaxed).newValue
         currentLogin.store(number, ordering: .releasing)
     }
@@ -84,9 +84,15 @@ extension CardSlot {
         return try inSession { state throws(CryptokiError) -> Secret? in
             _ = try present(&state)
             try requireLogin(true)
+            guard let secret = given.take() else { return nil }
             // The card has said that it is right, and gets it with the use of the key, where it has to.
-            if state.login.isPINFromProgram, state.login.isKnown(given) { return state.login.clonedPIN() }
-            return try verified(given.take(), &state)
+            if state.login.isPINFromProgram, let known = slot.loginPIN,
+                secret.isEmpty || secret.equals(known.secret)
+            {
+                return known.secret.clone()
+            }
+            try verify(PIN(secret.clone()), &state)
+            return secret
         }
     }
 
@@ -94,32 +100,21 @@ extension CardSlot {
         let answer = try questionGate.withLock { () throws(CryptokiError) in
             try askForPIN(to: "use the key once", loggedIn: true)
         }
-        let generation = answer.generation
-        let isTyped = answer.isTypedOnReader
+        let isTyped = answer.pin.origin == .typed
         try inSession { state throws(CryptokiError) in
-            _ = try connection(of: generation, &state)
+            _ = try connection(of: answer.generation, &state)
             try requireLogin(true)
             // Nobody is to type it twice: that it was presented has to do.
-            if isTyped { state.login.isFresh = true }
+            if isTyped { slot.refreshLogin() }
         }
-        return answer.takePIN()
+        return isTyped ? nil : answer.pin.secret.clone()
     }
 
     /// A PIN that the card took.
     private struct Answer: ~Copyable {
-        private var pin: Secret?
-        let isTypedOnReader: Bool
+        let pin: PIN
         /// The card that took it.
         let generation: Int
-
-        init(_ pin: borrowing PIN, generation: Int) {
-            isTypedOnReader = pin.origin == .typed
-            self.pin = isTypedOnReader ? nil : pin.secret.clone()
-            self.generation = generation
-        }
-
-        /// Nil for one that was typed on the reader.
-        consuming func takePIN() -> Secret? { pin.take() }
     }
 
     /// Has a person asked for the PIN, on the reader where it has keys, and presents it. Neither the slot's state nor the card is
@@ -139,7 +134,7 @@ extension CardSlot {
                 return pin.clone()
             }
             noteAnswer(isPINPadBroken: card.hasPINPad && pin.origin != .typed)
-            return Answer(pin, generation: card.generation)
+            return Answer(pin: pin, generation: card.generation)
         } catch {
             let refusal = question.refusal
             noteAnswer(isPINPadBroken: refusal?.code == .pinPadFailed)
@@ -203,15 +198,7 @@ extension CardSlot {
         knownCards?.forgetPINStatus(name)
     }
 
-    /// Presents a PIN that a program gave.
-    private func verified(_ pin: consuming Secret?, _ state: inout State) throws(CryptokiError) -> Secret? {
-        guard let pin = pin.take() else { return nil }
-        try verify(pin, &state)
-        return pin
-    }
-
-    func verify(_ secret: borrowing Secret, _ state: inout State) throws(CryptokiError) {
-        let pin = PIN(secret.clone())
+    func verify(_ pin: borrowing PIN, _ state: inout State) throws(CryptokiError) {
         forgetPINStatus(&state)
         try reading(&state) { (token, card) throws(TokenError) in try token.verify(pin, lastTry: .keep, &card) }
     }
@@ -229,8 +216,7 @@ extension CardSlot {
             throw CryptokiError(CKR_ARGUMENTS_BAD, "a PIN is missing: nobody is asked for a new one here")
         }
         let oldPIN = PIN(old)
-        let newPIN = PIN(new.clone())
-        var replacement: Secret? = new
+        let newPIN = PIN(new)
         try inSession { state throws(CryptokiError) in
             forgetPINStatus(&state)
             do throws(CryptokiError) {
@@ -244,28 +230,6 @@ extension CardSlot {
                 else { throw error }
                 throw CryptokiError(CKR_PIN_INVALID, error.reason)
             }
-            if isLoggedIn { state.login.pin = replacement.take() }
-        }
-    }
-}
-
-extension CardSlot.Login {
-    /// Whether a PIN is that of the login, or an empty one that stands for it.
-    borrowing func isKnown(_ given: borrowing Secret?) -> Bool {
-        switch given {
-        case .none: return false
-        case .some(let given):
-            switch pin {
-            case .none: return false
-            case .some(let pin): return given.isEmpty || given.equals(pin)
-            }
-        }
-    }
-
-    borrowing func clonedPIN() -> Secret? {
-        switch pin {
-        case .some(let pin): pin.clone()
-        case .none: nil
         }
     }
 }

@@ -72,18 +72,10 @@ final class CardSlot: Slot {
         var hasPINPadFailed = false
     }
 
-    /// The user's PIN, for as long as he is logged in.
-    ///
-    /// It is presented again where another program or the service made the card forget it, and once, right after the login,
-    /// to a key that wants it before each use. It ends with the login, and with the card being taken out.
-    struct Login: ~Copyable {
-        /// Nil where it was typed on the reader.
-        var pin: Secret?
-        /// Whether the program gave it, and no person was asked.
+    /// A login. It ends with the card being taken out. Its PIN is in the slot's `PINSession`.
+    struct Login {
+        /// Whether the program gave the PIN, and no person was asked.
         var isPINFromProgram = false
-        var isFresh = false
-        /// How many PINs of the slot had come to the end of their time when this one was presented.
-        var timedOutPINCount = 0
         /// The data objects that want the PIN.
         var data = CardData()
     }
@@ -148,7 +140,7 @@ final class CardSlot: Slot {
         let arrival = ContinuousClock.now
         return try state.withLock { state throws(CryptokiError) in
             state.arrival = arrival
-            noticeOverduePIN(&state)
+            noticeTimeOut(&state)
             return try body(&state)
         }
     }
@@ -159,7 +151,7 @@ final class CardSlot: Slot {
     ) throws(CryptokiError) -> Result {
         let result = try state.withLockIfAvailable { state throws(CryptokiError) in
             state.arrival = .now
-            noticeOverduePIN(&state)
+            noticeTimeOut(&state)
             return try body(&state)
         }
         if let result { return result }

@@ -46,7 +46,7 @@ final class ModuleTokenSlot: TokenBackend {
             do throws(TokenError) {
                 if let expected, state.token?.insertion != expected { throw ModuleTokenSlot.exchanged }
                 var token = try present(&state)
-                _ = state.pins.endTerm(at: .now)
+                state.pins.endTerm(at: .now)
                 if state.pins.logoutPending { try logOut(&token, &state.pins) }
                 // The state of the token is kept also where the call fails half-way: it has been read by then.
                 defer {
@@ -99,7 +99,7 @@ final class ModuleTokenSlot: TokenBackend {
         guard pins.beginTerm(until: pinTimeout().map { .now + $0 }) else { return }
         pins.isAwaited = PINSession.waitForEnd { [weak self] in
             self?.state.withLock { state in
-                _ = state.pins.endTerm(at: .now)
+                state.pins.endTerm(at: .now)
                 return state.pins.rest(at: .now)
             }
         } then: { [weak self] in

@@ -23,13 +23,15 @@ extension PINSession {
         return true
     }
 
-    /// Ends a term that is over: the card is to forget the PIN.
+    /// Ends a term that is over, and with it the login: the card is to forget the PIN.
     ///
     /// - Returns: whether there was one.
+    @discardableResult
     package mutating func endTerm(at now: ContinuousClock.Instant) -> Bool {
         guard case .until(let end) = term, end <= now else { return false }
         term = .none
         logoutPending = true
+        if loginState == .lasting { login = .timedOut }
         return true
     }
 

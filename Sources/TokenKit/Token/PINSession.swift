@@ -21,6 +21,7 @@ public struct PINSession: Sendable {
     package internal(set) var logoutPending = false
 
     var term = Term.none
+    var login = Login.none
 
     /// Whether a thread waits for the end of the term.
     package var isAwaited = false
@@ -132,6 +133,7 @@ public struct PINSession: Sendable {
         tries[kind] = .all
         right[kind] = PINSession.fingerprint(of: pin)
         forgetRejected(kind)
+        if kind == .pin { replaceLoginPIN(by: pin) }
     }
 
     /// Any value may be right again.

@@ -3,14 +3,17 @@ internal import Synchronization
 
 // Having the card forget a presented PIN: because somebody asks for it, or because its time is over.
 extension TokenSlot {
-    /// Has the card that was there at `insertion` forget a presented PIN.
+    /// Ends the login, and has the card that was there at `insertion` forget a presented PIN.
     ///
     /// Where another program holds the card for longer than a second that is made up for: before the card is next used here, and
     /// in any case once it is free, for as long as this process runs and the card answers as cards do.
     ///
     /// - Throws: ``TokenError`` `.card(.inUse)` where it is yet to be done.
     package func logOut(at insertion: TokenInsertion) throws(TokenError) {
-        state.withLock { if $0.insertion == insertion, $0.connection != nil { $0.pins.logoutPending = true } }
+        state.withLock { state in
+            state.pins.endLogin()
+            if state.insertion == insertion, state.connection != nil { state.pins.logoutPending = true }
+        }
         do throws(TokenError) {
             let deadline = ContinuousClock.now + .seconds(1)
             while isInUse {
@@ -70,18 +73,8 @@ extension TokenSlot {
 
     // MARK: - The PIN's time
 
-    /// How often the time of a PIN was over that had been presented here.
-    package var timedOutPINCount: Int { timedOutPINs.load(ordering: .acquiring) }
-
-    /// Looks whether the time of the presented PIN is over, unless somebody uses the card at the moment. Nothing is sent.
-    package func noticeOverduePIN() {
-        _ = state.withLockIfAvailable { endOverduePIN(&$0) }
-    }
-
     /// A PIN whose time is over is taken back before anything else is done with the card.
-    func endOverduePIN(_ state: inout State) {
-        if state.pins.endTerm(at: now()) { timedOutPINs.add(1, ordering: .acquiringAndReleasing) }
-    }
+    func endOverduePIN(_ state: inout State) { state.pins.endTerm(at: now()) }
 
     func beginTerm(_ state: inout State) {
         guard state.pins.beginTerm(until: pinTimeout().map { now() + $0 }) else { return }

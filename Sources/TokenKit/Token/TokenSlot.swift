@@ -29,7 +29,6 @@ public final class TokenSlot: Sendable {
     /// Whether a card that was waited for in vain is not waited for again.
     private let waitsOnce: Bool
     private let cancellation = CardWait.Cancellation()
-    let timedOutPINs = Atomic(0)
     let state = Mutex(State())
 
     struct State: ~Copyable {
@@ -278,8 +277,10 @@ public final class TokenSlot: Sendable {
     }
 
     private func take(_ token: any Token, back state: inout State) {
-        state.token = token
         state.pins = token.pins
+        // A PIN that is forgotten later is to be in no second place.
+        state.token = token
+        state.token?.pins = PINSession()
         if state.pins.wantsTerm { beginTerm(&state) }
     }
 

@@ -18,10 +18,12 @@ import TokenKit
     }
 
     private func present(in slot: TokenSlot) throws {
-        try slot.read { (token, card, _) throws(TokenError) in
-            var digits = Array("123456".utf8)
-            try token.verify(PIN(Secret(consuming: &digits)), lastTry: .keep, &card)
+        let pin = PIN("123456")
+        let insertion = try slot.read { (token, card, insertion) throws(TokenError) in
+            try token.verify(pin, lastTry: .keep, &card)
+            return insertion
         }
+        slot.beginLogin(with: pin, at: insertion)
     }
 
     private func counts(in slot: TokenSlot) throws -> Bool {
@@ -33,7 +35,7 @@ import TokenKit
         try present(in: slot)
         time.advance(by: .seconds(1_000_000))
         #expect(try counts(in: slot))
-        #expect(slot.timedOutPINCount == 0)
+        #expect(slot.loginState == .lasting)
         #expect(card.logouts == 0)
     }
 
@@ -45,7 +47,7 @@ import TokenKit
         time.advance(by: .seconds(1))
         #expect(try !counts(in: slot))
         #expect(card.logouts == 1)
-        #expect(slot.timedOutPINCount == 1)
+        #expect(slot.loginState == .timedOut)
         #expect(try !counts(in: slot))
         #expect(card.logouts == 1, "once is enough")
     }
@@ -69,7 +71,7 @@ import TokenKit
         #expect(try counts(in: slot))
         time.advance(by: .seconds(100))
         #expect(try !counts(in: slot))
-        #expect(slot.timedOutPINCount == 2)
+        #expect(slot.loginState == .timedOut)
     }
 
     @Test func aLogoutEndsTheTime() throws {
@@ -81,7 +83,7 @@ import TokenKit
         try present(in: slot)
         time.advance(by: .seconds(200))
         #expect(try counts(in: slot))
-        #expect(slot.timedOutPINCount == 0)
+        #expect(slot.loginState == .lasting)
     }
 
     @Test func whatTheCardForgotByItselfIsOverInTheSameTime() throws {
@@ -91,8 +93,7 @@ import TokenKit
         time.advance(by: .seconds(200))
         try present(in: slot)
         time.advance(by: .seconds(100))
-        slot.noticeOverduePIN()
-        #expect(slot.timedOutPINCount == 1)
+        #expect(slot.loginState == .timedOut)
         #expect(try !counts(in: slot))
     }
 
@@ -101,8 +102,7 @@ import TokenKit
         try present(in: slot)
         slot.disconnect(resetting: false)
         time.advance(by: .seconds(300))
-        slot.noticeOverduePIN()
-        #expect(slot.timedOutPINCount == 0)
+        #expect(slot.loginState == PINSession.LoginState.none)
         #expect(card.logouts == 0)
     }
 
@@ -111,7 +111,7 @@ import TokenKit
             reader: PreparedReader(.success(connection)), drivers: [card], endingPINsAfter: { .milliseconds(50) })
         try present(in: slot)
         #expect(eventually { card.logouts == 1 })
-        #expect(slot.timedOutPINCount == 1)
+        #expect(slot.loginState == .timedOut)
     }
 
     @Test func aSlotThatNobodyHasAnyMoreIsNotKeptForItsPIN() throws {

@@ -1,0 +1,73 @@
+package import SecureBytes
+
+// The PIN of a login (PKCS #11 §5.6.8). A caller who logs in gives it once; while the login lasts it is presented again where
+// another program or the service had the card forget it, and once, right after the login, to a key that wants it before each use.
+extension PINSession {
+    enum Login: Sendable {
+        case none
+        /// - Parameters:
+        ///   - pin: nil for one that was typed on the reader.
+        ///   - isFresh: whether a key that wants the PIN before each use may have it.
+        case lasting(pin: SharedSecret?, isFresh: Bool)
+        /// The term of the PIN ended it.
+        case timedOut
+    }
+
+    /// The state of a login, without its PIN.
+    package enum LoginState: Sendable {
+        case none, lasting, timedOut
+    }
+
+    package var loginState: LoginState {
+        switch login {
+        case .none: .none
+        case .lasting: .lasting
+        case .timedOut: .timedOut
+        }
+    }
+
+    /// Keeps a PIN that the card has just taken.
+    package mutating func beginLogin(with pin: borrowing PIN) {
+        let kept = pin.origin == .given ? SharedSecret(pin.secret.clone()) : nil
+        login = .lasting(pin: kept, isFresh: true)
+    }
+
+    /// A person typed the PIN on the reader again, for one use of a key.
+    package mutating func refreshLogin() {
+        if case .lasting(let pin, _) = login { login = .lasting(pin: pin, isFresh: true) }
+    }
+
+    package mutating func endLogin() { login = .none }
+
+    /// The PIN of the login; nil where there is none, and for one that was typed on the reader.
+    package var loginPIN: PIN? {
+        guard case .lasting(let pin?, _) = login else { return nil }
+        return PIN(pin.secret.clone())
+    }
+
+    /// The PIN of the login for a use of a key that wants it.
+    ///
+    /// A PIN that was typed on the reader cannot be presented again: the login ends where a key wants that.
+    ///
+    /// - Throws: ``TokenError`` `.pinRequired`.
+    package mutating func loginPIN(for policy: PINPolicy) throws(TokenError) -> PIN {
+        guard case .lasting(let pin, let isFresh) = login else {
+            throw TokenError(.pinRequired, "nobody is logged in")
+        }
+        guard !policy.isAlways || isFresh else {
+            throw TokenError(.pinRequired, "the key wants a login for each use (CKU_CONTEXT_SPECIFIC)")
+        }
+        guard pin != nil || policy.isAlways else {
+            login = .none
+            throw TokenError(.pinRequired, "the card has forgotten the PIN")
+        }
+        if policy.isAlways { login = .lasting(pin: pin, isFresh: false) }
+        return pin.map { PIN($0.secret.clone()) } ?? .presented
+    }
+
+    /// A new PIN takes the place of the login's.
+    mutating func replaceLoginPIN(by pin: borrowing PIN) {
+        guard case .lasting(_, let isFresh) = login, pin.origin == .given else { return }
+        login = .lasting(pin: SharedSecret(pin.secret.clone()), isFresh: isFresh)
+    }
+}
