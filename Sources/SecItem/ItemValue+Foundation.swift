@@ -121,7 +121,7 @@ extension ItemDictionary {
                 continue
             }
             do throws(KeychainError) {
-                members.append(.reference(.keychain(try keychain.opened())))
+                members.append(.reference(.keychain(try keychain.opened().identifier)))
             } catch {
                 failure = failure ?? error
             }
@@ -156,7 +156,7 @@ extension ItemReference {
             case .certified(let certificate, let key): self = .certified(certificate, key)
             }
         case let item as SecKeychainItem: self = .item(item.item)
-        case let keychain as SecKeychain: self = .keychain(try keychain.opened())
+        case let keychain as SecKeychain: self = .keychain(try keychain.opened().identifier)
         case let policy as SecPolicy: self = .policy(policy.policy)
         default: return nil
         }

@@ -22,6 +22,17 @@ extension Session {
         return Outcome(tokens.found, missing: modules.missing + tokens.missing)
     }
 
+    /// The identifiers of its keychains, cards first.
+    ///
+    /// - Throws: where none can be told, what the first of them failed with.
+    func identifiers() throws(KeychainError) -> [KeychainIdentifier] {
+        let tokens = eachToken { KeychainIdentifier(rawValue: $1.id.description) }
+        let identifiers = tokens.found + self.locals.map(\.identifier)
+        if identifiers.isEmpty, let gap = tokens.missing.first { throw gap.error }
+        gaps.tell(tokens.missing)
+        return identifiers
+    }
+
     /// What `body` makes of those of the tokens that tell what they are.
     func identified<Element>(
         _ tokens: [TokenKeychain], _ body: (TokenKeychain, TokenIdentity) -> Element

@@ -22,17 +22,18 @@ struct Session {
     ///   - names: files or names of local keychains, ids or labels of cards, and URIs of either, to use instead of all.
     ///   - cards: whether cards are used.
     ///   - locals: whether local keychains are used.
+    ///   - process: those of the command, where it has another session; nil for a process of its own.
     ///   - gaps: those of the command, where it has another session.
     init(
         _ options: CardOptions? = nil, keychains names: [String] = [], cards: Bool = true, locals: Bool = true,
-        _ gaps: Gaps = Gaps()
+        of process: ProcessKeychains? = nil, _ gaps: Gaps = Gaps()
     ) throws {
         if !cards, let card = names.first(where: { NamedKeychain.tokenID($0) != nil }) {
             throw KeychainError(
                 .noSuchKeychain, "'\(card)' is a card, and this is for keychains in files",
                 remedy: "name one of those, or leave it out")
         }
-        let process = try ProcessKeychains(options)
+        let process = try process ?? ProcessKeychains(options)
         let uris = try PKCS11URI.all(in: names)
         let ofCards = cards ? try process.namesOfCards(among: names) : []
         let files = names.filter { !PKCS11URI.isURI($0) && !ofCards.contains($0) }

@@ -25,6 +25,7 @@ enum MessageSamples {
             in: [KeychainIdentifier(rawValue: "local:1"), KeychainIdentifier(rawValue: "")],
             limit: .atMost(7), authenticationUI: .skip)
         (certificates.isLocalOnly, certificates.isDistinct) = (true, true)
+        certificates.includesAbsentTokens = true
         return [
             certificates, Query(local),
             try Query(object, [.canSign: true], limit: .all, authenticationUI: .fail),

@@ -13,6 +13,7 @@ extension Query: WireValue {
         message.write(authenticationUI)
         message.write(isLocalOnly)
         message.write(isDistinct)
+        message.write(includesAbsentTokens)
     }
 
     /// The checks of a query that a client makes apply to one that comes in a message as well.
@@ -43,6 +44,7 @@ extension Query: WireValue {
         guard var query, query.itemClass == itemClass, query.attributes == attributes else { throw .malformed }
         query.isLocalOnly = try message.flag()
         query.isDistinct = try message.flag()
+        query.includesAbsentTokens = try message.flag()
         self = query
     }
 }

@@ -220,7 +220,7 @@ struct DictionaryKey: Sendable {
 }
 
 extension ItemValue {
-    fileprivate var keychain: (any Keychain)? {
+    fileprivate var keychain: KeychainIdentifier? {
         if case .reference(.keychain(let keychain)) = self { keychain } else { nil }
     }
 }

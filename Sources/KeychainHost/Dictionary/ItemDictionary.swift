@@ -36,7 +36,7 @@ public enum ItemReference: Sendable {
     case keyPair(Certificate, PrivateKey)
     /// A certificate, which does not have to be in a keychain, with its private key, which one has.
     case certified(Certificate, Item)
-    case keychain(any Keychain)
+    case keychain(KeychainIdentifier)
     case policy(CertificatePolicy)
 }
 

@@ -25,7 +25,7 @@ struct ParsedDictionary {
     var filters: [Filter] = []
     var folding: Folding = []
     var limit: Query.Limit?
-    var searchList: [any Keychain]?
+    var searchList: [KeychainIdentifier]?
     var returns: Returns = []
     /// `v_Data`: a secret, or the DER of a certificate.
     var data: ItemValue?
@@ -33,7 +33,7 @@ struct ParsedDictionary {
     var persistentReference: PersistentReference?
     var authenticationUI = Query.AuthenticationUI.allow
     var prompt: String?
-    var target: (any Keychain)?
+    var target: KeychainIdentifier?
     var isLocalOnly = false
     var isDistinct = false
     var includesAbsentTokens = false
@@ -58,6 +58,11 @@ struct ParsedDictionary {
             throw KeychainError(
                 .param, "a change concerns every item that matches",
                 remedy: "leave the limit out, or name the items with m_ItemList", key: "m_Limit")
+        }
+        if includesAbsentTokens, searchList != nil {
+            throw KeychainError(
+                .param, "the search list says which keychains are meant", remedy: "leave one out",
+                key: "u_AbsentTokens")
         }
         if operation != .change { itemClass = try resolvedClass() }
         if operation != .add { try checkPersistentReference(of: dictionary) }

@@ -16,23 +16,24 @@ extension SearchList {
     /// Carries out all steps, in whatever files, or none of them.
     ///
     /// - Parameters:
+    ///   - steps: the steps, each with the list that its query is about.
     ///   - client: the client whom the searches are for.
-    ///   - others: the list that is searched for certificates which still need a key; nil for this list.
+    ///   - others: the list that is searched for certificates which still need a key; nil for that of the step.
     ///   - verify: called before the change is made with the result of each step; what it throws undoes them all.
     /// - Returns: the result of each step; a count of 0 is no error here.
     /// - Throws: `errSecReadOnly` where one of the items is in a keychain that is only read; the error of a member that cannot be
     ///   searched, since it may hold one of them; and whatever ``Keychain/carryOut(_:then:)`` does.
-    public func change(
-        _ steps: [Step], for client: SearchClient = SearchClient(),
+    static func change(
+        _ steps: [(step: Step, list: SearchList)], for client: SearchClient = SearchClient(),
         authentication: AuthenticationContext = AuthenticationContext(), sharedWith others: SearchList? = nil,
         verifying verify: @escaping @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Void = {
             (_) throws(KeychainError) in
         }
     ) throws(KeychainError) -> [KeychainStep.Result] {
         var plans: [Plan] = []
-        for step in steps { plans.append(try plan(step, client, authentication, others ?? self)) }
+        for (step, list) in steps { plans.append(try list.plan(step, client, authentication, others ?? list)) }
         let change = Change(plans)
-        return try Self.carryOut(change.members[...], []) { (results) throws(KeychainError) in
+        return try carryOut(change.members[...], []) { (results) throws(KeychainError) in
             let results = change.results(results)
             try verify(results)
             return results
@@ -48,7 +49,7 @@ extension SearchList {
         matching query: Query, to changes: ItemChanges, for client: SearchClient = SearchClient(),
         authentication: AuthenticationContext = AuthenticationContext()
     ) throws(KeychainError) -> Int {
-        try change([.update(query, changes)], for: client, authentication: authentication).reduce(0) { $0 + $1.count }
+        try Self.change([(.update(query, changes), self)], for: client, authentication: authentication).reduce(0) { $0 + $1.count }
     }
 
     /// Deletes all items a query finds, or none of them.
@@ -59,7 +60,7 @@ extension SearchList {
     public func delete(
         matching query: Query, for client: SearchClient = SearchClient(), sharedWith others: SearchList? = nil
     ) throws(KeychainError) -> Int {
-        try change([.delete(query)], for: client, sharedWith: others).reduce(0) { $0 + $1.count }
+        try Self.change([(.delete(query), self)], for: client, sharedWith: others).reduce(0) { $0 + $1.count }
     }
 
     // MARK: Several files as one

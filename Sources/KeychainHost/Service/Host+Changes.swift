@@ -10,7 +10,7 @@ extension KeychainSession {
         case .add(let addition):
             try checkEntitled(addition.attributes)
             let item = try NewItem(addition).defaulting(to: accessGroups.standard)
-            let keychain = try keychain(for: addition)
+            let keychain = try keychain(addition.keychain)
             if item.isSealed, !keychain.isReadOnly {
                 try keychain.unlock(use: purpose ?? "store \(item.itemClass.anyNoun)", authentication: authentication)
             }
@@ -22,25 +22,15 @@ extension KeychainSession {
         }
     }
 
-    private func keychain(for addition: Addition) throws(KeychainError) -> any Keychain {
-        guard let identifier = addition.keychain else {
-            guard let defaultKeychain else { throw Self.noDefaultKeychain }
-            return defaultKeychain
-        }
-        guard let keychain = searchList.members.first(where: { $0.isIdentified(by: identifier) }) else {
-            throw .noSuchKeychain(identifier)
-        }
-        return keychain
-    }
-
     /// The error of a change of which one query finds nothing.
-    func reason(notFoundBy queries: [Query], in list: SearchList) throws(KeychainError) -> KeychainError {
+    func reason(notFoundBy queries: [Query]) throws(KeychainError) -> KeychainError {
         for query in queries {
+            let list = searchList(for: query)
             let isFound =
                 query.itemClass == .identity
                 ? try !list.identities(matching: query, for: client).found.isEmpty
                 : try !list.items(matching: query, for: client).found.isEmpty
-            if !isFound { return try notFound(query, in: list) }
+            if !isFound { return try notFound(query) }
         }
         return KeychainError(.itemNotFound)
     }

@@ -88,7 +88,7 @@ public final class Host: KeychainService {
 
     public func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]> {
         try visit(context) { visit throws(KeychainError) in
-            var outcome = try visit.session.searchList.items(matching: query, for: visit.session.client)
+            var outcome = try visit.session.searchList(for: query).items(matching: query, for: visit.session.client)
             if outcome.found.isEmpty { outcome.add(missing: visit.session.absentCards(query)) }
             return outcome
         }
@@ -98,7 +98,8 @@ public final class Host: KeychainService {
         matching query: Query, _ context: RequestContext
     ) throws(KeychainError) -> Outcome<[Identity]> {
         try visit(context) { visit throws(KeychainError) in
-            var outcome = try visit.session.searchList.identities(matching: query, for: visit.session.client)
+            let list = visit.session.searchList(for: query)
+            var outcome = try list.identities(matching: query, for: visit.session.client)
             if outcome.found.isEmpty { outcome.add(missing: visit.session.absentCards(query)) }
             return outcome
         }
@@ -122,23 +123,24 @@ public final class Host: KeychainService {
     public func change(_ steps: [ChangeStep], _ context: RequestContext) throws(KeychainError) -> Outcome<ChangeResult>
     {
         try visit(context) { visit throws(KeychainError) in
-            let (session, list) = (visit.session, visit.session.searchList)
+            let session = visit.session
             var planned: [SearchList.Step] = []
             for step in steps { planned.append(try session.step(step, purpose: visit.purpose)) }
             try visit.ticket.check()
             let results: [KeychainStep.Result]
             do throws(KeychainError) {
-                results = try session.change(planned, in: list, authentication: session.authentication) {
+                results = try session.change(planned, authentication: session.authentication) {
                     (results) throws(KeychainError) in
                     if results.contains(where: { $0.count == 0 }) { throw KeychainError(.itemNotFound) }
                 }
             } catch {
                 guard error.code == .itemNotFound else { throw error }
-                throw try session.reason(notFoundBy: steps.compactMap(\.query), in: list)
+                throw try session.reason(notFoundBy: steps.compactMap(\.query))
             }
-            var outcome = Outcome(ChangeResult(results, of: steps), missing: list.missing)
+            var outcome = Outcome(ChangeResult(results, of: steps))
             for query in steps.compactMap(\.query) {
-                outcome.add(missing: try session.damage(matching: query, in: list))
+                outcome.add(missing: session.searchList(for: query).missing)
+                outcome.add(missing: try session.damage(matching: query))
             }
             return outcome
         }

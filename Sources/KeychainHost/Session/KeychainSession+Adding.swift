@@ -4,14 +4,6 @@ internal import SystemCrypto
 
 // Keychain semantics 1.8, "add".
 extension KeychainSession {
-    /// The keychain that a new item goes to.
-    ///
-    /// - Throws: `errSecNoDefaultKeychain`.
-    func target(of parsed: ParsedDictionary) throws(KeychainError) -> any Keychain {
-        guard let keychain = parsed.target ?? defaultKeychain else { throw Self.noDefaultKeychain }
-        return keychain
-    }
-
     /// Adds an item.
     ///
     /// - Returns: what was added, and its data where that is wanted: nobody is asked for what he has just given.
@@ -20,7 +12,7 @@ extension KeychainSession {
     ) throws(KeychainError) -> (FoundItem, data: ItemValue?) {
         try checkEntitled()
         try checkEntitled(parsed.attributes)
-        let keychain = try target(of: parsed)
+        let keychain = try keychain(parsed.target)
         guard let itemClass = parsed.itemClass else { throw KeychainError(.param, key: "class") }
         if parsed.reference != nil, parsed.data != nil {
             throw KeychainError(.param, "there is a reference as well", remedy: "leave one out", key: "v_Data")
@@ -60,7 +52,7 @@ extension KeychainSession {
             try keychain.unlock(use: context.use, authentication: context.authentication)
         }
         let steps = items.map { SearchList.Step.add($0, to: keychain) }
-        return try searchList.change(steps, for: client, authentication: context.authentication).compactMap(\.added)
+        return try change(steps, authentication: context.authentication).compactMap(\.added)
     }
 
     // MARK: Identities

@@ -17,58 +17,58 @@ extension KeychainSession {
     }
 
     private func change(_ step: SearchList.Step, _ request: SearchRequest) throws(KeychainError) -> Outcome<Int> {
-        let results = try change([step], in: request.searchList, authentication: request.context.authentication)
+        let results = try change([step], authentication: request.context.authentication)
         let count = results.reduce(0) { $0 + $1.count }
-        guard count > 0 else { throw try notFound(request.query, in: request.searchList) }
-        return Outcome(
-            count, missing: request.searchList.missing + (try damage(matching: request.query, in: request.searchList)))
+        guard count > 0 else { throw try notFound(request.query) }
+        return Outcome(count, missing: request.searchList.missing + (try damage(matching: request.query)))
     }
 
     /// Carries out all steps, or none of them.
     ///
     /// - Parameter verify: as for ``SearchList/change(_:for:authentication:sharedWith:verifying:)``.
     func change(
-        _ steps: [SearchList.Step], in list: SearchList, authentication: AuthenticationContext,
+        _ steps: [SearchList.Step], authentication: AuthenticationContext,
         verifying verify: @escaping @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Void = {
             (_) throws(KeychainError) in
         }
     ) throws(KeychainError) -> [KeychainStep.Result] {
-        do throws(KeychainError) {
-            return try list.change(
-                steps, for: client, authentication: authentication, sharedWith: searchList, verifying: verify)
-        } catch {
+        let change = { () throws(KeychainError) in
+            try SearchList.change(
+                steps.map { ($0, $0.query.map(searchList(for:)) ?? searchList) }, for: client,
+                authentication: authentication, sharedWith: searchList, verifying: verify)
+        }
+        do throws(KeychainError) { return try change() } catch {
             // The secret of an item is bound to its attributes, and to be sealed anew. For a new one the keychains are open.
             let updates = steps.compactMap(\.updateOfAttributes)
             guard error.code == .interactionNotAllowed, !updates.isEmpty else { throw error }
-            for query in updates { try unlockKeychains(of: query, in: list, authentication) }
-            return try list.change(
-                steps, for: client, authentication: authentication, sharedWith: searchList, verifying: verify)
+            for query in updates { try unlockKeychains(of: query, authentication) }
+            return try change()
         }
     }
 
     /// The damaged items that match and stay as they are.
-    func damage(matching query: Query, in list: SearchList) throws(KeychainError) -> [Missing] {
+    func damage(matching query: Query) throws(KeychainError) -> [Missing] {
         var damage: [Missing] = []
-        for case let keychain as LocalKeychain in list.members {
+        for case let keychain as LocalKeychain in searchList(for: query).members {
             damage += try keychain.damage(matching: ResolvedQuery(query, accessGroups: client.accessGroups))
         }
         return damage
     }
 
     /// The error of a change that finds nothing: why what matches could not be changed, or that nothing matches.
-    func notFound(_ query: Query, in list: SearchList) throws(KeychainError) -> KeychainError {
-        for case let keychain as LocalKeychain in list.members {
+    func notFound(_ query: Query) throws(KeychainError) -> KeychainError {
+        for case let keychain as LocalKeychain in searchList(for: query).members {
             let damage = try keychain.damage(matching: ResolvedQuery(query, accessGroups: client.accessGroups))
             guard let error = damage.first?.error else { continue }
             return keychain.isReadOnly ? KeychainError(.readOnly, error.reason) : error
         }
-        return notFound(query)
+        return notFound(query, besides: [])
     }
 
     private func unlockKeychains(
-        of query: Query, in list: SearchList, _ authentication: AuthenticationContext
+        of query: Query, _ authentication: AuthenticationContext
     ) throws(KeychainError) {
-        let query = query.withoutLimit
+        let (query, list) = (query.withoutLimit, searchList(for: query))
         let items =
             query.itemClass == .identity
             ? try list.identities(matching: query, for: client).found.flatMap { [$0.certificate, $0.key] }
@@ -81,6 +81,14 @@ extension KeychainSession {
 }
 
 extension SearchList.Step {
+    /// The query of an update or a deletion.
+    fileprivate var query: Query? {
+        switch self {
+        case .add: nil
+        case .update(let query, _), .delete(let query): query
+        }
+    }
+
     /// The query of an update that leaves the secret as it is.
     fileprivate var updateOfAttributes: Query? {
         if case .update(let query, let changes) = self, changes.secret == nil { query } else { nil }

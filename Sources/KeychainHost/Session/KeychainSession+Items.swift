@@ -13,7 +13,4 @@ extension KeychainSession {
         }
         return try keychain.secret(of: item, use: use, authentication: authentication)
     }
-
-    static let noDefaultKeychain = KeychainError(
-        .noDefaultKeychain, "there is no default keychain to store it in", remedy: "name a keychain, or create one")
 }

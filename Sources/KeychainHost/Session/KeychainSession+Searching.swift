@@ -78,7 +78,7 @@ extension KeychainSession {
 extension KeychainSession {
     /// The error of a search or change that finds nothing. A query that names a known card tells that the card is out (keychain
     /// semantics 1.12).
-    func notFound(_ query: Query, besides missing: [Missing] = []) -> KeychainError {
+    func notFound(_ query: Query, besides missing: [Missing]) -> KeychainError {
         if let card = absentCards(query).first { return card.error }
         return .notFound("no \(query.itemClass.noun) matches", besides: missing)
     }

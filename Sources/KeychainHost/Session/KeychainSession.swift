@@ -16,11 +16,14 @@ public struct KeychainSession: Sendable {
     public let trustAnchors: TrustAnchors
     /// The cards that were read before, be they in now or not.
     let knownTokens: @Sendable () -> [KnownToken]
+    /// The keychains that the process has opened, be they in the search list or not.
+    let openedKeychains: @Sendable () -> [any Keychain]
 
     public init(
         searchList: SearchList, defaultKeychain: (any Keychain)? = nil, accessGroups: AccessGroups = .all,
         authentication: AuthenticationContext = AuthenticationContext(), trustAnchors: TrustAnchors = .system,
-        knownTokens: @escaping @Sendable () -> [KnownToken] = { [] }
+        knownTokens: @escaping @Sendable () -> [KnownToken] = { [] },
+        openedKeychains: @escaping @Sendable () -> [any Keychain] = { [] }
     ) {
         self.searchList = searchList
         self.defaultKeychain = defaultKeychain
@@ -28,6 +31,7 @@ public struct KeychainSession: Sendable {
         self.authentication = authentication
         self.trustAnchors = trustAnchors
         self.knownTokens = knownTokens
+        self.openedKeychains = openedKeychains
     }
 }
 
@@ -62,7 +66,7 @@ extension KeychainSession {
         let parsed = try ParsedDictionary(item, for: .add)
         let context = promptContext(parsed, for: "store \(parsed.itemClass?.noun ?? "it")")
         let (added, data) = try add(parsed, context)
-        let provenance = provenance(of: added, parsed.returns, in: [try target(of: parsed)])
+        let provenance = provenance(of: added, parsed.returns, in: [try keychain(parsed.target)])
         return parsed.returns.value(of: [(added, data, provenance)], isArray: false)
     }
 

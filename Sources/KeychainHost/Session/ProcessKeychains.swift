@@ -132,6 +132,11 @@ public final class ProcessKeychains: Sendable {
         }
     }
 
+    /// The files that are open, be they in the search list or not.
+    func openedKeychains() -> [LocalKeychain] {
+        state.withLock { Array($0.locals.values) }.filter(\.isValid)
+    }
+
     /// Keeps a keychain that was just created, and with it that it is unlocked.
     public func adopt(_ keychain: LocalKeychain) {
         state.withLock { $0.locals[keychain.path] = keychain }
@@ -252,6 +257,7 @@ public struct PresentKeychains: Sendable {
     ) -> KeychainSession {
         KeychainSession(
             searchList: searchList, defaultKeychain: try? process.defaultKeychain(), accessGroups: accessGroups,
-            authentication: authentication, trustAnchors: trustAnchors, knownTokens: process.knownTokens)
+            authentication: authentication, trustAnchors: trustAnchors, knownTokens: process.knownTokens,
+            openedKeychains: process.openedKeychains)
     }
 }

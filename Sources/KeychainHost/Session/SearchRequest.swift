@@ -43,18 +43,19 @@ struct SearchRequest: Sendable {
         var query =
             if let reference {
                 try Query(
-                    reference, attributes, filters: filters, folding: parsed.folding, limit: limit,
+                    reference, attributes, filters: filters, folding: parsed.folding, in: parsed.searchList, limit: limit,
                     authenticationUI: parsed.authenticationUI)
             } else {
                 try Query(
-                    itemClass, attributes, filters: filters, folding: parsed.folding, limit: limit,
+                    itemClass, attributes, filters: filters, folding: parsed.folding, in: parsed.searchList, limit: limit,
                     authenticationUI: parsed.authenticationUI)
             }
         query.isLocalOnly = parsed.isLocalOnly
         query.isDistinct = parsed.isDistinct
+        query.includesAbsentTokens = parsed.includesAbsentTokens
         self.query = query
         client = session.client
-        searchList = try session.searchList(for: parsed)
+        searchList = session.searchList(for: query)
         returns = parsed.returns
         context = session.promptContext(parsed, for: "read \(itemClass.anyNoun)")
     }

@@ -3,23 +3,6 @@ internal import TokenKit
 
 // Keychain semantics 7.4: who asks for it sees cards that are known and in no reader.
 extension KeychainSession {
-    /// The keychains that a search visits.
-    ///
-    /// - Throws: `errSecParam` where the search names keychains, and those of absent cards as well.
-    func searchList(for parsed: ParsedDictionary) throws(KeychainError) -> SearchList {
-        guard parsed.includesAbsentTokens else {
-            return parsed.searchList.map { SearchList(members: $0) } ?? searchList
-        }
-        guard parsed.searchList == nil else {
-            throw KeychainError(
-                .param, "the search list says which keychains are meant", remedy: "leave one out",
-                key: "u_AbsentTokens")
-        }
-        return SearchList(
-            tokens: searchList.members.filter { $0 is any CardKeychain } + absentTokens(),
-            locals: searchList.members.filter { !($0 is any CardKeychain) }, missing: searchList.missing)
-    }
-
     /// The private key of an item that was found; what uses one on a card that is out says which to insert.
     ///
     /// - Throws: `errSecItemNotFound` where it is no longer there.

@@ -20,6 +20,7 @@ extension Query {
                 folding: isCertificate ? folding : [], in: keychains, limit: .all, authenticationUI: authenticationUI)
         }
         half.isLocalOnly = isLocalOnly
+        half.includesAbsentTokens = includesAbsentTokens
         half.isDistinct = isDistinct && itemClass == .certificate
         return half
     }

@@ -37,7 +37,7 @@ public struct Query: Sendable, Hashable {
     public let filters: [Filter]
     /// What differences labels and subjects may have.
     public let folding: Folding
-    /// The keychains to search instead of all of the search list.
+    /// The keychains to search instead of the search list, in this order.
     public let keychains: [KeychainIdentifier]?
     public internal(set) var limit: Limit
     public let authenticationUI: AuthenticationUI
@@ -45,6 +45,8 @@ public struct Query: Sendable, Hashable {
     public package(set) var isLocalOnly = false
     /// Whether the same item in several keychains counts once, as it is found first.
     public package(set) var isDistinct = false
+    /// Whether cards are searched as well that are known and in no reader.
+    public package(set) var includesAbsentTokens = false
 
     /// The value of `sync` that matches synchronizable and other items alike.
     public static let anySynchronizable: AttributeValue = "syna"

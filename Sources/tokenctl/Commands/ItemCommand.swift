@@ -280,10 +280,6 @@ enum ItemArguments {
         if key == "m_ValidOnDate", text == "now" { return .null }
         if key == "v_PersistentRef" { return try reference(text) }
         if key == "u_AuthUI" { return try authenticationUI(text) }
-        if key == "m_SearchList" {
-            let session = try Session(keychains: text.split(separator: ",").map(String.init))
-            return .array(session.searchList.members.map { .reference(.keychain($0)) })
-        }
         let type = Attribute(rawValue: key).type ?? (isFlag(key) ? .boolean : key == "m_ValidOnDate" ? .date : .string)
         switch type {
         case .boolean: return try flag(text, key)

@@ -6,16 +6,29 @@ internal import PKCS11Driver
 struct ItemQueries {
     let uris: [PKCS11URI]
     private let query: ItemDictionary
+    /// The names of the keychains to search, where the query names any.
+    private let searchList: [String]?
 
     init(_ arguments: [String]) throws {
         uris = try PKCS11URI.all(in: arguments)
-        query = try ItemArguments.dictionary(arguments.filter { !PKCS11URI.isURI($0) })
+        var query = try ItemArguments.dictionary(arguments.filter { !PKCS11URI.isURI($0) })
+        if case .string(let names) = query.removeValue(forKey: "m_SearchList") {
+            searchList = names.split(separator: ",").map(String.init)
+        } else {
+            searchList = nil
+        }
+        self.query = query
     }
 
     /// One, or where URIs name items, one for each of them.
     ///
     /// - Throws: `errSecItemNotFound` for URIs that name nothing.
     func dictionaries(in session: Session) throws -> [ItemDictionary] {
+        var query = query
+        if let searchList {
+            let searched = try Session(keychains: searchList, of: session.process, session.gaps)
+            query["m_SearchList"] = .array(try searched.identifiers().map { .reference(.keychain($0)) })
+        }
         guard !uris.isEmpty else { return [query] }
         let named = try session.limited(to: uris)
         let names = try ObjectURIs(named)

@@ -285,7 +285,8 @@ extension BehaviourCase {
         BehaviourCase(61, "a search stays within its keychains and items") { stage in
             let other = try TestKeychain()
             let elsewhere = try other.add(certificate("elsewhere"))
-            let query: ItemDictionary = ["m_SearchList": .array([.reference(.keychain(other.keychain))])]
+            stage.open(other)
+            let query: ItemDictionary = ["m_SearchList": .array([.reference(.keychain(other.keychain.identifier))])]
             #expect(try names(stage, query) == ["elsewhere"])
             try stage.withIdentity()
             let all = try stage.copy(["class": .string("cert"), "r_Ref": .bool(true), "m_Limit": .string("m_LimitAll")]

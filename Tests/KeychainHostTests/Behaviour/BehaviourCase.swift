@@ -48,6 +48,15 @@ struct BehaviourRun: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(behaviour.testDescription), \(place.rawValue)" }
 }
 
+/// Keychains that a process has opened beside those of the search list.
+final class OpenedKeychains: Sendable {
+    private let keychains = Mutex<[LocalKeychain]>([])
+
+    var all: [LocalKeychain] { keychains.withLock { $0 } }
+
+    func add(_ keychain: LocalKeychain) { keychains.withLock { $0.append(keychain) } }
+}
+
 /// The keychains that a case is played with.
 struct Stage {
     let place: Venue
@@ -55,6 +64,7 @@ struct Stage {
     let local: TestKeychain
     let desk: Desk?
     let session: KeychainSession
+    private let opened = OpenedKeychains()
 
     init(_ place: Venue) throws {
         self.place = place
@@ -63,8 +73,11 @@ struct Stage {
         session = KeychainSession(
             searchList: SearchList(
                 tokens: desk.map { [$0.token] } ?? [], locals: place == .token ? [] : [local.keychain]),
-            defaultKeychain: place == .token ? nil : local.keychain)
+            defaultKeychain: place == .token ? nil : local.keychain, openedKeychains: { [opened] in opened.all })
     }
+
+    /// Has the process open a keychain that is not in the search list.
+    func open(_ keychain: TestKeychain) { opened.add(keychain.keychain) }
 
     /// Whether there is a keychain to write to.
     var isWritable: Bool { place != .token }

@@ -90,7 +90,7 @@ import VirtualCard
         }
         expect(.readOnly, key: "tkid") { try session.add(item.merging(["tkid": .string(ids[0])]) { $1 }) }
         expect(.readOnly) {
-            try session.add(item.merging(["u_Keychain": .reference(.keychain(desks[0].token))]) { $1 })
+            try session.add(item.merging(["u_Keychain": .reference(.keychain(KeychainIdentifier(rawValue: ids[0])))]) { $1 })
         }
         #expect(try local.count(.certificate) == 1)
     }

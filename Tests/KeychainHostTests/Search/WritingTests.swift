@@ -108,7 +108,7 @@ import VirtualCard
         let asking = KeychainSession(
             searchList: list, authentication: AuthenticationContext(prompter: TypesInTurn("correct")))
         let results = try asking.change(
-            [.update(Query(.identity), ItemChanges(changes))], in: list, authentication: asking.authentication)
+            [.update(Query(.identity), ItemChanges(changes))], authentication: asking.authentication)
         #expect(results.map(\.count) == [1])
         #expect(try list.identities([.label: "x", .applicationTag: "y"]).count == 1)
     }

@@ -1,0 +1,47 @@
+internal import KeychainModel
+
+extension KeychainSession {
+    /// The keychain of an identifier: of the search list, or one that the process has opened beside it; the default one for none.
+    ///
+    /// - Throws: `errSecNoSuchKeychain`, `errSecNoDefaultKeychain`.
+    func keychain(_ identifier: KeychainIdentifier?) throws(KeychainError) -> any Keychain {
+        guard let identifier else {
+            guard let defaultKeychain else {
+                throw KeychainError(
+                    .noDefaultKeychain, "there is no default keychain to store it in",
+                    remedy: "name a keychain, or create one")
+            }
+            return defaultKeychain
+        }
+        // A card is not asked for what is in a file.
+        let members = searchList.members.lazy.filter { !identifier.isLocal || !($0 is any CardKeychain) }
+        let listed = members.compactMap { $0.part(identifiedBy: identifier) }.first
+        guard let keychain = listed ?? openedKeychains().first(where: { $0.isIdentified(by: identifier) }) else {
+            throw .noSuchKeychain(identifier)
+        }
+        return keychain
+    }
+
+    /// The keychains that a query visits.
+    func searchList(for query: Query) -> SearchList {
+        if let identifiers = query.keychains { return SearchList(identifiers, in: self) }
+        guard query.includesAbsentTokens else { return searchList }
+        return SearchList(
+            tokens: searchList.members.filter { $0 is any CardKeychain } + absentTokens(),
+            locals: searchList.members.filter { !($0 is any CardKeychain) }, missing: searchList.missing)
+    }
+}
+
+extension SearchList {
+    /// The keychains of identifiers, in their order. One that is not there is missing.
+    fileprivate init(_ identifiers: [KeychainIdentifier], in session: KeychainSession) {
+        var (members, missing): ([any Keychain], [Missing]) = ([], [])
+        for identifier in identifiers {
+            do throws(KeychainError) { members.append(try session.keychain(identifier)) } catch {
+                missing.append(
+                    Missing(.absentKeychain, in: identifier.isLocal ? .file : .card, of: identifier.rawValue, error))
+            }
+        }
+        self.init(locals: members, missing: missing)
+    }
+}
