@@ -138,7 +138,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     var isInvalidated: Bool { settings.withLock { $0.isInvalidated } }
 
     var authentication: AuthenticationContext {
-        interactionNotAllowed || !Keychains.interaction.isAllowed ? base.restricted(to: .fail) : base
+        interactionNotAllowed || !Keychains.interaction.isAllowed ? base.withoutQuestions() : base
     }
 }
 

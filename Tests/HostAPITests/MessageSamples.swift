@@ -23,12 +23,12 @@ enum MessageSamples {
             ],
             folding: [.case, .diacritics],
             in: [KeychainIdentifier(rawValue: "local:1"), KeychainIdentifier(rawValue: "")],
-            limit: .atMost(7), authenticationUI: .skip)
+            limit: .atMost(7))
         (certificates.isLocalOnly, certificates.isDistinct) = (true, true)
         certificates.includesAbsentTokens = true
         return [
             certificates, Query(local),
-            try Query(object, [.canSign: true], limit: .all, authenticationUI: .fail),
+            try Query(object, [.canSign: true], limit: .all),
             try Query(.identity, [.synchronizable: Query.anySynchronizable], in: []),
             try Query(.internetPassword, [.port: 443], filters: [.hostOrSubdomain("example.org")], limit: .all),
         ]
@@ -54,9 +54,23 @@ enum MessageSamples {
             .keychains, .secret(local), .secret(object), .unlock(KeychainIdentifier(rawValue: "piv:0123")), .lock(nil),
             .lock(KeychainIdentifier(rawValue: "local:1")), .events(after: nil, waiting: .zero),
             .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),
+            .keychain(KeychainIdentifier(rawValue: "piv:0123")),
+            .endAuthentication(AuthenticationNumber(rawValue: .max)),
+            .change([
+                .addIdentity(IdentityAddition(certificate: [0x30, 0], key: .existing(object))),
+                .addIdentity(
+                    IdentityAddition(
+                        certificate: [], key: .new(secret("key")), [.label: "x"],
+                        to: KeychainIdentifier(rawValue: "local:1"))),
+                .copy(local, [.isSensitive: true], to: nil),
+                .copy(object, [:], to: KeychainIdentifier(rawValue: "local:1")),
+            ]),
         ]
         for query in try queries() {
-            requests += [.items(query), .identities(query)]
+            requests += [
+                .items(query), .identities(query), .explain(query, readingSecrets: true),
+                .explain(query, readingSecrets: false),
+            ]
             requests.append(
                 .change([
                     .add(password), .update(query, [.label: "x"], secret: secret("")), .delete(query),
@@ -74,6 +88,12 @@ enum MessageSamples {
         return requests
     }
 
+    private static func explanation(of visits: [Explanation.Visit]) -> Explanation {
+        Explanation(
+            itemClass: .certificate, columns: visits.isEmpty ? [] : [.label, .serialNumber],
+            filters: visits.map(\.keychain), limit: visits.isEmpty ? nil : 2, visits: visits, count: visits.count)
+    }
+
     static let contexts: [RequestContext] = [
         RequestContext(),
         RequestContext(
@@ -81,7 +101,7 @@ enum MessageSamples {
             credentials: [
                 .init(.pin, Secret(copying: Array("123456".utf8).span)), .init(.password, Secret(capacity: 0) { _ in }),
                 .init(.applicationPassword, Secret(copying: [0].span)),
-            ], mayUseLastTry: true, timeLimit: .seconds(60)),
+            ], authentication: AuthenticationNumber(rawValue: .max), mayUseLastTry: true, timeLimit: .seconds(60)),
         RequestContext(questions: .never, timeLimit: .zero),
     ]
 
@@ -101,6 +121,7 @@ enum MessageSamples {
             }
         var changed = ChangeResult()
         (changed.added, changed.updatedCount, changed.deletedCount) = ([item, named], 3, 4)
+        changed.identities = [Identity(certificate: named, key: item)]
         let events =
             KeychainEvent.Kind.allCases.map {
                 KeychainEvent($0, keychain: item.keychain, location: "/a", item: local, process: -1)
@@ -114,6 +135,17 @@ enum MessageSamples {
             .secret(secret("result")), .changed(Outcome(changed, missing: missing)), .changed(Outcome(ChangeResult())),
             .locked(missing: missing),
             .locked(missing: []), .events(EventPage(events, next: EventPosition(subscription: 1, number: 2))),
+            .keychain(KeychainDetails(description)),
+            .keychain(KeychainDetails(description, triesLeft: 0, otherLocations: ["a", "b"])),
+            .explanation(explanation(of: [])),
+            .explanation(
+                explanation(of: [
+                    Explanation.Visit(keychain: "login", outcome: .skipped(reason: "why")),
+                    Explanation.Visit(keychain: "", outcome: .failed(reason: "")),
+                    Explanation.Visit(
+                        keychain: "Reader", outcome: .searched(matches: 2), damage: ["x"], question: "PIN",
+                        plan: ["SEARCH", "SCAN"]),
+                ])),
         ]
     }
 }

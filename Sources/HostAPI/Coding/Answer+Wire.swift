@@ -25,18 +25,34 @@ extension KeychainDescription: WireValue {
     }
 }
 
+extension KeychainDetails: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(keychain)
+        message.write(triesLeft) { $1.write($0) }
+        message.write(otherLocations) { $1.write($0) }
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(
+            try message.value(),
+            triesLeft: try message.optional { (message) throws(WireError) in try message.count() },
+            otherLocations: try message.texts())
+    }
+}
+
 extension ChangeResult: WireValue {
     func write(to message: inout MessageWriter) {
         message.write(added)
+        message.write(identities)
         message.write(updatedCount)
         message.write(deletedCount)
     }
 
     init(from message: inout MessageReader) throws(WireError) {
         added = try message.value()
-        updatedCount = try message.integer()
-        deletedCount = try message.integer()
-        guard updatedCount >= 0, deletedCount >= 0 else { throw .malformed }
+        identities = try message.value()
+        updatedCount = try message.count()
+        deletedCount = try message.count()
     }
 }
 
@@ -79,6 +95,12 @@ extension HostAnswer: WireValue {
         case .events(let page):
             message.write(9 as UInt8)
             message.write(page)
+        case .keychain(let details):
+            message.write(10 as UInt8)
+            message.write(details)
+        case .explanation(let explanation):
+            message.write(11 as UInt8)
+            message.write(explanation)
         }
     }
 
@@ -93,6 +115,8 @@ extension HostAnswer: WireValue {
         case 7: self = .changed(try message.value())
         case 8: self = .locked(missing: try message.value())
         case 9: self = .events(try message.value())
+        case 10: self = .keychain(try message.value())
+        case 11: self = .explanation(try message.value())
         default: throw .malformed
         }
     }

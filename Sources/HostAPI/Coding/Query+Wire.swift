@@ -10,7 +10,6 @@ extension Query: WireValue {
         message.write(folding.rawValue)
         message.write(keychains) { $1.write($0) }
         message.write(limit)
-        message.write(authenticationUI)
         message.write(isLocalOnly)
         message.write(isDistinct)
         message.write(includesAbsentTokens)
@@ -27,19 +26,16 @@ extension Query: WireValue {
             try message.value([KeychainIdentifier].self)
         }
         let limit = try message.value(Limit.self)
-        let authenticationUI = try message.value(AuthenticationUI.self)
         let query: Query?
         if let reference {
             query = try? Query(
-                reference, attributes, filters: filters, folding: folding, in: keychains, limit: limit,
-                authenticationUI: authenticationUI)
+                reference, attributes, filters: filters, folding: folding, in: keychains, limit: limit)
         } else {
             // A query without a value for it finds both; one that is made without it would find one kind.
             let all: Attributes = [.synchronizable: Query.anySynchronizable]
             query = try? Query(
                 itemClass, all.merging(attributes) { $1 }, filters: filters, folding: folding, in: keychains,
-                limit: limit,
-                authenticationUI: authenticationUI)
+                limit: limit)
         }
         guard var query, query.itemClass == itemClass, query.attributes == attributes else { throw .malformed }
         query.isLocalOnly = try message.flag()
@@ -63,25 +59,6 @@ extension Query.Limit: WireValue {
         case -1: self = .one
         case 0: self = .all
         case let count where count > 0: self = .atMost(count)
-        default: throw .malformed
-        }
-    }
-}
-
-extension Query.AuthenticationUI: WireValue {
-    func write(to message: inout MessageWriter) {
-        switch self {
-        case .allow: message.write(1 as UInt8)
-        case .fail: message.write(2 as UInt8)
-        case .skip: message.write(3 as UInt8)
-        }
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        switch try message.byte() {
-        case 1: self = .allow
-        case 2: self = .fail
-        case 3: self = .skip
         default: throw .malformed
         }
     }

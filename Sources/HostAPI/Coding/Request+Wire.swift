@@ -24,6 +24,7 @@ extension RequestContext: WireValue {
         message.write(purpose) { $1.write($0) }
         message.write(questions)
         message.write(credentials)
+        message.write(authentication) { $1.write($0.rawValue) }
         message.write(mayUseLastTry)
         message.write(timeLimit)
     }
@@ -33,7 +34,11 @@ extension RequestContext: WireValue {
             number: try message.optional { (message) throws(WireError) in RequestNumber(rawValue: try message.number())
             },
             purpose: try message.optional { (message) throws(WireError) in try message.text() },
-            questions: try message.value(), credentials: try message.value(), mayUseLastTry: try message.flag(),
+            questions: try message.value(), credentials: try message.value(),
+            authentication: try message.optional { (message) throws(WireError) in
+                AuthenticationNumber(rawValue: try message.number())
+            },
+            mayUseLastTry: try message.flag(),
             timeLimit: try message.optional())
         guard Set(credentials.map(\.kind)).count == credentials.count else { throw .malformed }
     }
@@ -73,6 +78,42 @@ extension Addition: WireValue {
     }
 }
 
+extension IdentityAddition.Key: WireValue {
+    func write(to message: inout MessageWriter) {
+        switch self {
+        case .new(let key):
+            message.write(1 as UInt8)
+            message.write(key)
+        case .existing(let reference):
+            message.write(2 as UInt8)
+            message.write(reference)
+        }
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        switch try message.byte() {
+        case 1: self = .new(try message.secret())
+        case 2: self = .existing(try message.value())
+        default: throw .malformed
+        }
+    }
+}
+
+extension IdentityAddition: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(certificate)
+        message.write(key)
+        message.write(attributes)
+        message.write(keychain)
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(
+            certificate: try message.bytes(), key: try message.value(), try message.attributes(),
+            to: try message.optional())
+    }
+}
+
 extension ChangeStep: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
@@ -87,6 +128,14 @@ extension ChangeStep: WireValue {
         case .delete(let query):
             message.write(3 as UInt8)
             message.write(query)
+        case .addIdentity(let addition):
+            message.write(4 as UInt8)
+            message.write(addition)
+        case .copy(let reference, let attributes, let keychain):
+            message.write(5 as UInt8)
+            message.write(reference)
+            message.write(attributes)
+            message.write(keychain)
         }
     }
 
@@ -98,6 +147,8 @@ extension ChangeStep: WireValue {
                 try message.value(), try message.attributes(),
                 secret: try message.optional { (message) throws(WireError) in try message.secret() })
         case 3: self = .delete(try message.value())
+        case 4: self = .addIdentity(try message.value())
+        case 5: self = .copy(try message.value(), try message.attributes(), to: try message.optional())
         default: throw .malformed
         }
     }
@@ -179,6 +230,16 @@ extension HostRequest: WireValue {
             message.write(10 as UInt8)
             message.write(position)
             message.write(patience)
+        case .keychain(let identifier):
+            message.write(11 as UInt8)
+            message.write(identifier)
+        case .explain(let query, let readsSecrets):
+            message.write(12 as UInt8)
+            message.write(query)
+            message.write(readsSecrets)
+        case .endAuthentication(let number):
+            message.write(13 as UInt8)
+            message.write(number.rawValue)
         }
     }
 
@@ -194,6 +255,9 @@ extension HostRequest: WireValue {
         case 8: self = .lock(try message.optional())
         case 9: self = .administer(try message.value(), try message.value())
         case 10: self = .events(after: try message.optional(), waiting: try message.value())
+        case 11: self = .keychain(try message.value())
+        case 12: self = .explain(try message.value(), readingSecrets: try message.flag())
+        case 13: self = .endAuthentication(AuthenticationNumber(rawValue: try message.number()))
         default: throw .malformed
         }
     }

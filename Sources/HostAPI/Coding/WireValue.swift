@@ -102,12 +102,23 @@ package struct MessageReader: ~Copyable {
 
     mutating func number() throws(WireError) -> UInt64 { try fields.number() }
     mutating func integer() throws(WireError) -> Int { Int(Int64(bitPattern: try fields.number())) }
+    /// A number of things.
+    mutating func count() throws(WireError) -> Int {
+        let count = try integer()
+        guard count >= 0 else { throw .malformed }
+        return count
+    }
+
     mutating func flag() throws(WireError) -> Bool { try fields.flag() }
     mutating func bytes() throws(WireError) -> [UInt8] { try fields.byteString() }
 
     mutating func text() throws(WireError) -> String {
         guard let text = String(validating: try fields.byteString(), as: UTF8.self) else { throw .malformed }
         return text
+    }
+
+    mutating func texts() throws(WireError) -> [String] {
+        try values { (message) throws(WireError) in try message.text() }
     }
 
     mutating func secret() throws(WireError) -> SharedSecret {

@@ -4,6 +4,10 @@ public import SecureBytes
 /// One step of a change of keychains. All steps of a change are carried out, or none.
 public enum ChangeStep: Sendable, Equatable {
     case add(Addition)
+    /// Adds an identity, of which one half may be there already, or on a card.
+    case addIdentity(IdentityAddition)
+    /// Adds a copy of a private key that a keychain has, with these attributes. The copy is protected no less than the key.
+    case copy(PersistentReference, Attributes, to: KeychainIdentifier?)
     /// Changes all items that the query finds: the named attributes, and the secret where there is one.
     case update(Query, Attributes, secret: SharedSecret? = nil)
     /// Deletes all items that the query finds. Of an identity the certificate is deleted, and the key unless it is on a token or
@@ -38,10 +42,40 @@ public struct Addition: Sendable, Equatable {
     }
 }
 
+/// A certificate and its private key, to be added.
+public struct IdentityAddition: Sendable, Equatable {
+    /// The private key of the certificate.
+    public enum Key: Sendable, Equatable {
+        /// A key in PKCS #8, to be added beside the certificate.
+        case new(SharedSecret)
+        /// The key of an item. It is copied, unless it is on a card or in the keychain that is added to.
+        case existing(PersistentReference)
+    }
+
+    /// The certificate in DER.
+    public let certificate: [UInt8]
+    public let key: Key
+    /// The attributes of the certificate, and those that only keys have; protection is the key's.
+    public let attributes: Attributes
+    /// The keychain that it goes to; nil for the default one.
+    public let keychain: KeychainIdentifier?
+
+    public init(
+        certificate: [UInt8], key: Key, _ attributes: Attributes = [:], to keychain: KeychainIdentifier? = nil
+    ) {
+        self.certificate = certificate
+        self.key = key
+        self.attributes = attributes
+        self.keychain = keychain
+    }
+}
+
 /// The result of a change.
 public struct ChangeResult: Sendable, Equatable {
     /// The added items, in the order of their steps.
     public var added: [Item] = []
+    /// The added identities, in the order of their steps, each with the half that was there already.
+    public var identities: [Identity] = []
     /// The number of changed items; an identity counts once.
     public var updatedCount = 0
     /// The number of deleted items; an identity counts once.

@@ -13,4 +13,6 @@ public enum HostAnswer: Sendable, Equatable {
     case changed(Outcome<ChangeResult>)
     case locked(missing: [Missing])
     case events(EventPage)
+    case keychain(KeychainDetails)
+    case explanation(Explanation)
 }

@@ -12,6 +12,9 @@ public enum HostRequest: Sendable, Equatable {
     case lock(KeychainIdentifier?)
     case administer(KeychainIdentifier, CardAdministration)
     case events(after: EventPosition?, waiting: Duration)
+    case keychain(KeychainIdentifier)
+    case explain(Query, readingSecrets: Bool)
+    case endAuthentication(AuthenticationNumber)
 }
 
 extension KeychainService {
@@ -30,6 +33,10 @@ extension KeychainService {
             case .administer(let keychain, let administration): try administer(keychain, administration, context)
             case .events(let position, let patience):
                 return .events(try events(after: position, waiting: patience, context))
+            case .keychain(let identifier): return .keychain(try keychain(identifier, context))
+            case .explain(let query, let readsSecrets):
+                return .explanation(try explain(query, readingSecrets: readsSecrets, context))
+            case .endAuthentication(let number): try endAuthentication(number, context)
             }
             return .done
         } catch {

@@ -15,7 +15,7 @@ public struct KeychainDescription: Sendable, Hashable {
     public let kind: Kind
     /// A file's name, or a card's label.
     public let name: String
-    /// A file's path, or the name of a card's reader.
+    /// A file's path, or the name of a card's reader; empty for a card that is in none.
     public let location: String
     public let status: KeychainStatus
     /// Whether new items go to it that name no keychain.
@@ -31,6 +31,21 @@ public struct KeychainDescription: Sendable, Hashable {
         self.location = location
         self.status = status
         self.isDefault = isDefault
+    }
+}
+
+/// A keychain with what only the keychain itself can tell.
+public struct KeychainDetails: Sendable, Hashable {
+    public let keychain: KeychainDescription
+    /// The number of times that a card's PIN may still be tried, where the card tells.
+    public let triesLeft: Int?
+    /// The modules through which a card can be used as well.
+    public let otherLocations: [String]
+
+    public init(_ keychain: KeychainDescription, triesLeft: Int? = nil, otherLocations: [String] = []) {
+        self.keychain = keychain
+        self.triesLeft = triesLeft
+        self.otherLocations = otherLocations
     }
 }
 

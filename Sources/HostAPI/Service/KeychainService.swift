@@ -11,6 +11,11 @@ public protocol KeychainService: Sendable {
     /// The members of the search list and their state, in its order. Costs no card a command but reading its label, and asks nobody.
     func keychains(_ context: RequestContext) throws(KeychainError) -> Outcome<[KeychainDescription]>
 
+    /// A keychain by its identifier, be it in the search list or not, with what only the keychain itself can tell.
+    ///
+    /// - Throws: `errSecNoSuchKeychain`.
+    func keychain(_ identifier: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) -> KeychainDetails
+
     /// The items of one class that a query finds. Nobody is asked anything for it.
     ///
     /// - Throws: `errSecParam` and its kin, naming the key; the error of the first member where every member failed.
@@ -21,9 +26,18 @@ public protocol KeychainService: Sendable {
     /// - Throws: as ``items(matching:_:)`` does.
     func identities(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Identity]>
 
+    /// The way that a search for a query's items would go. Nobody is asked anything for it, and no secret is read.
+    ///
+    /// - Parameter readsSecrets: whether the data of the items are wanted as well.
+    /// - Throws: as the search does for a query that cannot be honoured.
+    func explain(
+        _ query: Query, readingSecrets readsSecrets: Bool, _ context: RequestContext
+    ) throws(KeychainError) -> Explanation
+
     /// The secret of an item: a password, a key's PKCS #8 or its bytes; nil for an item that has none.
     ///
-    /// - Throws: `errSecItemNotFound`, `errSecDataNotAvailable` for a key that stays where it is, `errSecInteractionNotAllowed`
+    /// - Throws: `errSecItemNotFound`, `errSecDataNotAvailable` for a key that stays where it is, `errSecKeyIsSensitive` for
+    ///   one that leaves its keychain only encrypted, `errSecInteractionNotAllowed`
     ///   where a password is needed and nobody can be asked, `errSecAuthFailed`.
     func secret(of item: PersistentReference, _ context: RequestContext) throws(KeychainError) -> SharedSecret?
 
@@ -65,6 +79,9 @@ public protocol KeychainService: Sendable {
     func events(
         after position: EventPosition?, waiting patience: Duration, _ context: RequestContext
     ) throws(KeychainError) -> EventPage
+
+    /// Ends an authentication context of this client. Requests that are under way keep it.
+    func endAuthentication(_ number: AuthenticationNumber, _ context: RequestContext) throws(KeychainError)
 
     /// Ends a request of this client: it fails with `errSecUserCanceled` before anything else is begun for it. A command that is under
     /// way at a card comes to its end first.

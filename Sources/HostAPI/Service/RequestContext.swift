@@ -1,5 +1,6 @@
 public import KeychainModel
 public import SecureBytes
+internal import Synchronization
 
 /// The number of a request, by which its client can cancel it.
 public struct RequestNumber: RawRepresentable, Hashable, Sendable {
@@ -7,6 +8,22 @@ public struct RequestNumber: RawRepresentable, Hashable, Sendable {
 
     public init(rawValue: UInt64) {
         self.rawValue = rawValue
+    }
+}
+
+/// The number of an authentication context, which its client chose.
+public struct AuthenticationNumber: RawRepresentable, Hashable, Sendable {
+    private static let last = Atomic<UInt64>(0)
+
+    public let rawValue: UInt64
+
+    public init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    /// A number that this process has not used.
+    public static func next() -> AuthenticationNumber {
+        AuthenticationNumber(rawValue: last.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 }
 
@@ -46,6 +63,11 @@ public struct RequestContext: Sendable, Equatable {
     public var questions: Questions
     /// The credentials, at most one of a kind.
     public var credentials: [Credential]
+    /// The authentication context that the request belongs to; nil for one that ends with the request.
+    ///
+    /// The host keeps under it that a person has shown to be there, which counts for later requests, and which credentials were
+    /// refused, which are not sent again. ``KeychainService/endAuthentication(_:_:)`` ends it.
+    public var authentication: AuthenticationNumber?
     /// Whether a person has agreed to spend the last try of a PIN.
     public var mayUseLastTry: Bool
     /// The time after which the request is as if it were cancelled; nil for none. Milliseconds are counted.
@@ -53,12 +75,14 @@ public struct RequestContext: Sendable, Equatable {
 
     public init(
         number: RequestNumber? = nil, purpose: String? = nil, questions: Questions = .byHost,
-        credentials: [Credential] = [], mayUseLastTry: Bool = false, timeLimit: Duration? = nil
+        credentials: [Credential] = [], authentication: AuthenticationNumber? = nil, mayUseLastTry: Bool = false,
+        timeLimit: Duration? = nil
     ) {
         self.number = number
         self.purpose = purpose
         self.questions = questions
         self.credentials = credentials
+        self.authentication = authentication
         self.mayUseLastTry = mayUseLastTry
         self.timeLimit = timeLimit
     }

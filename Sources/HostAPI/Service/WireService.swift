@@ -36,6 +36,12 @@ package struct WireService: KeychainService {
         try send(.keychains, context) { if case .keychains(let outcome) = $0 { outcome } else { nil } }
     }
 
+    package func keychain(
+        _ identifier: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> KeychainDetails {
+        try send(.keychain(identifier), context) { if case .keychain(let details) = $0 { details } else { nil } }
+    }
+
     package func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]> {
         try send(.items(query), context) { if case .items(let outcome) = $0 { outcome } else { nil } }
     }
@@ -44,6 +50,14 @@ package struct WireService: KeychainService {
         [Identity]
     > {
         try send(.identities(query), context) { if case .identities(let outcome) = $0 { outcome } else { nil } }
+    }
+
+    package func explain(
+        _ query: Query, readingSecrets readsSecrets: Bool, _ context: RequestContext
+    ) throws(KeychainError) -> Explanation {
+        try send(.explain(query, readingSecrets: readsSecrets), context) {
+            if case .explanation(let explanation) = $0 { explanation } else { nil }
+        }
     }
 
     package func secret(
@@ -81,6 +95,12 @@ package struct WireService: KeychainService {
         try send(.events(after: position, waiting: patience), context) {
             if case .events(let page) = $0 { page } else { nil }
         }
+    }
+
+    package func endAuthentication(
+        _ number: AuthenticationNumber, _ context: RequestContext
+    ) throws(KeychainError) {
+        try send(.endAuthentication(number), context) { if case .done = $0 { () } else { nil } }
     }
 
     package func cancel(_ request: RequestNumber) { tellOfCancellation(request) }

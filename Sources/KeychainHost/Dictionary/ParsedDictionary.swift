@@ -10,6 +10,15 @@ struct ParsedDictionary {
         case change
     }
 
+    /// What happens to items for which a person would have to be asked.
+    enum AuthenticationUI: Sendable {
+        case allow
+        /// The operation fails with `errSecInteractionNotAllowed`.
+        case fail
+        /// Such items are left out. Only for searches.
+        case skip
+    }
+
     /// What a result is to hold.
     struct Returns: OptionSet {
         let rawValue: UInt8
@@ -31,7 +40,7 @@ struct ParsedDictionary {
     var data: ItemValue?
     var reference: ItemReference?
     var persistentReference: PersistentReference?
-    var authenticationUI = Query.AuthenticationUI.allow
+    var authenticationUI = AuthenticationUI.allow
     var prompt: String?
     var target: KeychainIdentifier?
     var isLocalOnly = false

@@ -5,21 +5,32 @@ internal import SystemCrypto
 
 extension KeychainSession {
     /// A step that a client asks for, once it is known to be open to the client. The keychain of a new secret is unlocked.
-    func step(_ step: ChangeStep, purpose: String?) throws(KeychainError) -> SearchList.Step {
+    func plan(_ step: ChangeStep, purpose: String?) throws(KeychainError) -> PlannedStep {
         switch step {
         case .add(let addition):
             try checkEntitled(addition.attributes)
-            let item = try NewItem(addition).defaulting(to: accessGroups.standard)
-            let keychain = try keychain(addition.keychain)
-            if item.isSealed, !keychain.isReadOnly {
-                try keychain.unlock(use: purpose ?? "store \(item.itemClass.anyNoun)", authentication: authentication)
-            }
-            return .add(item, to: keychain)
+            return try plan(NewItem(addition), to: keychain(addition.keychain), purpose: purpose)
+        case .addIdentity(let addition): return try plan(addition, purpose: purpose)
+        case .copy(let reference, let attributes, let identifier):
+            try checkEntitled(attributes)
+            let keychain = try keychain(identifier)
+            let use = purpose ?? "store \(ItemClass.key.anyNoun)"
+            return try plan(copy(of: item(reference), attributes, use: use), to: keychain, purpose: purpose)
         case .update(let query, let attributes, let secret):
             try checkEntitled(attributes)
-            return .update(query, ItemChanges(attributes, shared: secret))
-        case .delete(let query): return .delete(query)
+            return .one(.update(query, ItemChanges(attributes, shared: secret)))
+        case .delete(let query): return .one(.delete(query))
         }
+    }
+
+    private func plan(
+        _ item: NewItem, to keychain: any Keychain, purpose: String?
+    ) throws(KeychainError) -> PlannedStep {
+        let item = item.defaulting(to: accessGroups.standard)
+        if item.isSealed, !keychain.isReadOnly {
+            try keychain.unlock(use: purpose ?? "store \(item.itemClass.anyNoun)", authentication: authentication)
+        }
+        return .one(.add(item, to: keychain))
     }
 
     /// The error of a change of which one query finds nothing.
@@ -40,21 +51,8 @@ extension ChangeStep {
     /// The query of an update or a deletion.
     var query: Query? {
         switch self {
-        case .add: nil
+        case .add, .addIdentity, .copy: nil
         case .update(let query, _, _), .delete(let query): query
-        }
-    }
-}
-
-extension ChangeResult {
-    init(_ results: [KeychainStep.Result], of steps: [ChangeStep]) {
-        self.init()
-        for (step, result) in zip(steps, results) {
-            switch (step, result) {
-            case (_, .added(let item)): added.append(item)
-            case (.update, .count(let count)): updatedCount += count
-            case (_, .count(let count)): deletedCount += count
-            }
         }
     }
 }
@@ -82,8 +80,15 @@ extension NewItem {
             }
             self = try .privateKey(key, attributes)
         case (.key, nil, let shared?):
-            let type = attributes[.keyType]?.integer.map { KeyType(rawValue: $0) } ?? .aes
-            self = try .symmetricKey(shared.secret.clone(), type: type, attributes)
+            let stated = try ItemClass.key.checked(attributes, for: .add)
+            let type = KeyType(rawValue: stated[.keyType]?.integer ?? 0)
+            switch stated[.keyClass]?.integer {
+            case KeyClass.symmetric.rawValue where type == .aes || type == .hmac:
+                self = try .symmetricKey(shared.secret.clone(), type: type, attributes)
+            case KeyClass.symmetric.rawValue, nil: self = try NewItem(.key, attributes, secret: shared.secret.clone())
+            case _ where KeyFamily(type) == nil: self = try NewItem(.key, attributes, secret: shared.secret.clone())
+            default: throw KeychainError(.param, "the public half of the key is missing", key: "v_Data")
+            }
         default: throw KeychainError(.param, "these are not the data of \(addition.itemClass.anyNoun)", key: "v_Data")
         }
     }

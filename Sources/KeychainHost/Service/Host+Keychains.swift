@@ -4,60 +4,6 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-extension PresentKeychains {
-    /// The members with their state. A reader without a card that a driver knows is none.
-    func descriptions() throws(KeychainError) -> Outcome<[KeychainDescription]> {
-        var outcome = Outcome<[KeychainDescription]>([], missing: missing)
-        for token in tokens { outcome.add(token, .card) }
-        for module in modules {
-            do throws(KeychainError) {
-                for token in try module.tokens() { outcome.add(token, .moduleToken) }
-            } catch {
-                outcome.missing.append(module.missing(error))
-            }
-        }
-        let standard = try? process.defaultKeychain().identifier
-        outcome.found += locals.map { keychain in
-            KeychainDescription(
-                keychain.identifier, .file, name: keychain.name, location: keychain.path, status: keychain.status,
-                isDefault: keychain.identifier == standard)
-        }
-        return outcome
-    }
-
-    /// The token of an identifier, of a card or of a module.
-    func token(_ identifier: KeychainIdentifier) -> TokenKeychain? {
-        guard !identifier.isLocal else { return nil }
-        let members: [any Keychain] = tokens + modules
-        return members.lazy.compactMap { $0.part(identifiedBy: identifier) as? TokenKeychain }.first
-    }
-
-    /// The file of an identifier.
-    ///
-    /// - Throws: `errSecNoSuchKeychain`.
-    func local(_ identifier: KeychainIdentifier) throws(KeychainError) -> LocalKeychain {
-        guard let keychain = locals.first(where: { $0.identifier == identifier }) else {
-            throw .noSuchKeychain(identifier)
-        }
-        return keychain
-    }
-}
-
-extension Outcome<[KeychainDescription]> {
-    fileprivate mutating func add(_ token: TokenKeychain, _ kind: KeychainDescription.Kind) {
-        do throws(KeychainError) {
-            guard let identity = try token.identity() else { return }
-            found.append(
-                KeychainDescription(
-                    KeychainIdentifier(rawValue: identity.id.description), kind, name: identity.label,
-                    location: token.name,
-                    status: token.status))
-        } catch {
-            missing.append(token.missing(error))
-        }
-    }
-}
-
 extension KeychainError {
     /// - Parameter card: its label, or its id where no label is known.
     package static func cardNotInserted(_ card: String) -> KeychainError {
@@ -79,10 +25,27 @@ extension KeychainSession {
         let query = Query(reference)
         let outcome = try searchList.items(matching: query, for: client)
         if let item = outcome.found.first { return item }
+        // A client may have found it in a keychain that the search list does not have.
+        for keychain in openedKeychains() {
+            if let item = try keychain.items(matching: searchList.resolve(query, for: client)).found.first {
+                return item
+            }
+        }
         if let gap = (absentCards(query) + outcome.missing).first(where: { $0.kind != .unrelatedDamagedItem }) {
             throw gap.error
         }
         throw KeychainError(.itemNotFound)
+    }
+
+    /// The item of a key on a card, be the card in a reader or not.
+    ///
+    /// - Throws: as ``item(_:)`` does.
+    func tokenKeyItem(_ reference: PersistentReference) throws(KeychainError) -> Item {
+        var query = Query(reference)
+        query.includesAbsentTokens = true
+        let outcome = try searchList(for: query).items(matching: query, for: client)
+        guard let item = outcome.found.first else { return try keyItem(reference) }
+        return item
     }
 
     /// The item of a key that a reference names by itself, or by its identity.

@@ -9,14 +9,15 @@ internal import TokenKit
 /// Each request sees the search list and the readers as they are then. What was unlocked or verified stays so from request to request,
 /// since ``ProcessKeychains`` keeps it.
 public final class Host: KeychainService {
-    private let process: ProcessKeychains
-    private let accessGroups: AccessGroups
-    private let trustAnchors: TrustAnchors
+    private let keychains: any HostedKeychains
+    /// The client's access groups, and the roots that it trusts.
+    private let client: SearchClient
     /// Asks questions of the host.
     private let prompter: any Prompter
     /// Has the client ask.
     private let clientPrompter: any Prompter
     private let requests = RequestTable()
+    private let contexts = AuthenticationTable()
     private let subscriptions: EventSubscriptions
 
     /// - Parameters:
@@ -24,25 +25,30 @@ public final class Host: KeychainService {
     ///   - trustAnchors: the roots for searches for trusted certificates.
     ///   - prompter: asks where a request leaves questions to the host.
     ///   - clientPrompter: asks where a request leaves questions to its client.
-    public init(
+    public convenience init(
         _ process: ProcessKeychains, accessGroups: AccessGroups = .configured, trustAnchors: TrustAnchors = .system,
         prompter: any Prompter = FirstAvailablePrompter.standard(), clientPrompter: any Prompter = NoPrompter()
     ) {
-        self.process = process
-        self.accessGroups = accessGroups
-        self.trustAnchors = trustAnchors
+        self.init(
+            of: process, for: SearchClient(accessGroups: accessGroups, trustAnchors: trustAnchors), prompter: prompter,
+            clientPrompter: clientPrompter)
+    }
+
+    init(
+        of keychains: any HostedKeychains, for client: SearchClient, prompter: any Prompter,
+        clientPrompter: any Prompter
+    ) {
+        self.keychains = keychains
+        self.client = client
         self.prompter = prompter
         self.clientPrompter = clientPrompter
-        subscriptions = EventSubscriptions { [process] in
-            KeychainWatch(process.preferences) { process.slot(of: PCSCReader(name: $0)) }
-        }
+        subscriptions = EventSubscriptions { keychains.watch() }
     }
 
     // MARK: Requests
 
     /// A request's way to the keychains.
     private struct Visit {
-        let present: PresentKeychains
         let session: KeychainSession
         let ticket: RequestTicket
         let purpose: String?
@@ -55,27 +61,40 @@ public final class Host: KeychainService {
         _ context: RequestContext, onToken token: Bool? = nil, _ body: (Visit) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         try requests.run(context) { ticket throws(KeychainError) in
-            let present = try process.present(cards: token ?? true, locals: !(token ?? false))
-            let session = present.session(
-                accessGroups: accessGroups, authentication: authentication(context, ticket), trustAnchors: trustAnchors)
+            let authentication = try authentication(context) { TicketPrompter(ticket: ticket, prompter: $0) }
+            let session = try keychains.session(
+                cards: token ?? true, locals: !(token ?? false), for: client, authentication: authentication)
             try session.checkEntitled()
-            return try body(Visit(present: present, session: session, ticket: ticket, purpose: context.purpose))
+            return try body(Visit(session: session, ticket: ticket, purpose: context.purpose))
         }
     }
 
-    private func authentication(_ context: RequestContext, _ ticket: RequestTicket) -> AuthenticationContext {
+    /// The authentication context of a request, for what is done with its keychains beside the face.
+    ///
+    /// - Throws: `errSecAllocate` where the client has too many.
+    package func authentication(of context: RequestContext) throws(KeychainError) -> AuthenticationContext {
+        try authentication(context) { $0 }
+    }
+
+    private func authentication(
+        _ context: RequestContext, _ prompting: (any Prompter) -> any Prompter
+    ) throws(KeychainError) -> AuthenticationContext {
         let prompter: any Prompter =
             switch context.questions {
             case .never: NoPrompter(alternative: self.prompter.alternative)
             case .byHost: self.prompter
             case .byClient: clientPrompter
             }
-        let authentication = process.authentication(
-            TicketPrompter(ticket: ticket, prompter: prompter), lastTry: context.mayUseLastTry ? .spend : .keep)
-        for credential in context.credentials {
-            authentication.setCredential(credential.secret.secret.clone(), credential.kind)
+        let kept = try contexts.context(of: context) {
+            keychains.authentication(NoPrompter(), lastTry: .keep).rememberingPresence()
         }
-        return authentication.rememberingPresence()
+        return kept.asking(prompting(prompter), lastTry: context.mayUseLastTry ? .spend : .keep)
+    }
+
+    public func endAuthentication(
+        _ number: AuthenticationNumber, _ context: RequestContext
+    ) throws(KeychainError) {
+        try requests.run(context) { _ throws(KeychainError) in contexts.end(number) }
     }
 
     public func cancel(_ request: RequestNumber) { requests.cancel(request) }
@@ -83,12 +102,30 @@ public final class Host: KeychainService {
     // MARK: Searching
 
     public func keychains(_ context: RequestContext) throws(KeychainError) -> Outcome<[KeychainDescription]> {
-        try visit(context) { visit throws(KeychainError) in try visit.present.descriptions() }
+        try visit(context) { visit throws(KeychainError) in visit.session.descriptions() }
+    }
+
+    public func keychain(
+        _ identifier: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> KeychainDetails {
+        // Modules may show a card as well, and a card that is in no reader is told by its driver.
+        try visit(context, onToken: !identifier.isLocal) { visit throws(KeychainError) in
+            try visit.session.details(of: identifier)
+        }
+    }
+
+    public func explain(
+        _ query: Query, readingSecrets readsSecrets: Bool, _ context: RequestContext
+    ) throws(KeychainError) -> Explanation {
+        try visit(context) { visit throws(KeychainError) in
+            try visit.session.explain(query, readingSecrets: readsSecrets)
+        }
     }
 
     public func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]> {
         try visit(context) { visit throws(KeychainError) in
             var outcome = try visit.session.searchList(for: query).items(matching: query, for: visit.session.client)
+            outcome.add(missing: visit.session.absentKeychains(query))
             if outcome.found.isEmpty { outcome.add(missing: visit.session.absentCards(query)) }
             return outcome
         }
@@ -100,6 +137,7 @@ public final class Host: KeychainService {
         try visit(context) { visit throws(KeychainError) in
             let list = visit.session.searchList(for: query)
             var outcome = try list.identities(matching: query, for: visit.session.client)
+            outcome.add(missing: visit.session.absentKeychains(query))
             if outcome.found.isEmpty { outcome.add(missing: visit.session.absentCards(query)) }
             return outcome
         }
@@ -110,6 +148,7 @@ public final class Host: KeychainService {
     ) throws(KeychainError) -> SharedSecret? {
         try visit(context, onToken: item.tokenID != nil) { visit throws(KeychainError) in
             let item = try visit.session.item(item)
+            if let refusal = item.itemClass.refusalToLeave(item.attributes) { throw refusal }
             let use = visit.use("read \(item.itemClass.anyNoun)")
             switch try visit.session.secret(of: item, use: use) {
             case .some(let secret): return SharedSecret(secret)
@@ -124,12 +163,12 @@ public final class Host: KeychainService {
     {
         try visit(context) { visit throws(KeychainError) in
             let session = visit.session
-            var planned: [SearchList.Step] = []
-            for step in steps { planned.append(try session.step(step, purpose: visit.purpose)) }
+            var planned: [PlannedStep] = []
+            for step in steps { planned.append(try session.plan(step, purpose: visit.purpose)) }
             try visit.ticket.check()
             let results: [KeychainStep.Result]
             do throws(KeychainError) {
-                results = try session.change(planned, authentication: session.authentication) {
+                results = try session.change(planned.flatMap(\.steps), authentication: session.authentication) {
                     (results) throws(KeychainError) in
                     if results.contains(where: { $0.count == 0 }) { throw KeychainError(.itemNotFound) }
                 }
@@ -137,9 +176,9 @@ public final class Host: KeychainService {
                 guard error.code == .itemNotFound else { throw error }
                 throw try session.reason(notFoundBy: steps.compactMap(\.query))
             }
-            var outcome = Outcome(ChangeResult(results, of: steps))
+            var outcome = Outcome(ChangeResult(results, of: planned))
             for query in steps.compactMap(\.query) {
-                outcome.add(missing: session.searchList(for: query).missing)
+                outcome.add(missing: session.searchList(for: query).missing + session.absentKeychains(query))
                 outcome.add(missing: try session.damage(matching: query))
             }
             return outcome
@@ -167,21 +206,22 @@ public final class Host: KeychainService {
     public func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {
         try visit(context, onToken: !keychain.isLocal) { visit throws(KeychainError) in
             let authentication = visit.session.authentication
-            if let token = visit.present.token(keychain) {
+            switch try visit.session.keychain(keychain) {
+            case let token as TokenKeychain:
                 guard try !token.isUnlocked() else { return }
-                return try token.verifyPIN(use: visit.use("log in"), authentication: authentication)
+                try token.verifyPIN(use: visit.use("log in"), authentication: authentication)
+            case let other: try other.unlock(use: visit.use("unlock it"), authentication: authentication)
             }
-            try visit.present.local(keychain).unlock(use: visit.use("unlock it"), authentication: authentication)
         }
     }
 
     public func lock(_ keychain: KeychainIdentifier?, _ context: RequestContext) throws(KeychainError) -> [Missing] {
         guard let keychain else { return try lockAll(context) }
         return try visit(context, onToken: !keychain.isLocal) { visit throws(KeychainError) in
-            if let token = visit.present.token(keychain) {
-                try token.logOut()
-            } else {
-                try visit.present.local(keychain).lockEverywhere()
+            switch try visit.session.keychain(keychain) {
+            case let token as TokenKeychain: try token.logOut()
+            case let file as LocalKeychain: try file.lockEverywhere()
+            default: throw .noSuchKeychain(keychain)
             }
             return []
         }
@@ -189,8 +229,9 @@ public final class Host: KeychainService {
 
     private func lockAll(_ context: RequestContext) throws(KeychainError) -> [Missing] {
         try visit(context) { visit throws(KeychainError) in
-            var missing = try process.lockAll().missing
-            for token in visit.present.tokens where (try? token.isUnlocked()) == true {
+            var missing = try keychains.lockFiles()
+            for case let token as TokenKeychain in visit.session.searchList.members
+            where (try? token.isUnlocked()) == true {
                 do throws(KeychainError) { try token.logOut() } catch { missing.append(token.missing(error)) }
             }
             return missing
@@ -202,9 +243,11 @@ public final class Host: KeychainService {
     ) throws(KeychainError) {
         try visit(context, onToken: true) { visit throws(KeychainError) in
             let authentication = visit.session.authentication
-            guard let token = visit.present.token(keychain) else {
-                guard keychain.isLocal else { throw .noSuchKeychain(keychain) }
+            guard !keychain.isLocal else {
                 throw KeychainError(.param, "the keychain is a file, and not a card", remedy: "name a card")
+            }
+            guard let token = try visit.session.keychain(keychain) as? TokenKeychain else {
+                throw .noSuchKeychain(keychain)
             }
             switch administration {
             case .changePIN: try token.change(.pin, authentication: authentication)

@@ -1,6 +1,6 @@
 public import KeychainModel
 internal import SecureBytes
-package import SystemCrypto
+internal import SystemCrypto
 
 // What keys are outside of a keychain: Apple's external representation, PKCS #1 or X9.63. Keychain semantics 1.6 and 4.5.
 /// What tells an item's data: one that a keychain has, or one that is to be added.
@@ -49,20 +49,6 @@ extension ItemContent where Self: ~Copyable {
     var refusalToLeave: KeychainError? { itemClass.refusalToLeave(attributes) }
 }
 
-extension ItemClass {
-    /// Why the secret of an item with these attributes does not leave as it is; nil where it does.
-    func refusalToLeave(_ attributes: Attributes) -> KeychainError? {
-        let name = attributes[.label]?.string.flatMap { $0.isEmpty ? nil : " '\($0)'" } ?? ""
-        if attributes[.isExtractable]?.isTrue == false {
-            return KeychainError(
-                .dataNotAvailable, "the \(noun)\(name) cannot be read out", remedy: "use it where it is")
-        }
-        guard self == .key, attributes[.isSensitive]?.isTrue == true else { return nil }
-        return KeychainError(
-            .keyIsSensitive, "the key\(name) leaves its keychain only encrypted", remedy: "export it")
-    }
-}
-
 extension NewItem {
     /// A key by its bytes. What its class and type do not say is kept as it is: programs store keys of their own that way.
     ///
@@ -99,19 +85,6 @@ extension NewItem {
             return try PublicKey(externalRepresentation: Array(copying: span), family: family)
         } catch {
             throw KeychainError(error)
-        }
-    }
-}
-
-extension KeyFamily {
-    /// The family of a key type; nil for one that has no external form here.
-    package init?(_ type: KeyType) {
-        switch type {
-        case .rsa: self = .rsa
-        case .ecPrime: self = .ec
-        case .ed25519: self = .ed25519
-        case .x25519: self = .x25519
-        default: return nil
         }
     }
 }

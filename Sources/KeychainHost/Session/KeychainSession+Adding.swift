@@ -166,19 +166,6 @@ extension KeychainSession {
     }
 }
 
-extension Item {
-    /// - Throws: `errSecDuplicateItem` for a key that is there already and not protected as was asked for.
-    func checkProtection(_ asked: Attributes) throws(KeychainError) {
-        for attribute in [Attribute.accessControl, .accessible, .isExtractable] {
-            guard !isOnToken, let asked = asked[attribute], self[attribute]?.matches(asked) != true else { continue }
-            throw KeychainError(
-                .duplicateItem, "the key is in the keychain already, with another protection",
-                remedy: "change it by an update",
-                key: attribute.rawValue)
-        }
-    }
-}
-
 extension Attributes {
     /// Those that items of the class have.
     fileprivate func half(_ itemClass: ItemClass) -> Attributes { filter { itemClass.has($0.key) } }

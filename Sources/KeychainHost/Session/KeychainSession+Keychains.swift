@@ -22,26 +22,26 @@ extension KeychainSession {
         return keychain
     }
 
-    /// The keychains that a query visits.
+    /// The keychains that a query visits. One that the query names and that is not there is left out.
     func searchList(for query: Query) -> SearchList {
-        if let identifiers = query.keychains { return SearchList(identifiers, in: self) }
+        if let identifiers = query.keychains {
+            return SearchList(members: identifiers.compactMap { try? keychain($0) })
+        }
         guard query.includesAbsentTokens else { return searchList }
         return SearchList(
             tokens: searchList.members.filter { $0 is any CardKeychain } + absentTokens(),
             locals: searchList.members.filter { !($0 is any CardKeychain) }, missing: searchList.missing)
     }
-}
 
-extension SearchList {
-    /// The keychains of identifiers, in their order. One that is not there is missing.
-    fileprivate init(_ identifiers: [KeychainIdentifier], in session: KeychainSession) {
-        var (members, missing): ([any Keychain], [Missing]) = ([], [])
-        for identifier in identifiers {
-            do throws(KeychainError) { members.append(try session.keychain(identifier)) } catch {
+    /// The keychains that a query names and that are not there.
+    func absentKeychains(_ query: Query) -> [Missing] {
+        var missing: [Missing] = []
+        for identifier in query.keychains ?? [] {
+            do throws(KeychainError) { _ = try keychain(identifier) } catch {
                 missing.append(
                     Missing(.absentKeychain, in: identifier.isLocal ? .file : .card, of: identifier.rawValue, error))
             }
         }
-        self.init(locals: members, missing: missing)
+        return missing
     }
 }

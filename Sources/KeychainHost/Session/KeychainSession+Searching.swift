@@ -51,7 +51,7 @@ extension KeychainSession {
                 answer.found.append((item, data, provenance(of: item, request.returns, in: members)))
             } catch {
                 switch error.code {
-                case .interactionNotAllowed where request.query.authenticationUI == .skip: break
+                case .interactionNotAllowed where request.leavesOutGuarded: break
                 case .decode: if let keychain { answer.add(missing: [keychain.missing(error)]) }
                 default: throw error
                 }

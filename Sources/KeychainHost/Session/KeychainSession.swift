@@ -1,3 +1,4 @@
+public import HostAPI
 public import KeychainModel
 public import TokenKit
 
@@ -57,6 +58,14 @@ extension KeychainSession {
         try copy(SearchRequest(ParsedDictionary(query, for: .copy), in: self))
     }
 
+    /// Says what ``copyMatching(_:)`` would do with a query.
+    ///
+    /// - Throws: what the search itself throws for a query that cannot be honoured.
+    public func explain(_ query: ItemDictionary) throws(KeychainError) -> Explanation {
+        let request = try SearchRequest(ParsedDictionary(query, for: .copy), in: self)
+        return try explain(request.query, readingSecrets: request.returns.contains(.data))
+    }
+
     /// Adds an item, as `SecItemAdd` does.
     ///
     /// - Returns: what the `r_` keys ask for of the new item.
@@ -109,7 +118,8 @@ struct PromptContext: Sendable {
 extension KeychainSession {
     func promptContext(_ parsed: ParsedDictionary, for use: String) -> PromptContext {
         PromptContext(
-            authentication: authentication.restricted(to: parsed.authenticationUI), use: parsed.prompt ?? use)
+            authentication: parsed.authenticationUI == .allow ? authentication : authentication.withoutQuestions(),
+            use: parsed.prompt ?? use)
     }
 
     /// - Throws: `errSecMissingEntitlement` for a client without any group.

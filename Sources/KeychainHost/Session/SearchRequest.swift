@@ -9,6 +9,8 @@ struct SearchRequest: Sendable {
     let searchList: SearchList
     let returns: ParsedDictionary.Returns
     let context: PromptContext
+    /// Whether items are left out for which a person would have to be asked.
+    let leavesOutGuarded: Bool
 
     /// - Throws: `errSecParam` and its kin, naming the key, for what the class or the reference rules out.
     init(_ parsed: ParsedDictionary, in session: KeychainSession) throws(KeychainError) {
@@ -43,12 +45,12 @@ struct SearchRequest: Sendable {
         var query =
             if let reference {
                 try Query(
-                    reference, attributes, filters: filters, folding: parsed.folding, in: parsed.searchList, limit: limit,
-                    authenticationUI: parsed.authenticationUI)
+                    reference, attributes, filters: filters, folding: parsed.folding, in: parsed.searchList,
+                    limit: limit)
             } else {
                 try Query(
-                    itemClass, attributes, filters: filters, folding: parsed.folding, in: parsed.searchList, limit: limit,
-                    authenticationUI: parsed.authenticationUI)
+                    itemClass, attributes, filters: filters, folding: parsed.folding, in: parsed.searchList,
+                    limit: limit)
             }
         query.isLocalOnly = parsed.isLocalOnly
         query.isDistinct = parsed.isDistinct
@@ -57,6 +59,7 @@ struct SearchRequest: Sendable {
         client = session.client
         searchList = session.searchList(for: query)
         returns = parsed.returns
+        leavesOutGuarded = parsed.authenticationUI == .skip
         context = session.promptContext(parsed, for: "read \(itemClass.anyNoun)")
     }
 }

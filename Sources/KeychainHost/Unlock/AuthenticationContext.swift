@@ -78,14 +78,17 @@ public struct AuthenticationContext: Sendable {
         }
     }
 
-    /// The context with the same credentials, in which people are asked only where `ui` allows it.
-    public func restricted(to ui: Query.AuthenticationUI) -> AuthenticationContext {
-        guard ui != .allow else { return self }
-        var restricted = AuthenticationContext(
-            prompter: NoPrompter(alternative: prompter.alternative), lastTry: lastTry, lookForCards: lookForCards,
-            credentials: credentials)
-        restricted.remembersPresence = remembersPresence
-        return restricted
+    /// The context with the same credentials and presence, in which another prompter asks.
+    func asking(_ prompter: any Prompter, lastTry: LastTry) -> AuthenticationContext {
+        var context = AuthenticationContext(
+            prompter: prompter, lastTry: lastTry, lookForCards: lookForCards, credentials: credentials)
+        context.remembersPresence = remembersPresence
+        return context
+    }
+
+    /// The context with the same credentials and presence, in which nobody is asked.
+    public func withoutQuestions() -> AuthenticationContext {
+        asking(NoPrompter(alternative: prompter.alternative), lastTry: lastTry)
     }
 
     /// The context in which somebody who has shown to be there is not asked again for the items after it, in the same keychain.

@@ -1,3 +1,5 @@
+package import SystemCrypto
+
 /// The half of a key pair, or a symmetric key: the values of `kcls`.
 public enum KeyClass: Int64, Sendable, Hashable {
     case `public` = 0
@@ -69,6 +71,19 @@ extension KeyType {
             throw KeychainError(
                 .param, "symmetric keys of type \(rawValue) are not supported", remedy: "AES and HMAC can be used",
                 key: Attribute.keyType.rawValue)
+        }
+    }
+}
+
+extension KeyFamily {
+    /// The family of a key type; nil for one that has no external form here.
+    package init?(_ type: KeyType) {
+        switch type {
+        case .rsa: self = .rsa
+        case .ecPrime: self = .ec
+        case .ed25519: self = .ed25519
+        case .x25519: self = .x25519
+        default: return nil
         }
     }
 }

@@ -12,12 +12,12 @@ extension Query {
         if itemClass == .certificate, let reference {
             half = try Query(
                 reference.retyped(as: .certificate), attributes, filters: certificateFilters, folding: folding,
-                in: keychains, limit: .all, authenticationUI: authenticationUI)
+                in: keychains, limit: .all)
         } else {
             let isCertificate = itemClass == .certificate
             half = try Query(
                 itemClass, attributes, filters: isCertificate ? certificateFilters : [],
-                folding: isCertificate ? folding : [], in: keychains, limit: .all, authenticationUI: authenticationUI)
+                folding: isCertificate ? folding : [], in: keychains, limit: .all)
         }
         half.isLocalOnly = isLocalOnly
         half.includesAbsentTokens = includesAbsentTokens

@@ -17,16 +17,6 @@ public struct Query: Sendable, Hashable {
         }
     }
 
-    /// What happens to items that need a password or PIN.
-    public enum AuthenticationUI: Sendable, Hashable {
-        /// The user is asked.
-        case allow
-        /// Nobody is asked; the operation fails with `errSecInteractionNotAllowed`.
-        case fail
-        /// Nobody is asked; such items are left out. Only for searches.
-        case skip
-    }
-
     /// The class searched for.
     public let itemClass: ItemClass
     /// Attributes that must be equal. `sync` is 0 unless it was named; it is absent if any value will do.
@@ -40,7 +30,6 @@ public struct Query: Sendable, Hashable {
     /// The keychains to search instead of the search list, in this order.
     public let keychains: [KeychainIdentifier]?
     public internal(set) var limit: Limit
-    public let authenticationUI: AuthenticationUI
     /// Whether items on tokens are left out, be they half of an identity.
     public package(set) var isLocalOnly = false
     /// Whether the same item in several keychains counts once, as it is found first.
@@ -56,44 +45,38 @@ public struct Query: Sendable, Hashable {
     /// - Throws: `errSecParam` or `errSecNoSuchAttr`, naming the key, for whatever cannot be honoured.
     public init(
         _ itemClass: ItemClass, _ attributes: Attributes = [:], filters: [Filter] = [], folding: Folding = [],
-        in keychains: [KeychainIdentifier]? = nil, limit: Limit = .one, authenticationUI: AuthenticationUI = .allow
+        in keychains: [KeychainIdentifier]? = nil, limit: Limit = .one
     ) throws(KeychainError) {
         try self.init(
-            itemClass, Self.resolve(attributes, of: itemClass), reference: nil, filters, folding, keychains, limit,
-            authenticationUI)
+            itemClass, Self.resolve(attributes, of: itemClass), reference: nil, filters, folding, keychains, limit)
     }
 
     /// A query for the one item of a persistent reference, if it has these attributes and passes these filters.
     public init(
         _ reference: PersistentReference, _ attributes: Attributes = [:], filters: [Filter] = [],
-        folding: Folding = [], in keychains: [KeychainIdentifier]? = nil, limit: Limit = .one,
-        authenticationUI: AuthenticationUI = .allow
+        folding: Folding = [], in keychains: [KeychainIdentifier]? = nil, limit: Limit = .one
     ) throws(KeychainError) {
         // A reference means its item whether that synchronises or not.
         var attributes = attributes
         if attributes[.synchronizable] == Query.anySynchronizable { attributes[.synchronizable] = nil }
         try self.init(
             reference.itemClass, reference.itemClass.checked(attributes), reference: reference, filters, folding,
-            keychains, limit, authenticationUI)
+            keychains, limit)
     }
 
     /// A query for the one item of a persistent reference.
-    public init(
-        _ reference: PersistentReference, in keychains: [KeychainIdentifier]? = nil,
-        authenticationUI: AuthenticationUI = .allow
-    ) {
+    public init(_ reference: PersistentReference, in keychains: [KeychainIdentifier]? = nil) {
         itemClass = reference.itemClass
         attributes = [:]
         self.reference = reference
         (filters, folding) = ([], [])
         self.keychains = keychains
         limit = .one
-        self.authenticationUI = authenticationUI
     }
 
     private init(
         _ itemClass: ItemClass, _ attributes: Attributes, reference: PersistentReference?, _ filters: [Filter],
-        _ folding: Folding, _ keychains: [KeychainIdentifier]?, _ limit: Limit, _ authenticationUI: AuthenticationUI
+        _ folding: Folding, _ keychains: [KeychainIdentifier]?, _ limit: Limit
     ) throws(KeychainError) {
         self.itemClass = itemClass
         self.attributes = attributes
@@ -103,7 +86,6 @@ public struct Query: Sendable, Hashable {
             folding, hasText: attributes.keys.contains(where: \.isFolded) || filters.contains(where: \.isSubject))
         self.keychains = keychains
         self.limit = try Self.checked(limit)
-        self.authenticationUI = authenticationUI
     }
 
     private static func resolve(

@@ -343,9 +343,6 @@ package struct KeychainConnection: ~Copyable {
         guard query.limit == .one || query.limit == .all else {
             throw KeychainError(.param, "a change concerns every item that matches", key: "m_Limit")
         }
-        guard query.authenticationUI != .skip else {
-            throw KeychainError(.param, "only a search can leave items out", key: "u_AuthUI")
-        }
     }
 
     package static var locked: KeychainError {

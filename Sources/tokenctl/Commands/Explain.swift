@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import ArgumentParser
+internal import HostAPI
 internal import KeychainHost
 internal import TokenKit
 

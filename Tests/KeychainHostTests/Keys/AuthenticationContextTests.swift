@@ -66,7 +66,7 @@ import VirtualCard
         let copy = original
         _ = try? Desk().key("9A").sign(copy)
         #expect(!original.hasCredential(.pin))
-        #expect(!original.restricted(to: .fail).hasCredential(.pin))
+        #expect(!original.withoutQuestions().hasCredential(.pin))
     }
 
     // Case 93
@@ -88,19 +88,18 @@ import VirtualCard
     }
 
     // Case 91
-    @Test(arguments: [Query.AuthenticationUI.fail, .skip])
-    func whereAskingIsForbiddenNothingIsSentAndNobodyAsked(ui: Query.AuthenticationUI) throws {
+    @Test func whereAskingIsForbiddenNothingIsSentAndNobodyAsked() throws {
         let desk = try Desk()
         let key = try desk.key("9A")
         let person = TypesInTurn("123456")
         desk.reader.clearLog()
         #expect(throws: KeychainError(.interactionNotAllowed)) {
-            try key.sign(AuthenticationContext(prompter: person).restricted(to: ui))
+            try key.sign(AuthenticationContext(prompter: person).withoutQuestions())
         }
         #expect(person.requests.isEmpty)
         #expect(desk.reader.log.isEmpty)
         // What the context carries needs no interaction.
-        _ = try key.sign(context(pin: "123456", person).restricted(to: ui))
+        _ = try key.sign(context(pin: "123456", person).withoutQuestions())
         #expect(person.requests.isEmpty)
     }
 

@@ -78,7 +78,7 @@ import Testing
         }
         for prompter in [FirstAvailablePrompter([]), FirstAvailablePrompter([], alternative: "use -x")] {
             #expect(try remedy(prompter) == prompter.alternative)
-            let restricted = AuthenticationContext(prompter: prompter).restricted(to: .fail)
+            let restricted = AuthenticationContext(prompter: prompter).withoutQuestions()
             #expect(restricted.prompter.alternative == prompter.alternative)
         }
         #expect(try remedy(NoPrompter(alternative: "use -x")) == "use -x")

@@ -1,3 +1,4 @@
+import HostAPI
 import KeychainStore
 import SystemCrypto
 import TestSupport

@@ -136,10 +136,4 @@ final class SetClock: Sendable {
             try test.keychain.update(matching: query, to: ItemChanges([.label: "x"]))
         }
     }
-
-    @Test func onlyASearchLeavesItemsOut() throws {
-        let test = try TestKeychain()
-        let query = try Query(.genericPassword, authenticationUI: .skip)
-        #expect(throws: KeychainError(.param)) { try test.keychain.delete(matching: query) }
-    }
 }

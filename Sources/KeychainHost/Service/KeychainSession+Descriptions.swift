@@ -1,0 +1,75 @@
+internal import HostAPI
+internal import KeychainModel
+internal import TokenKit
+
+extension KeychainSession {
+    /// The members with their state. A reader without a card that a driver knows is none.
+    func descriptions() -> Outcome<[KeychainDescription]> {
+        var outcome = Outcome<[KeychainDescription]>([], missing: searchList.missing)
+        for member in searchList.members {
+            do throws(KeychainError) {
+                switch member {
+                case let file as LocalKeychain: outcome.found.append(description(of: file))
+                case let token as TokenKeychain: outcome.add([token], .card)
+                case let module as ModuleKeychain: outcome.add(try module.tokens(), .moduleToken)
+                default: break
+                }
+            } catch {
+                outcome.missing.append(member.missing(error))
+            }
+        }
+        return outcome
+    }
+
+    /// A keychain with what only it can tell. A card is asked for the tries that are left, which costs none.
+    ///
+    /// - Throws: `errSecNoSuchKeychain`.
+    func details(of identifier: KeychainIdentifier) throws(KeychainError) -> KeychainDetails {
+        if let absent = absentTokens().first(where: { $0.isIdentified(by: identifier) }) {
+            return KeychainDetails(
+                KeychainDescription(identifier, .card, name: absent.name, location: "", status: absent.status))
+        }
+        switch try keychain(identifier) {
+        case let file as LocalKeychain: return KeychainDetails(description(of: file))
+        case let token as TokenKeychain:
+            let isMember = searchList.members.contains { $0 is TokenKeychain && $0.isIdentified(by: identifier) }
+            guard let description = try token.description(isMember ? .card : .moduleToken) else {
+                throw .noSuchKeychain(identifier)
+            }
+            let others = searchList.members.compactMap { $0 as? ModuleKeychain }.filter { module in
+                ((try? module.sharedReaders()) ?? []).contains { ModuleSlot.isReader($0, token.name) }
+            }
+            return KeychainDetails(description, triesLeft: token.triesLeft(), otherLocations: others.map(\.name))
+        default: throw .noSuchKeychain(identifier)
+        }
+    }
+
+    private func description(of file: LocalKeychain) -> KeychainDescription {
+        KeychainDescription(
+            file.identifier, .file, name: file.name, location: file.path, status: file.status,
+            isDefault: defaultKeychain?.isIdentified(by: file.identifier) ?? false)
+    }
+}
+
+extension TokenKeychain {
+    /// The card with its state; nil where no driver knows it.
+    fileprivate func description(_ kind: KeychainDescription.Kind) throws(KeychainError) -> KeychainDescription? {
+        try identity().map { identity in
+            KeychainDescription(
+                KeychainIdentifier(rawValue: identity.id.description), kind, name: identity.label, location: name,
+                status: status)
+        }
+    }
+}
+
+extension Outcome<[KeychainDescription]> {
+    fileprivate mutating func add(_ tokens: [TokenKeychain], _ kind: KeychainDescription.Kind) {
+        for token in tokens {
+            do throws(KeychainError) {
+                if let description = try token.description(kind) { found.append(description) }
+            } catch {
+                missing.append(token.missing(error))
+            }
+        }
+    }
+}
