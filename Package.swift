@@ -46,7 +46,7 @@ let package = Package(
         .library(name: "TokenKit", targets: ["TokenKit"]),
         .library(name: "PIVDriver", targets: ["PIVDriver"]),
         .library(name: "KeychainHost", targets: ["KeychainHost", "KeychainModel"]),
-        .library(name: "HostConnection", targets: ["HostConnection"]),
+        .library(name: "HostConnection", targets: ["HostConnection", "ItemDictionaries"]),
         .library(name: "SecItem", targets: ["SecItem"]),
         .library(name: "Security", targets: ["Security"]),
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
@@ -95,6 +95,9 @@ let package = Package(
             name: "HostAPI", dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "Wire"],
             swiftSettings: strict),
         .target(
+            name: "ItemDictionaries", dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto"],
+            swiftSettings: strict),
+        .target(
             name: "KeychainStore",
             dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
             swiftSettings: strict),
@@ -118,7 +121,8 @@ let package = Package(
         .target(
             name: "SecItem",
             dependencies: [
-                "SecureBytes", "HostConnection", "KeychainHost", "KeychainModel", "SystemCrypto", "TokenKit",
+                "SecureBytes", "HostAPI", "HostConnection", "ItemDictionaries", "KeychainHost", "KeychainModel",
+                "SystemCrypto", "TokenKit",
             ],
             swiftSettings: strict),
         // SecItem under the names of Apple's frameworks.
@@ -172,7 +176,7 @@ let package = Package(
             name: "tokenctl",
             dependencies: [
                 "SecureBytes", "TokenKit", "SystemCrypto", "PKCS11Driver", "StandardDrivers", "VirtualCard", "HostAPI",
-                "KeychainHost", "KeychainModel", "Platform", argumentParser,
+                "ItemDictionaries", "KeychainHost", "KeychainModel", "Platform", argumentParser,
             ],
             swiftSettings: strict, linkerSettings: [.unsafeFlags(packed)]),
 
@@ -226,7 +230,8 @@ let package = Package(
         .testTarget(
             name: "KeychainHostTests",
             dependencies: [
-                "SecureBytes", "HostAPI", "KeychainHost", "KeychainModel", "KeychainStore", "PIVDriver", "VirtualCard",
+                "SecureBytes", "HostAPI", "ItemDictionaries", "KeychainHost", "KeychainModel", "KeychainStore",
+                "PIVDriver", "VirtualCard",
                 "SystemCrypto", "CSQLite", "Wire",
                 "TestSupport",
                 "KeychainWriter", "PromptAsker", "Platform", "TokenKit",
@@ -256,7 +261,8 @@ let package = Package(
         .testTarget(
             name: "TokenctlTests",
             dependencies: [
-                "SecureBytes", "TokenKit", "tokenctl", "KeychainHost", "KeychainModel", "MinimalExample",
+                "SecureBytes", "TokenKit", "tokenctl", "ItemDictionaries", "KeychainHost", "KeychainModel",
+                "MinimalExample",
                 "SystemCrypto",
                 "TestSupport", argumentParser,
             ],

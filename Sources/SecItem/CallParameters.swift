@@ -1,6 +1,6 @@
 internal import KeychainModel
 internal import Foundation
-internal import KeychainHost
+internal import ItemDictionaries
 
 /// The parameters of a call: the values of its dictionary, and beside them the context in which they are used.
 struct CallParameters {

@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import Foundation
+internal import ItemDictionaries
 internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
@@ -146,7 +147,7 @@ extension ItemReference {
             switch key.material {
             case .publicKey(let key): self = .publicKey(key)
             case .privateKey(let key): self = .privateKey(key)
-            case .symmetricKey(let key): self = .symmetricKey(key)
+            case .symmetricKey(let key): self = .symmetricKey(try .symmetricKey(key))
             case .item(let item): self = .item(item)
             }
         case let identity as SecIdentity:
@@ -174,10 +175,9 @@ extension ItemReference {
         case .certificate(let certificate): SecCertificate(certificate)
         case .publicKey(let key): SecKey(.publicKey(key))
         case .privateKey(let key): SecKey(.privateKey(key))
-        case .symmetricKey(let key): SecKey(.symmetricKey(key))
         case .keyPair(let certificate, let key): SecIdentity(.imported(certificate, key))
         case .certified(let certificate, let key): SecIdentity(.certified(certificate, key), context)
-        case .keychain, .policy: NSNull()
+        case .symmetricKey, .keychain, .policy: NSNull()
         }
     }
 }

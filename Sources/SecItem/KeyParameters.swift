@@ -1,5 +1,6 @@
 internal import KeychainModel
 internal import Foundation
+internal import ItemDictionaries
 internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto

@@ -1,13 +1,18 @@
-internal import KeychainModel
 internal import Foundation
-internal import KeychainHost
+internal import HostAPI
 internal import HostConnection
-internal import Synchronization
+internal import ItemDictionaries
+internal import KeychainHost
+internal import KeychainModel
+internal import SecureBytes
 internal import TokenKit
 
 /// The keychains of this process.
 enum Keychains {
     static let process = HostConnection.process()
+
+    /// The host's face over them.
+    static let host = Host(process)
 
     static let interaction = Interaction()
 
@@ -19,37 +24,41 @@ enum Keychains {
         return context.rememberingPresence()
     }
 
-    /// The keychains as they are now.
+    /// The circumstances of a call.
     ///
-    /// - Parameter context: who is asked, where the call says it.
-    static func session(_ context: LAContext? = nil) throws(KeychainError) -> KeychainSession {
-        try process.present().session(authentication: context?.authentication ?? authentication)
+    /// - Parameter context: the context that the call brings.
+    static func request(_ context: LAContext?) -> RequestContext {
+        context?.request ?? RequestContext(questions: interaction.isAllowed ? .byHost : .never)
+    }
+
+    /// The keychains as they are now.
+    static func session() throws(KeychainError) -> KeychainSession {
+        try process.present().session(authentication: authentication)
     }
 
     static func add(_ attributes: [String: Any]) throws(KeychainError) -> AnyObject? {
         let given = try CallParameters(attributes)
-        return try session(given.context).add(given.dictionary)?.object(used: given.context)
+        return try host.add(given.dictionary, request(given.context))?.object(used: given.context)
     }
 
     static func copyMatching(_ query: [String: Any]) throws(KeychainError) -> AnyObject? {
-        var given = try CallParameters(query)
-        if let reason = given.context?.localizedReason, !reason.isEmpty {
-            given.dictionary[kSecUseOperationPrompt] = given.dictionary[kSecUseOperationPrompt] ?? .string(reason)
-        }
+        let given = try CallParameters(query)
         return try copyMatching(given.dictionary, given.context)?.object(used: given.context)
     }
 
     private static func copyMatching(
         _ query: ItemDictionary, _ context: LAContext?
     ) throws(KeychainError) -> ItemValue? {
-        let outcome = try session(context).copyMatching(query)
+        var request = request(context)
+        if let reason = context?.localizedReason, !reason.isEmpty { request.purpose = reason }
+        let outcome = try host.copyMatching(query, request)
         RefusalLog.note(outcome.missing)
         return outcome.found
     }
 
     static func delete(_ key: SecKey) throws(KeychainError) {
         guard case .item(let item) = key.material else { return }
-        try session().delete(["v_PersistentRef": .data(item.reference.encoded())])
+        try host.delete(["v_PersistentRef": .data(item.reference.encoded())], request(nil))
     }
 
     /// The external representation of a private key that a keychain has.

@@ -30,7 +30,7 @@ extension LAContext {
         let keychain = try keychain(for: policy)
         do throws(KeychainError) {
             try keychain.confirmPresence(
-                use: reason.isEmpty ? "show that it is you" : reason, authentication: authentication)
+                use: reason.isEmpty ? "show that it is you" : reason, authentication: try authentication)
         } catch {
             RefusalLog.note("evaluatePolicy", error)
             throw LAError(error)
@@ -53,7 +53,7 @@ extension LAContext {
             return (keychain, try keychain.hasPassword)
         }
         guard hasSecret else { throw LAError(.passcodeNotSet, "the default keychain has no password") }
-        guard authentication.canConfirmPresence else {
+        guard (try? authentication)?.canConfirmPresence == true else {
             throw LAError(.notInteractive, "nobody can be asked, and the context has no password")
         }
         return keychain

@@ -1,6 +1,7 @@
-internal import KeychainModel
 public import Foundation
+internal import HostAPI
 internal import KeychainHost
+internal import KeychainModel
 internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
@@ -15,12 +16,18 @@ open class LAContext: NSObject, @unchecked Sendable {
         var localizedFallbackTitle: String?
         var localizedCancelTitle: String?
         var touchIDAuthenticationAllowableReuseDuration: TimeInterval = 0
+        var credentials: [CredentialKind: SharedSecret] = [:]
     }
 
     private let settings = Mutex(Settings())
-    private let base = Keychains.authentication
+    /// The number under which the host keeps what a person has shown, and what was refused.
+    private let number = AuthenticationNumber.next()
 
     public override init() {}
+
+    deinit { forget() }
+
+    private func forget() { try? Keychains.host.endAuthentication(number, RequestContext()) }
 
     /// Whether nobody is to be asked.
     open var interactionNotAllowed: Bool {
@@ -58,27 +65,24 @@ open class LAContext: NSObject, @unchecked Sendable {
     @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         guard let kind = type.kind else { return false }
-        guard let credential else {
-            base.removeCredential(kind)
-            return true
-        }
-        var bytes = [UInt8](credential)
-        base.setCredential(Secret(consuming: &bytes), kind)
+        let secret = credential.map { SharedSecret(Secret(copying: $0)) }
+        settings.withLock { $0.credentials[kind] = secret }
         return true
     }
 
-    /// Whether a credential of the kind was given.
+    /// Whether a credential of the kind was given, and not refused since.
     open func isCredentialSet(_ type: LACredentialType) -> Bool {
-        type.kind.map { base.hasCredential($0) } ?? false
+        guard let kind = type.kind else { return false }
+        return (try? authentication)?.hasCredential(kind) ?? false
     }
 
     /// Forgets what was given, and that somebody has shown to be there. No policy is evaluated afterwards.
     open func invalidate() {
-        settings.withLock { $0.isInvalidated = true }
-        for kind in [CredentialKind.pin, .password, .applicationPassword] {
-            base.removeCredential(kind)
+        settings.withLock { settings in
+            settings.isInvalidated = true
+            settings.credentials = [:]
         }
-        base.forgetPresence()
+        forget()
     }
 
     // MARK: Policies
@@ -137,8 +141,17 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     var isInvalidated: Bool { settings.withLock { $0.isInvalidated } }
 
+    /// The circumstances of a call that brings the context.
+    var request: RequestContext {
+        let (isSilent, credentials) = settings.withLock { ($0.interactionNotAllowed, $0.credentials) }
+        return RequestContext(
+            questions: isSilent || !Keychains.interaction.isAllowed ? .never : .byHost,
+            credentials: credentials.map { RequestContext.Credential($0, $1.secret.clone()) }, authentication: number)
+    }
+
+    /// The same for what is not yet done through the host's face.
     var authentication: AuthenticationContext {
-        interactionNotAllowed || !Keychains.interaction.isAllowed ? base.withoutQuestions() : base
+        get throws(KeychainError) { try Keychains.host.authentication(of: request) }
     }
 }
 

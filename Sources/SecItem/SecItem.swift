@@ -1,6 +1,8 @@
-internal import KeychainModel
 public import Foundation
+internal import HostAPI
+internal import ItemDictionaries
 internal import KeychainHost
+internal import KeychainModel
 
 /// Finds items of all keychains: of the cards that are in, then of the files of the search list.
 ///
@@ -29,8 +31,8 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
     status { () throws(KeychainError) in
         let given = try CallParameters(query)
-        let outcome = try Keychains.session(given.context).update(
-            given.dictionary, to: ItemDictionary(foundation: attributesToUpdate))
+        let outcome = try Keychains.host.update(
+            given.dictionary, to: ItemDictionary(foundation: attributesToUpdate), Keychains.request(given.context))
         RefusalLog.note(outcome.missing)
     }
 }
@@ -40,7 +42,7 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status { () throws(KeychainError) in
         let given = try CallParameters(query)
-        RefusalLog.note(try Keychains.session(given.context).delete(given.dictionary).missing)
+        RefusalLog.note(try Keychains.host.delete(given.dictionary, Keychains.request(given.context)).missing)
     }
 }
 

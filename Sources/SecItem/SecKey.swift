@@ -1,5 +1,6 @@
 internal import KeychainModel
 public import Foundation
+internal import ItemDictionaries
 internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
@@ -23,7 +24,12 @@ public final class SecKey: Sendable {
         self.context = context
     }
 
-    var authentication: AuthenticationContext { context?.authentication ?? Keychains.authentication }
+    var authentication: AuthenticationContext {
+        get throws(KeychainError) {
+            guard let context else { return Keychains.authentication }
+            return try context.authentication
+        }
+    }
 
     /// What a person who is asked is told, if the program said nothing.
     fileprivate func reason(_ standard: String) -> String {

@@ -2,6 +2,7 @@ internal import HostAPI
 internal import KeychainModel
 internal import ArgumentParser
 internal import Glibc
+internal import HostAPI
 internal import KeychainHost
 internal import PKCS11Driver
 internal import SecureBytes
@@ -172,6 +173,14 @@ struct AuthenticationOptions: ParsableArguments {
         let process = try process ?? ProcessKeychains()
         return try process.authentication(prompter(names, process), lastTry: lastTry ? .spend : .keep)
     }
+
+    /// The host's face over the keychains of a process, for requests of ``request``.
+    func host(_ process: ProcessKeychains, for names: [String]) throws -> any KeychainService {
+        KeychainHost.Host(process, prompter: try prompter(names, process))
+    }
+
+    /// The circumstances of a request.
+    var request: RequestContext { RequestContext(mayUseLastTry: lastTry) }
 
     private func prompter(_ names: [String], _ process: ProcessKeychains) throws -> any Prompter {
         let alternative = "give it with --pin-source, or run where a prompt can be shown"

@@ -160,6 +160,7 @@ extension MessageSamples {
         } + [
             .secret(PromptRequest(.newPassword, subject: "")),
             .secret(PromptRequest(.newPIN, subject: "card", form: PromptRequest.Form(lengths: 0...0))),
+            .anotherSecret(PromptRequest(.password, subject: "a file", use: "read it")),
             .consent("Use the last try?"), .notice(""),
         ]
 

@@ -1,3 +1,4 @@
+import ItemDictionaries
 import KeychainHost
 import KeychainModel
 import SecureBytes

@@ -63,6 +63,9 @@ extension HostQuestion: WireValue {
         case .notice(let text):
             message.write(3 as UInt8)
             message.write(text)
+        case .anotherSecret(let request):
+            message.write(4 as UInt8)
+            message.write(request)
         }
     }
 
@@ -71,6 +74,7 @@ extension HostQuestion: WireValue {
         case 1: self = .secret(try message.value())
         case 2: self = .consent(try message.text())
         case 3: self = .notice(try message.text())
+        case 4: self = .anotherSecret(try message.value())
         default: throw .malformed
         }
     }

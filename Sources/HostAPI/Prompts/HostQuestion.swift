@@ -5,6 +5,8 @@ public import SecureBytes
 public enum HostQuestion: Sendable, Hashable {
     /// For a PIN or a password.
     case secret(PromptRequest)
+    /// For the secret of another thing than a keychain: a script that answers keeps its lines for each apart.
+    case anotherSecret(PromptRequest)
     /// To be answered by yes or no.
     case consent(String)
     /// A message that wants no answer.
@@ -50,6 +52,7 @@ extension Prompter {
         do throws(KeychainError) {
             switch question {
             case .secret(let request): return .secret(SharedSecret(try ask(request)))
+            case .anotherSecret(let request): return .secret(SharedSecret(try askForAnother(request)))
             case .consent(let text): return .consent(try confirm(text))
             case .notice(let text):
                 tell(text)
@@ -80,8 +83,14 @@ package struct ClientPrompter: Prompter {
     package var allowsPINPad: Bool { abilities.allowsPINPad }
     package var alternative: String { abilities.alternative }
 
-    package func ask(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        switch try exchange(.secret(request)) {
+    package func ask(_ request: PromptRequest) throws(KeychainError) -> Secret { try secret(.secret(request)) }
+
+    package func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        try secret(.anotherSecret(request))
+    }
+
+    private func secret(_ question: HostQuestion) throws(KeychainError) -> Secret {
+        switch try exchange(question) {
         case .secret(let shared): return shared.secret.clone()
         case .failed(let error): throw error
         case .consent, .shown: throw ClientPrompter.unfitting

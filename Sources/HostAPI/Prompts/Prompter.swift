@@ -16,6 +16,9 @@ public protocol Prompter: Sendable {
     /// - Throws: `errSecUserCanceled` when the person declines, `errSecInteractionNotAllowed` when nobody can be asked.
     func ask(_ request: PromptRequest) throws(KeychainError) -> Secret
 
+    /// Asks for the secret of another thing than a keychain, be that keychain unlocked before or after.
+    func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret
+
     /// Asks a yes-or-no question; what cannot be answered is a no.
     func confirm(_ question: String) throws(KeychainError) -> Bool
 
@@ -33,6 +36,9 @@ public protocol Prompter: Sendable {
 }
 
 extension Prompter {
+    /// A person is told the thing that is asked for.
+    public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret { try ask(request) }
+
     /// A script or a file has the answer itself.
     public var allowsPINPad: Bool { canAskAgain }
 

@@ -82,6 +82,13 @@ public protocol Keychain: Sendable {
     ) throws(KeychainError) -> Final
 }
 
+extension NewItem {
+    /// The item of a keychain that this one is a duplicate of.
+    public func equal(in keychain: any Keychain) throws(KeychainError) -> Item? {
+        try keychain.items(matching: Query(itemClass, itemClass.uniqueValues(of: attributes))).found.first
+    }
+}
+
 extension Keychain {
     /// Whether somebody would be asked to unlock it: not where the login session has the key, which is taken over then.
     var needsPassword: Bool { isLocked && (try? (self as? LocalKeychain)?.unlockFromSession()) != true }

@@ -49,7 +49,9 @@ extension SearchList {
         matching query: Query, to changes: ItemChanges, for client: SearchClient = SearchClient(),
         authentication: AuthenticationContext = AuthenticationContext()
     ) throws(KeychainError) -> Int {
-        try Self.change([(.update(query, changes), self)], for: client, authentication: authentication).reduce(0) { $0 + $1.count }
+        try Self.change([(.update(query, changes), self)], for: client, authentication: authentication).reduce(0) {
+            $0 + $1.count
+        }
     }
 
     /// Deletes all items a query finds, or none of them.

@@ -73,6 +73,13 @@ struct TicketPrompter: Prompter {
         return answer
     }
 
+    func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
+        try ticket.check()
+        let answer = try prompter.askForAnother(request)
+        try ticket.check()
+        return answer
+    }
+
     func confirm(_ question: String) throws(KeychainError) -> Bool {
         try ticket.check()
         return try prompter.confirm(question)

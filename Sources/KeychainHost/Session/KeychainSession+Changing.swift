@@ -3,26 +3,6 @@ internal import TokenKit
 
 // Keychain semantics 1.8, "update" and "delete", and 4.3.
 extension KeychainSession {
-    @discardableResult
-    func update(
-        matching request: SearchRequest, to changes: ItemChanges
-    ) throws(KeychainError) -> Outcome<Int> {
-        try checkEntitled(changes.attributes)
-        return try change(.update(request.query, changes), request)
-    }
-
-    @discardableResult
-    func delete(matching request: SearchRequest) throws(KeychainError) -> Outcome<Int> {
-        try change(.delete(request.query), request)
-    }
-
-    private func change(_ step: SearchList.Step, _ request: SearchRequest) throws(KeychainError) -> Outcome<Int> {
-        let results = try change([step], authentication: request.context.authentication)
-        let count = results.reduce(0) { $0 + $1.count }
-        guard count > 0 else { throw try notFound(request.query) }
-        return Outcome(count, missing: request.searchList.missing + (try damage(matching: request.query)))
-    }
-
     /// Carries out all steps, or none of them.
     ///
     /// - Parameter verify: as for ``SearchList/change(_:for:authentication:sharedWith:verifying:)``.
@@ -55,14 +35,16 @@ extension KeychainSession {
         return damage
     }
 
-    /// The error of a change that finds nothing: why what matches could not be changed, or that nothing matches.
+    /// The error of a change that finds nothing: why what matches could not be changed, that a card which the query names is out
+    /// (keychain semantics 1.12), or that nothing matches.
     func notFound(_ query: Query) throws(KeychainError) -> KeychainError {
         for case let keychain as LocalKeychain in searchList(for: query).members {
             let damage = try keychain.damage(matching: ResolvedQuery(query, accessGroups: client.accessGroups))
             guard let error = damage.first?.error else { continue }
             return keychain.isReadOnly ? KeychainError(.readOnly, error.reason) : error
         }
-        return notFound(query, besides: [])
+        if let card = absentCards(query).first { return card.error }
+        return .notFound("no \(query.itemClass.noun) matches", besides: [])
     }
 
     private func unlockKeychains(

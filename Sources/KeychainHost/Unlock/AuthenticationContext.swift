@@ -48,8 +48,7 @@ public struct AuthenticationContext: Sendable {
 
     /// Asks for a password of another thing than the keychain, be that unlocked before or after.
     public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
-        guard let source = prompter as? SecretSource else { return try prompter.ask(request) }
-        return try source.askForAnother(request)
+        try prompter.askForAnother(request)
     }
 
     /// Leaves the first line of a ``SecretSource`` to the keychain that was unlocked before.

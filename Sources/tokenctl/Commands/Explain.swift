@@ -1,6 +1,7 @@
 internal import KeychainModel
 internal import ArgumentParser
 internal import HostAPI
+internal import ItemDictionaries
 internal import KeychainHost
 internal import TokenKit
 
@@ -40,8 +41,9 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let session = try Session(cards)
-        let keychains = session.client(session.process.authentication())
-        let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try keychains.explain($0) }
+        let host = KeychainHost.Host(session.process)
+        let request = RequestContext(questions: .never)
+        let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try host.explain($0, request) }
         let labels = Dictionary(session.eachToken { ($0.name, $1.label) }.found) { first, _ in first }
         for explanation in explanations { try show(explanation, labels) }
     }

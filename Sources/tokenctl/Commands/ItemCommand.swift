@@ -1,5 +1,7 @@
 internal import KeychainModel
 internal import ArgumentParser
+internal import HostAPI
+internal import ItemDictionaries
 internal import KeychainHost
 internal import PKCS11Driver
 internal import SecureBytes
@@ -76,36 +78,37 @@ struct ItemCommand: ParsableCommand {
 
     private func perform() throws {
         let session = try Session(cards)
-        let context = try authentication.context(session.process, for: pairs + [cards.reader].compactMap { $0 })
-        let keychains = session.client(context)
+        let host = try authentication.host(session.process, for: pairs + [cards.reader].compactMap { $0 })
+        let request = authentication.request
+        let search = Search(host: host, request: request, gaps: session.gaps, readsData: showData)
         if add {
             var item = try ItemArguments.dictionary(pairs)
             try ItemCommand.requireType(item)
             try takeData(into: &item)
             if isJSON { item["r_Attributes"] = .bool(true) }
-            try report(ItemCommand.dictionaries(keychains.add(item)))
+            try report(ItemCommand.dictionaries(host.add(item, request)))
         } else if let changes {
             var changes = try ItemArguments.dictionary([changes])
             try takeData(into: &changes)
             let query = try ItemQueries(pairs).dictionary(in: session)
-            let references = try values(of: query, "r_PersistentRef", keychains, session.gaps)
-            let count = session.reporting(try keychains.update(query, to: changes))
+            let references = try search.values(of: query, "r_PersistentRef")
+            let count = session.reporting(try host.update(query, to: changes, request))
             if count < references.count {
                 Warnings.show(
                     "note: \(references.count - count) of \(references.count) items that match are as they were: they have been altered since they were stored"
                 )
             }
-            try report(references.flatMap { try found(["v_PersistentRef": $0], keychains, session.gaps) })
+            try report(references.flatMap { try search.items(["v_PersistentRef": $0]) })
         } else if delete {
             let query = try ItemQueries(pairs).dictionary(in: session)
-            let items = isJSON ? (try? found(query, keychains, session.gaps)) ?? [] : []
-            let count = session.reporting(try keychains.delete(query))
+            let items = isJSON ? (try? search.items(query)) ?? [] : []
+            let count = session.reporting(try host.delete(query, request))
             try report(items)
             if !isJSON {
                 StandardError.line(count == 1 ? "1 item has been deleted." : "\(count) items have been deleted.")
             }
         } else {
-            try show(ItemQueries(pairs).dictionaries(in: session).flatMap { try found($0, keychains, session.gaps) })
+            try show(ItemQueries(pairs).dictionaries(in: session).flatMap(search.items))
         }
         session.gaps.tell(session.missing)
     }
@@ -121,27 +124,7 @@ struct ItemCommand: ParsableCommand {
             key: Attribute.keyType.rawValue)
     }
 
-    private func found(
-        _ query: ItemDictionary, _ keychains: KeychainSession, _ gaps: Gaps
-    ) throws -> [ItemDictionary] {
-        var query = query
-        if showData { query["r_Data"] = .bool(true) }
-        return try values(of: query, "r_Attributes", keychains, gaps).flatMap { ItemCommand.dictionaries($0) }
-    }
-
-    /// What a search returns, of all items that match unless it has a limit.
-    private func values(
-        of query: ItemDictionary, _ returned: String, _ keychains: KeychainSession, _ gaps: Gaps
-    ) throws -> [ItemValue] {
-        var query = query
-        query[returned] = .bool(true)
-        query["m_Limit"] = query["m_Limit"] ?? .string("m_LimitAll")
-        let outcome = try keychains.copyMatching(query)
-        gaps.tell(outcome.missing)
-        return if case .array(let values) = outcome.found { values } else { [outcome.found].compactMap { $0 } }
-    }
-
-    private static func dictionaries(_ value: ItemValue?) -> [ItemDictionary] {
+    fileprivate static func dictionaries(_ value: ItemValue?) -> [ItemDictionary] {
         if case .dictionary(let dictionary) = value { [dictionary] } else { [] }
     }
 
@@ -209,6 +192,30 @@ struct ItemCommand: ParsableCommand {
         } else if let text = ItemArguments.text(value) {
             StandardOutput.line("\(key) : \(text)")
         }
+    }
+}
+
+/// The searches of the command.
+private struct Search {
+    let host: any KeychainService
+    let request: RequestContext
+    let gaps: Gaps
+    let readsData: Bool
+
+    func items(_ query: ItemDictionary) throws -> [ItemDictionary] {
+        var query = query
+        if readsData { query["r_Data"] = .bool(true) }
+        return try values(of: query, "r_Attributes").flatMap { ItemCommand.dictionaries($0) }
+    }
+
+    /// What a search returns, of all items that match unless it has a limit.
+    func values(of query: ItemDictionary, _ returned: String) throws -> [ItemValue] {
+        var query = query
+        query[returned] = .bool(true)
+        query["m_Limit"] = query["m_Limit"] ?? .string("m_LimitAll")
+        let outcome = try host.copyMatching(query, request)
+        gaps.tell(outcome.missing)
+        return if case .array(let values) = outcome.found { values } else { [outcome.found].compactMap { $0 } }
     }
 }
 

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import ItemDictionaries
 internal import KeychainHost
 internal import PKCS11Driver
 

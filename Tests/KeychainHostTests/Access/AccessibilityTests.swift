@@ -1,3 +1,4 @@
+import ItemDictionaries
 import Synchronization
 import Testing
 import TokenKit

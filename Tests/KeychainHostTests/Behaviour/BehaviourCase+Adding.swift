@@ -1,3 +1,4 @@
+import ItemDictionaries
 import SystemCrypto
 import TestSupport
 import Testing
@@ -37,7 +38,7 @@ extension BehaviourCase {
                 case "r_Ref": #expect(result?.item?.certificate == certificate)
                 default: #expect(result?.bytes == certificate.der)
                 }
-                try stage.session.delete(["class": .string("cert"), "tkid": .string("")])
+                try stage.delete(["class": .string("cert"), "tkid": .string("")])
             }
         },
         BehaviourCase(5, "adding returns everything in one dictionary", on: [.local, .merged]) { stage in
@@ -67,21 +68,21 @@ extension BehaviourCase {
             #expect(try stage.all("cert", label.merging(["sync": .bool(true)]) { $1 }).count == 1)
             #expect(try stage.all("cert", label.merging(["sync": .string("syna")]) { $1 }).count == 1)
             #expect(try stage.all("cert", label).isEmpty)
-            try stage.session.delete(["class": .string("cert"), "sync": .number(1)])
+            try stage.delete(["class": .string("cert"), "sync": .number(1)])
             let left = try stage.local.keychain.items(matching: Query(.certificate, [.synchronizable: "syna"]))
             #expect(left.found.isEmpty)
         },
         BehaviourCase(9, "an unknown key is named") { stage in
             expect(.param, key: "foo") { try stage.copy(["class": .string("cert"), "foo": .number(1)]) }
             expect(.param, key: "m_Foo") { try stage.copy(["class": .string("cert"), "m_Foo": .number(1)]) }
-            expect(.param, key: "v_") { try stage.session.delete(["class": .string("cert"), "v_": .number(1)]) }
+            expect(.param, key: "v_") { try stage.delete(["class": .string("cert"), "v_": .number(1)]) }
             expect(.param, key: "abcd") { try stage.copy(["class": .string("cert"), "abcd": .number(1)]) }
             expect(.noSuchAttribute, key: "acct") { try stage.copy(["class": .string("cert"), "acct": .string("a")]) }
         },
         BehaviourCase(11, "access control is no text") { stage in
             let query: ItemDictionary = ["class": .string("genp"), "accc": .string("ak")]
             expect(.param, key: "accc") { try stage.copy(query) }
-            expect(.param, key: "accc") { try stage.session.delete(query) }
+            expect(.param, key: "accc") { try stage.delete(query) }
             guard stage.isWritable else { return }
             expect(.param, key: "accc") { try stage.add(query) }
             let count = try stage.local.count(.genericPassword)
@@ -91,13 +92,13 @@ extension BehaviourCase {
             for column in AttributeDefinition.bookkeeping.map(\.rawValue) {
                 let query: ItemDictionary = ["class": .string("genp"), column: .number(1)]
                 expect(.param, key: column) { try stage.copy(query) }
-                expect(.param, key: column) { try stage.session.delete(query) }
-                expect(.param, key: column) { try stage.session.update(query, to: ["labl": .string("x")]) }
+                expect(.param, key: column) { try stage.delete(query) }
+                expect(.param, key: column) { try stage.update(query, to: ["labl": .string("x")]) }
                 guard stage.isWritable else { continue }
                 expect(.param, key: column) { try stage.add(query) }
                 try stage.addPassword(column)
                 expect(.param, key: column) {
-                    try stage.session.update(["class": .string("genp")], to: [column: .number(1)])
+                    try stage.update(["class": .string("genp")], to: [column: .number(1)])
                 }
             }
         },

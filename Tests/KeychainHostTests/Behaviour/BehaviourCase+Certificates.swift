@@ -1,3 +1,4 @@
+import ItemDictionaries
 import SystemCrypto
 import TestSupport
 import Testing
@@ -40,7 +41,7 @@ extension BehaviourCase {
         BehaviourCase(42, "an identity's changes go to its halves", on: writable) { stage in
             try stage.withIdentity()
             let query: ItemDictionary = ["class": .string("idnt"), "tkid": .string("")]
-            try stage.session.update(
+            try stage.update(
                 query, to: ["labl": .string("both have it"), "atag": .string("only keys have it")])
             let certificate = try #require(try stage.all("cert", ["tkid": .string("")]).first)
             let key = try #require(try stage.all("keys", ["tkid": .string("")]).first)
@@ -48,11 +49,11 @@ extension BehaviourCase {
             #expect(key["labl"]?.text == nil)
             #expect(key["atag"]?.text == "only keys have it")
             #expect(try stage.all("idnt", ["atag": .string("only keys have it")]).count == 1)
-            expect(.dataNotModifiable) { try stage.session.update(query, to: ["v_Data": .data([1])]) }
-            expect(.noSuchAttribute, key: "acct") { try stage.session.update(query, to: ["acct": .string("a")]) }
-            expect(.param, key: "tkid") { try stage.session.update(query, to: ["tkid": .string("piv:1")]) }
+            expect(.dataNotModifiable) { try stage.update(query, to: ["v_Data": .data([1])]) }
+            expect(.noSuchAttribute, key: "acct") { try stage.update(query, to: ["acct": .string("a")]) }
+            expect(.param, key: "tkid") { try stage.update(query, to: ["tkid": .string("piv:1")]) }
             expect(.itemNotFound) {
-                try stage.session.update(query.merging(["labl": .string("none")]) { $1 }, to: ["labl": .string("x")])
+                try stage.update(query.merging(["labl": .string("none")]) { $1 }, to: ["labl": .string("x")])
             }
         },
         BehaviourCase(43, "an identity and its reference lead to each other") { stage in
@@ -70,14 +71,14 @@ extension BehaviourCase {
         BehaviourCase(45, "deleting an identity leaves a key that another needs", on: writable) { stage in
             try stage.withIdentity()
             try stage.local.add(TestKey.certificate(of: TestKey.named("anna").privateKey.publicKey, "anna at work"))
-            try stage.session.delete(["class": .string("idnt"), "labl": .string("anna holder")])
+            try stage.delete(["class": .string("idnt"), "labl": .string("anna holder")])
             #expect(try stage.local.count(.key) == 1)
             #expect(try stage.all("idnt", ["tkid": .string("")]).map { $0["labl"]?.text } == ["anna at work"])
-            try stage.session.delete(["class": .string("idnt"), "labl": .string("anna at work")])
+            try stage.delete(["class": .string("idnt"), "labl": .string("anna at work")])
             #expect(try stage.local.count(.key) == 0)
             #expect(try stage.local.count(.certificate) == 0)
             expect(.itemNotFound) {
-                try stage.session.delete(["class": .string("idnt"), "labl": .string("anna at work")])
+                try stage.delete(["class": .string("idnt"), "labl": .string("anna at work")])
             }
         },
         BehaviourCase(46, "an identity is added by its halves", on: writable) { stage in
@@ -87,7 +88,7 @@ extension BehaviourCase {
             #expect(try PersistentReference(parsing: #require(reference)).itemClass == .identity)
             #expect(try stage.all("idnt", ["tkid": .string("")]).count == 1)
             expect(.duplicateItem) { try stage.add(pair) }
-            try stage.session.delete(["class": .string("keys"), "tkid": .string("")])
+            try stage.delete(["class": .string("keys"), "tkid": .string("")])
             try stage.add(pair)
             #expect(try stage.all("idnt", ["tkid": .string("")]).count == 1)
             let stranger = try TestKey.named("ben").privateKey
@@ -118,10 +119,10 @@ extension BehaviourCase {
         BehaviourCase(50, "an identity is found by its certificate's label", on: writable) { stage in
             try stage.withIdentity()
             let key: ItemDictionary = ["class": .string("keys"), "tkid": .string("")]
-            try stage.session.update(key, to: ["labl": .string("the key")])
+            try stage.update(key, to: ["labl": .string("the key")])
             #expect(try stage.all("idnt", ["labl": .string("anna holder")]).count == 1)
             #expect(try stage.all("idnt", ["labl": .string("the key")]).isEmpty)
-            try stage.session.update(["class": .string("cert"), "tkid": .string("")], to: ["labl": .string("new")])
+            try stage.update(["class": .string("cert"), "tkid": .string("")], to: ["labl": .string("new")])
             #expect(try stage.all("idnt", ["labl": .string("new")]).count == 1)
         },
         BehaviourCase(51, "a filter that the class cannot have is no filter") { stage in

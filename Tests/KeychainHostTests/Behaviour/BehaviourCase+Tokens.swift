@@ -1,3 +1,4 @@
+import ItemDictionaries
 import KeychainModel
 import SystemCrypto
 import TestSupport
@@ -61,21 +62,21 @@ extension BehaviourCase {
             try stage.withIdentity()
             let query: ItemDictionary = ["class": .string("cert")]
             let before = try stage.all("cert")
-            expect(.readOnly) { try stage.session.update(query, to: ["labl": .string("x")]) }
-            expect(.readOnly) { try stage.session.delete(query) }
-            expect(.readOnly) { try stage.session.delete(["class": .string("idnt")]) }
+            expect(.readOnly) { try stage.update(query, to: ["labl": .string("x")]) }
+            expect(.readOnly) { try stage.delete(query) }
+            expect(.readOnly) { try stage.delete(["class": .string("idnt")]) }
             #expect(try stage.all("cert").map { $0["labl"]?.text } == before.map { $0["labl"]?.text })
-            expect(.param, key: "tkid") { try stage.session.update(query, to: ["tkid": .string("")]) }
+            expect(.param, key: "tkid") { try stage.update(query, to: ["tkid": .string("")]) }
             guard stage.isWritable else {
                 return expect(.itemNotFound) {
-                    try stage.session.delete(["class": .string("cert"), "u_LocalOnly": .bool(true)])
+                    try stage.delete(["class": .string("cert"), "u_LocalOnly": .bool(true)])
                 }
             }
             expect(.readOnly, key: "tkid") { try stage.addPassword("a", ["tkid": .string("piv:1")]) }
-            try stage.session.update(
+            try stage.update(
                 ["class": .string("cert"), "u_LocalOnly": .bool(true)], to: ["labl": .string("x")])
             #expect(try stage.all("cert", ["labl": .string("x")]).count == 1)
-            try stage.session.delete(["class": .string("cert"), "u_LocalOnly": .bool(true)])
+            try stage.delete(["class": .string("cert"), "u_LocalOnly": .bool(true)])
             #expect(try stage.all("cert").count == 4)
         },
         BehaviourCase(83, "the data of a card's key is not to be had", on: withCard) { stage in
@@ -110,8 +111,8 @@ extension BehaviourCase {
             #expect(try stage.local.count(.key) == 0)
             #expect(try stage.all("idnt", ["pkhh": .data(key.certificate.keyHash)]).count == 2)
             // Its key is on a card, which is left out where cards are.
-            expect(.itemNotFound) { try stage.session.delete(["class": .string("idnt"), "u_LocalOnly": .bool(true)]) }
-            try stage.session.delete(["class": .string("idnt"), "tkid": .string("")])
+            expect(.itemNotFound) { try stage.delete(["class": .string("idnt"), "u_LocalOnly": .bool(true)]) }
+            try stage.delete(["class": .string("idnt"), "tkid": .string("")])
             #expect(try stage.local.count(.certificate) == 0)
             #expect(try stage.all("idnt").count == 4)
         },

@@ -1,3 +1,4 @@
+import ItemDictionaries
 import SystemCrypto
 import TestSupport
 import Testing
@@ -46,19 +47,19 @@ extension BehaviourCase {
         BehaviourCase(25, "a renamed server is found by its new name alone", on: writable) { stage in
             try stage.add(site)
             let old: ItemDictionary = ["class": .string("inet"), "srvr": .string("s")]
-            try stage.session.update(old, to: ["srvr": .string("t")])
-            expect(.itemNotFound) { try stage.session.update(old, to: ["srvr": .string("t")]) }
-            expect(.itemNotFound) { try stage.session.delete(old) }
+            try stage.update(old, to: ["srvr": .string("t")])
+            expect(.itemNotFound) { try stage.update(old, to: ["srvr": .string("t")]) }
+            expect(.itemNotFound) { try stage.delete(old) }
             #expect(try stage.all("inet", ["srvr": .string("t")]).count == 1)
         },
         BehaviourCase(27, "a secret is replaced by data and nothing else", on: writable) { stage in
             try stage.addPassword()
             let query: ItemDictionary = ["class": .string("genp"), "acct": .string("anna")]
             let longer = Array(String(repeating: "longer ", count: 100).utf8)
-            try stage.session.update(query, to: ["v_Data": .data(longer)])
+            try stage.update(query, to: ["v_Data": .data(longer)])
             #expect(try stage.copy(query.merging(["r_Data": .bool(true)]) { $1 })?.bytes == longer)
-            expect(.param, key: "v_Data") { try stage.session.update(query, to: ["v_Data": .null]) }
-            expect(.param, key: "v_Data") { try stage.session.update(query, to: ["v_Data": .string("s")]) }
+            expect(.param, key: "v_Data") { try stage.update(query, to: ["v_Data": .null]) }
+            expect(.param, key: "v_Data") { try stage.update(query, to: ["v_Data": .string("s")]) }
             expect(.param, key: "v_Data") { try stage.addPassword("b", ["v_Data": .string("s")]) }
             #expect(try stage.copy(query.merging(["r_Data": .bool(true)]) { $1 })?.bytes == longer)
         },
@@ -66,16 +67,16 @@ extension BehaviourCase {
             for name in ["a", "b", "c"] { try stage.addPassword(name, service: "svc") }
             try stage.addPassword("d", service: "other")
             let query: ItemDictionary = ["class": .string("genp"), "svce": .string("svc")]
-            try stage.session.update(query, to: ["labl": .string("x")])
+            try stage.update(query, to: ["labl": .string("x")])
             #expect(try stage.all("genp", ["labl": .string("x")]).count == 3)
-            try stage.session.delete(query)
-            expect(.itemNotFound) { try stage.session.delete(query) }
+            try stage.delete(query)
+            expect(.itemNotFound) { try stage.delete(query) }
             #expect(try stage.all("genp").map { $0["acct"]?.text } == ["d"])
         },
         BehaviourCase(30, "a collision undoes the whole update", on: writable) { stage in
             for name in ["a", "b"] { try stage.addPassword(name, service: "svc") }
             expect(.duplicateItem) {
-                try stage.session.update(["class": .string("genp")], to: ["acct": .string("c"), "labl": .string("x")])
+                try stage.update(["class": .string("genp")], to: ["acct": .string("c"), "labl": .string("x")])
             }
             #expect(try stage.all("genp").map { $0["acct"]?.text } == ["a", "b"])
             #expect(try stage.all("genp", ["labl": .string("x")]).isEmpty)
@@ -85,7 +86,7 @@ extension BehaviourCase {
                 try #require(
                     try stage.add(site.merging(["acct": .string(name), "r_PersistentRef": .bool(true)]) { $1 }))
             }
-            try stage.session.update(["v_PersistentRef": references[0]], to: ["labl": .string("x")])
+            try stage.update(["v_PersistentRef": references[0]], to: ["labl": .string("x")])
             for (reference, label) in zip(references, ["x", nil]) {
                 let query: ItemDictionary = [
                     "v_PersistentRef": reference, "r_Attributes": .bool(true), "r_PersistentRef": .bool(true),
@@ -94,13 +95,13 @@ extension BehaviourCase {
                 #expect(found["labl"]?.text == label)
                 #expect(found["v_PersistentRef"]?.bytes == reference.bytes)
             }
-            try stage.session.delete(["v_PersistentRef": references[0]])
+            try stage.delete(["v_PersistentRef": references[0]])
             expect(.itemNotFound) { try stage.copy(["v_PersistentRef": references[0]]) }
             #expect(try stage.copy(["v_PersistentRef": references[1]]) == nil)
         },
         BehaviourCase(32, "the reference of what was deleted is not that of its successor", on: writable) { stage in
             let first = try #require(try stage.addPassword("a", ["r_PersistentRef": .bool(true)])?.bytes)
-            try stage.session.delete(["class": .string("genp")])
+            try stage.delete(["class": .string("genp")])
             let second = try #require(try stage.addPassword("a", ["r_PersistentRef": .bool(true)])?.bytes)
             #expect(first != second)
             expect(.itemNotFound) { try stage.copy(["v_PersistentRef": .data(first)]) }
@@ -112,9 +113,9 @@ extension BehaviourCase {
             #expect(try stage.copy(query) == nil)
             #expect(try stage.copy(query.merging(["class": .string("cert")]) { $1 }) == nil)
             expect(.param, key: "labl") { try stage.copy(query.merging(["labl": .string("a")]) { $1 }) }
-            expect(.param, key: "labl") { try stage.session.delete(query.merging(["labl": .string("a")]) { $1 }) }
+            expect(.param, key: "labl") { try stage.delete(query.merging(["labl": .string("a")]) { $1 }) }
             expect(.param, key: "labl") {
-                try stage.session.update(query.merging(["labl": .string("a")]) { $1 }, to: ["icmt": .string("x")])
+                try stage.update(query.merging(["labl": .string("a")]) { $1 }, to: ["icmt": .string("x")])
             }
             expect(.param, key: "class") { try stage.copy(query.merging(["class": .string("genp")]) { $1 }) }
             expect(.param, key: "v_PersistentRef") { try stage.add(query) }

@@ -1,3 +1,5 @@
+import HostAPI
+import ItemDictionaries
 import SecureBytes
 import Synchronization
 import SystemCrypto
@@ -37,15 +39,19 @@ struct BehaviourCase: Sendable, CustomTestStringConvertible {
     static let all = adding + uniqueness + certificates + tokens
 
     /// Every case at every place.
-    static let runs = all.flatMap { behaviour in behaviour.places.map { BehaviourRun(behaviour: behaviour, place: $0) }
+    static let runs = all.flatMap { behaviour in
+        behaviour.places.flatMap { place in
+            ServiceRoute.allCases.map { BehaviourRun(behaviour: behaviour, place: place, route: $0) }
+        }
     }
 }
 
 struct BehaviourRun: Sendable, CustomTestStringConvertible {
     let behaviour: BehaviourCase
     let place: Venue
+    let route: ServiceRoute
 
-    var testDescription: String { "\(behaviour.testDescription), \(place.rawValue)" }
+    var testDescription: String { "\(behaviour.testDescription), \(place.rawValue), by \(route.rawValue)" }
 }
 
 /// Keychains that a process has opened beside those of the search list.
@@ -64,9 +70,10 @@ struct Stage {
     let local: TestKeychain
     let desk: Desk?
     let session: KeychainSession
+    private let service: any KeychainService
     private let opened = OpenedKeychains()
 
-    init(_ place: Venue) throws {
+    init(_ place: Venue, _ route: ServiceRoute = .call) throws {
         self.place = place
         local = try TestKeychain()
         desk = place == .local ? nil : try Desk()
@@ -74,6 +81,7 @@ struct Stage {
             searchList: SearchList(
                 tokens: desk.map { [$0.token] } ?? [], locals: place == .token ? [] : [local.keychain]),
             defaultKeychain: place == .token ? nil : local.keychain, openedKeychains: { [opened] in opened.all })
+        service = route.service(of: session.host)
     }
 
     /// Has the process open a keychain that is not in the search list.
@@ -104,7 +112,7 @@ struct Stage {
     // MARK: The four calls, in words
 
     @discardableResult
-    func add(_ item: ItemDictionary) throws -> ItemValue? { try session.add(item) }
+    func add(_ item: ItemDictionary) throws -> ItemValue? { try service.add(item) }
 
     @discardableResult
     func addPassword(_ account: String = "anna", service: String = "mail", _ more: ItemDictionary = [:]) throws
@@ -117,7 +125,15 @@ struct Stage {
         return try add(item.merging(more) { $1 })
     }
 
-    func copy(_ query: ItemDictionary) throws -> ItemValue? { try session.copyMatching(query).found }
+    func copy(_ query: ItemDictionary) throws -> ItemValue? { try service.copyMatching(query).found }
+
+    @discardableResult
+    func update(_ query: ItemDictionary, to changes: ItemDictionary) throws -> Outcome<Int> {
+        try service.update(query, to: changes)
+    }
+
+    @discardableResult
+    func delete(_ query: ItemDictionary) throws -> Outcome<Int> { try service.delete(query) }
 
     /// All that match, each as a dictionary of its attributes.
     func all(_ itemClass: String, _ query: ItemDictionary = [:]) throws -> [ItemDictionary] {
@@ -167,7 +183,7 @@ func expect<Result>(
 
     @Test(arguments: BehaviourCase.runs)
     func behavesAsSpecified(run: BehaviourRun) throws {
-        try run.behaviour.play(Stage(run.place))
+        try run.behaviour.play(Stage(run.place, run.route))
         let counts = Self.played.withLock { played in
             played[run.place, default: 0] += 1
             return played

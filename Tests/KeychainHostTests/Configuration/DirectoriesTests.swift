@@ -1,4 +1,5 @@
 import Glibc
+import ItemDictionaries
 import Platform
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import SystemCrypto
 import Testing
 import TokenKit
 
+@testable import ItemDictionaries
 @testable import KeychainHost
 @testable import KeychainModel
 

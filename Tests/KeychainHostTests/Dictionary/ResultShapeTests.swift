@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 import TokenKit
 
+@testable import ItemDictionaries
 @testable import KeychainHost
 @testable import KeychainModel
 
@@ -99,9 +100,15 @@ import TokenKit
 
     @Test func noSecretBeyondTheLimitIsAskedFor() throws {
         let stage = try Stage(.local)
-        let control = try AccessControl("ak", .userPresence).encoded()
-        for name in ["a", "b", "c"] { try stage.addPassword(name, ["accc": .data(control)]) }
-        let person = TypesInTurn("correct", "correct", "correct")
+        let control = AttributeValue.data(try AccessControl("ak", .applicationPassword).encoded())
+        let application = AuthenticationContext()
+        application.setCredential(.of("app"), .applicationPassword)
+        for name in ["a", "b", "c"] {
+            try stage.local.keychain.add(
+                .genericPassword([.account: .string(name), .accessControl: control], secret: .of("s3cret")),
+                authentication: application, cost: .negligible)
+        }
+        let person = TypesInTurn("app", "app", "app")
         let query: ItemDictionary = [
             "class": .string("genp"), "r_Data": .bool(true), "m_Limit": .number(2),
         ]

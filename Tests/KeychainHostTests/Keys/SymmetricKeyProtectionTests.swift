@@ -1,3 +1,4 @@
+import ItemDictionaries
 import SecureBytes
 import SystemCrypto
 import TestSupport

@@ -1,3 +1,4 @@
+import ItemDictionaries
 import SecureBytes
 import SystemCrypto
 import TestSupport
@@ -151,8 +152,8 @@ import VirtualCard
         #expect(item.itemClass == .genericPassword)
         #expect(
             try stage.copy(["v_Ref": .reference(.item(item)), "r_Data": .bool(true)])?.bytes == Array("s3cret".utf8))
-        try stage.session.update(["v_Ref": .reference(.item(item))], to: ["labl": .string("x")])
-        try stage.session.delete(["v_Ref": .reference(.item(item))])
+        try stage.update(["v_Ref": .reference(.item(item))], to: ["labl": .string("x")])
+        try stage.delete(["v_Ref": .reference(.item(item))])
         expect(.itemNotFound) { try stage.copy(["v_Ref": .reference(.item(item))]) }
     }
 
@@ -164,10 +165,10 @@ import VirtualCard
         let reference: ItemDictionary = ["v_Ref": .reference(.certificate(certificate))]
         try stage.add(reference)
         #expect(try stage.copy(reference) == nil)
-        expect(.param, key: "v_Ref") { try stage.session.update(reference, to: reference) }
-        try stage.session.update(reference, to: ["labl": .string("x")])
+        expect(.param, key: "v_Ref") { try stage.update(reference, to: reference) }
+        try stage.update(reference, to: ["labl": .string("x")])
         #expect(try stage.all("cert").map { $0["labl"]?.text } == ["x"])
-        try stage.session.delete(reference)
+        try stage.delete(reference)
         expect(.itemNotFound) { try stage.copy(reference) }
     }
 
@@ -178,7 +179,7 @@ import VirtualCard
         let stage = try Stage(venue)
         for account in ["a", "b", "c"] { try stage.addPassword(account) }
         try stage.add(["class": .string("inet"), "srvr": .string("s")])
-        try stage.session.delete(["class": .string("genp")])
+        try stage.delete(["class": .string("genp")])
         #expect(try stage.all("genp").isEmpty)
         #expect(try stage.all("inet").count == 1)
     }
@@ -192,8 +193,8 @@ import VirtualCard
                 let reference = PersistentReference(itemClass, target).encoded()
                 let query: ItemDictionary = ["v_PersistentRef": .data(reference)]
                 expect(.itemNotFound) { try stage.copy(query) }
-                expect(.itemNotFound) { try stage.session.update(query, to: ["labl": .string("x")]) }
-                expect(.itemNotFound) { try stage.session.delete(query) }
+                expect(.itemNotFound) { try stage.update(query, to: ["labl": .string("x")]) }
+                expect(.itemNotFound) { try stage.delete(query) }
             }
         }
     }
@@ -203,7 +204,7 @@ import VirtualCard
         let added = try stage.addPassword("a", ["sync": .number(1), "r_PersistentRef": .bool(true)])
         let query: ItemDictionary = ["v_PersistentRef": try #require(added)]
         #expect(try stage.copy(query.merging(["r_Data": .bool(true)]) { $1 })?.bytes == Array("s3cret".utf8))
-        try stage.session.delete(query)
+        try stage.delete(query)
         expect(.itemNotFound) { try stage.copy(query) }
     }
 
@@ -226,7 +227,7 @@ import VirtualCard
             try stage.local.add(TestKey.named(name).privateKey, [.applicationTag: .string(name)])
             try stage.local.add(TestKey.named(name).certificate)
         }
-        try stage.session.delete(["class": .string("idnt"), "atag": .string("ben")])
+        try stage.delete(["class": .string("idnt"), "atag": .string("ben")])
         #expect(try stage.all("cert").map { $0["labl"]?.text } == ["anna holder"])
         #expect(try stage.all("keys").map { $0["atag"]?.text } == ["anna"])
     }

@@ -1,3 +1,4 @@
+import ItemDictionaries
 import Synchronization
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import ItemDictionaries
 import TestSupport
 import Testing
 import TokenKit
@@ -66,13 +67,13 @@ import TokenKit
         for itemClass in Self.classes {
             let query: ItemDictionary = ["class": .string(itemClass.rawValue), code: .data([1])]
             expect(.param, key: code) { try stage.copy(query) }
-            expect(.param, key: code) { try stage.session.delete(query) }
-            expect(.param, key: code) { try stage.session.update(query, to: ["labl": .string("x")]) }
+            expect(.param, key: code) { try stage.delete(query) }
+            expect(.param, key: code) { try stage.update(query, to: ["labl": .string("x")]) }
             var item = query
             item["v_Ref"] = values[itemClass].map { .reference($0) }
             expect(.param, key: code) { try stage.add(item) }
             expect(.param, key: code) {
-                try stage.session.update(["class": .string("genp")], to: [code: .data([1])])
+                try stage.update(["class": .string("genp")], to: [code: .data([1])])
             }
         }
         #expect(try stage.all("genp").allSatisfy { $0[code] == nil })
@@ -120,7 +121,7 @@ import TokenKit
         let stage = try Stage(.local)
         expect(.param, key: "agrp") { try stage.addPassword("a", ["agrp": .null]) }
         try stage.addPassword()
-        expect(.param, key: "agrp") { try stage.session.update(["class": .string("genp")], to: ["agrp": .null]) }
+        expect(.param, key: "agrp") { try stage.update(["class": .string("genp")], to: ["agrp": .null]) }
         #expect(try stage.all("genp").map { $0["agrp"]?.text } == ["local"])
     }
 
@@ -131,7 +132,7 @@ import TokenKit
         let stage = try Stage(.local)
         try stage.addPassword("a", ["pdmn": .string(value)])
         try stage.addPassword("b")
-        try stage.session.update(["class": .string("genp"), "acct": .string("b")], to: ["pdmn": .string(value)])
+        try stage.update(["class": .string("genp"), "acct": .string("b")], to: ["pdmn": .string(value)])
         #expect(try stage.all("genp", ["pdmn": .string(value)]).count == 2)
     }
 
@@ -141,7 +142,7 @@ import TokenKit
         expect(.param, key: "pdmn") { try stage.addPassword("a", ["pdmn": .string(value)]) }
         try stage.addPassword()
         expect(.param, key: "pdmn") {
-            try stage.session.update(["class": .string("genp")], to: ["pdmn": .string(value)])
+            try stage.update(["class": .string("genp")], to: ["pdmn": .string(value)])
         }
     }
 
@@ -177,7 +178,7 @@ import TokenKit
         let stage = try Stage(.local)
         expect(.param, key: "port") { try stage.add(["class": .string("inet"), "port": .string("")]) }
         try stage.add(["class": .string("inet"), "port": .string("443")])
-        expect(.param, key: "port") { try stage.session.update(["class": .string("inet")], to: ["port": .string("")]) }
+        expect(.param, key: "port") { try stage.update(["class": .string("inet")], to: ["port": .string("")]) }
         #expect(try stage.all("inet", ["port": .number(443)]).count == 1)
     }
 

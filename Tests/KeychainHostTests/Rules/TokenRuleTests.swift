@@ -1,3 +1,4 @@
+import ItemDictionaries
 import SystemCrypto
 import TestSupport
 import Testing
@@ -90,7 +91,8 @@ import VirtualCard
         }
         expect(.readOnly, key: "tkid") { try session.add(item.merging(["tkid": .string(ids[0])]) { $1 }) }
         expect(.readOnly) {
-            try session.add(item.merging(["u_Keychain": .reference(.keychain(KeychainIdentifier(rawValue: ids[0])))]) { $1 })
+            try session.add(
+                item.merging(["u_Keychain": .reference(.keychain(KeychainIdentifier(rawValue: ids[0])))]) { $1 })
         }
         #expect(try local.count(.certificate) == 1)
     }

@@ -1,3 +1,4 @@
+import ItemDictionaries
 import KeychainModel
 import Synchronization
 import SystemCrypto

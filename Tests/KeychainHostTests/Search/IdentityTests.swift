@@ -1,3 +1,4 @@
+import ItemDictionaries
 import SystemCrypto
 import TestSupport
 import Testing

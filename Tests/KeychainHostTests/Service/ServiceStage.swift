@@ -33,6 +33,7 @@ enum ServiceRoute: String, Sendable, CaseIterable {
         }
     }
 
+    /// The face that a front end has of a host on this way.
     func service(of host: Host) -> any KeychainService {
         guard self == .message else { return host }
         return WireService {

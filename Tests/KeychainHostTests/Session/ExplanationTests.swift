@@ -1,4 +1,5 @@
 import HostAPI
+import ItemDictionaries
 import KeychainStore
 import SystemCrypto
 import TestSupport

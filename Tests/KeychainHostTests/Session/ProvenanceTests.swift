@@ -1,3 +1,5 @@
+import HostAPI
+import ItemDictionaries
 import TestSupport
 import Testing
 import TokenKit
@@ -26,16 +28,18 @@ import TokenKit
 
     @Test func aLocalItemTellsItsFileAndWhetherItIsLocked() throws {
         let local = try TestKeychain()
-        let item = try local.addPassword()
+        try local.addPassword()
         let session = KeychainSession(searchList: SearchList(locals: [local.keychain]))
-        #expect(session.provenance(of: item)?.isLocked == false)
+        if case .bool(false)? = try provenance(session, "genp")?["locked"] {} else { Issue.record("it is unlocked") }
         local.keychain.lock()
         let found = try #require(try provenance(session, "genp"))
         #expect(found["keychain"]?.text == "test")
         #expect(found["token"] == nil && found["slot"] == nil && found["triesLeft"] == nil)
         if case .bool(true) = found["locked"] {} else { Issue.record("\(found)") }
         if case .bool(false) = found["readOnly"] {} else { Issue.record("\(found)") }
-        #expect(KeychainSession(searchList: SearchList()).provenance(of: item) == nil)
+        #expect(throws: KeychainError(.noSuchKeychain)) {
+            try KeychainSession(searchList: SearchList()).host.keychain(local.keychain.identifier, RequestContext())
+        }
     }
 
     @Test func nobodyAsksACardWithoutNeed() throws {

@@ -1,4 +1,5 @@
 import Glibc
+import ItemDictionaries
 import KeychainStore
 import SecureBytes
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import ItemDictionaries
 import PIVDriver
 import SystemCrypto
 import TestSupport

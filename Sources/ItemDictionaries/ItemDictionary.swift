@@ -30,8 +30,8 @@ public enum ItemReference: Sendable {
     case certificate(Certificate)
     case publicKey(PublicKey)
     case privateKey(PrivateKey)
-    /// A symmetric key in memory.
-    case symmetricKey(SymmetricKey)
+    /// A symmetric key in memory, as an item to be added.
+    case symmetricKey(NewItem)
     /// A certificate with its private key, neither of which has to be in a keychain.
     case keyPair(Certificate, PrivateKey)
     /// A certificate, which does not have to be in a keychain, with its private key, which one has.

@@ -1,6 +1,5 @@
 internal import KeychainModel
 internal import SystemCrypto
-internal import TokenKit
 
 /// Something that a search found: an item, or the two that make an identity.
 enum FoundItem: Sendable {

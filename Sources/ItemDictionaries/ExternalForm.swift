@@ -1,9 +1,9 @@
-public import KeychainModel
+internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 
-// What keys are outside of a keychain: Apple's external representation, PKCS #1 or X9.63. Keychain semantics 1.6 and 4.5.
-/// What tells an item's data: one that a keychain has, or one that is to be added.
+// The form of keys outside of a keychain: Apple's external representation, PKCS #1 or X9.63. Keychain semantics 1.6 and 4.5.
+/// An item with its data: one that a keychain has, or one that is to be added.
 protocol ItemContent: ~Copyable {
     var itemClass: ItemClass { get }
     var attributes: Attributes { get }
@@ -25,9 +25,9 @@ extension ItemContent where Self: ~Copyable {
         if itemClass == .key, attributes[.keyClass]?.integer == KeyClass.public.rawValue, let der {
             return (try? PublicKey(spki: der)).map { .data($0.rawRepresentation) }
         }
-        if let refusalToLeave {
+        if let refusal = itemClass.refusalToLeave(attributes) {
             guard returns.isDataAlone else { return nil }
-            throw refusalToLeave
+            throw refusal
         }
         guard let secret = try secret() else { return nil }
         return .secret(SharedSecret(try externalForm(of: secret)))
@@ -44,9 +44,6 @@ extension ItemContent where Self: ~Copyable {
             throw KeychainError(error)
         }
     }
-
-    /// Why its secret does not leave its keychain as it is; nil where it does.
-    var refusalToLeave: KeychainError? { itemClass.refusalToLeave(attributes) }
 }
 
 extension NewItem {
@@ -66,9 +63,18 @@ extension NewItem {
         case (KeyClass.private.rawValue, let family?): return try .privateKey(privateKey(bytes, family), attributes)
         case (KeyClass.public.rawValue, let family?): return try .publicKey(publicKey(bytes, family), attributes)
         case (KeyClass.symmetric.rawValue, _) where [.aes, .hmac].contains(type):
-            return try .symmetricKey(bytes, type: type, attributes)
+            return try .symmetricKey(bytes, attributes)
         default: return try NewItem(.key, attributes, secret: bytes)
         }
+    }
+
+    /// A symmetric key of the type that the attributes name; those that are not given follow from it.
+    static func symmetricKey(
+        _ bytes: consuming Secret, _ attributes: Attributes
+    ) throws(KeychainError) -> NewItem {
+        let type = KeyType(rawValue: try ItemClass.key.checked(attributes, for: .add)[.keyType]?.integer ?? 0)
+        let all = try InferredAttributes.symmetricKey(type, bits: bytes.count * 8, attributes)
+        return try NewItem(.key, all, secret: bytes)
     }
 
     private static func privateKey(_ bytes: borrowing Secret, _ family: KeyFamily) throws(KeychainError) -> PrivateKey {

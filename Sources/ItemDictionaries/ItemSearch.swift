@@ -1,0 +1,138 @@
+internal import HostAPI
+internal import KeychainModel
+internal import SecureBytes
+internal import SystemCrypto
+
+/// A search as it is carried out: what matches, and what is wanted of it. Keychain semantics 1.6 and 1.8, "copy".
+struct ItemSearch {
+    let service: any KeychainService
+    let query: Query
+    let returns: ParsedDictionary.Returns
+    /// Whether items are left out for which a person would have to be asked.
+    let leavesOutGuarded: Bool
+    let context: RequestContext
+
+    private typealias Described = (FoundItem, data: ItemValue?, provenance: ItemDictionary?)
+
+    func result() throws(KeychainError) -> Outcome<ItemValue?> {
+        let limit = query.limit.count
+        let matches = try matches(of: query)
+        var answer = Outcome<[Described]>([], missing: matches.missing)
+        var provenances = Provenances(service: service, context)
+        try describe(matches.found[...], &provenances, in: &answer)
+        if let limit, matches.found.count == limit, answer.found.count < limit {
+            // What is left out does not count: those behind it are wanted in its place.
+            let all = try self.matches(of: query.withoutLimit)
+            answer.add(missing: all.missing)
+            try describe(all.found.dropFirst(limit), &provenances, in: &answer)
+        }
+        guard !answer.found.isEmpty else { throw answer.damage ?? notFound(besides: answer.missing) }
+        return Outcome(returns.value(of: answer.found, isArray: limit != 1), missing: answer.missing)
+    }
+
+    /// What matches, before anything of it is read; at least one.
+    ///
+    /// - Throws: `errSecItemNotFound`, which tells what could not be searched.
+    private func matches(of query: Query) throws(KeychainError) -> Outcome<[FoundItem]> {
+        let matches: Outcome<[FoundItem]>
+        if query.itemClass == .identity {
+            let result = try service.identities(matching: query, context)
+            matches = Outcome(result.found.map { .identity($0) }, missing: result.missing)
+        } else {
+            let result = try service.items(matching: query, context)
+            matches = Outcome(result.found.map { .item($0) }, missing: result.missing)
+        }
+        guard !matches.found.isEmpty else { throw matches.damage ?? notFound(besides: matches.missing) }
+        return matches
+    }
+
+    /// A query that names a known card tells that the card is out (keychain semantics 1.12).
+    private func notFound(besides missing: [Missing]) -> KeychainError {
+        if let card = missing.first(where: { $0.kind == .absentKeychain && $0.place == .card }) { return card.error }
+        return .notFound("no \(query.itemClass.noun) matches", besides: missing)
+    }
+
+    /// What is wanted of each, up to the limit; damaged ones are left out, and those that need a password where the query
+    /// says so.
+    private func describe(
+        _ found: ArraySlice<FoundItem>, _ provenances: inout Provenances, in answer: inout Outcome<[Described]>
+    ) throws(KeychainError) {
+        for item in found {
+            if let limit = query.limit.count, answer.found.count == limit { return }
+            do throws(KeychainError) {
+                let data = try item.main.data(returns) { () throws(KeychainError) in
+                    try service.secret(of: item.main.reference, context)?.secret.clone()
+                }
+                let provenance = returns.contains(.provenance) ? provenances.provenance(of: item.main) : nil
+                answer.found.append((item, data, provenance))
+            } catch {
+                switch error.code {
+                case .interactionNotAllowed where leavesOutGuarded: break
+                case .decode: answer.add(missing: [Missing(inFile: provenances.name(of: item.main), error)])
+                default: throw error
+                }
+            }
+        }
+    }
+}
+
+extension ParsedDictionary {
+    /// The query that the dictionary is.
+    ///
+    /// - Throws: `errSecParam` and its kin, naming the key, for what the class or the reference rules out.
+    func query() throws(KeychainError) -> Query {
+        guard let itemClass else { throw KeychainError(.param, key: "class") }
+        var attributes = attributes
+        if isLocalOnly {
+            guard attributes[.tokenID]?.isDefault ?? true else {
+                throw KeychainError(.param, "the query is about a token", key: "u_LocalOnly")
+            }
+            attributes[.tokenID] = ""
+        }
+        var filters = filters
+        var persistent = persistentReference
+        switch reference {
+        case nil: break
+        case .item(let item): persistent = item.reference
+        case .identity(let identity): persistent = identity.reference
+        case .certificate(let certificate), .keyPair(let certificate, _), .certified(let certificate, _):
+            attributes.merge(certificate.uniqueAttributes) { given, _ in given }
+            filters.append(.items(ItemList(certificates: [certificate.der])))
+        case .publicKey(let key):
+            attributes.merge(InferredAttributes.identifying(key, .public)) { given, _ in given }
+        case .privateKey(let key):
+            attributes.merge(InferredAttributes.identifying(key.publicKey, .private)) { given, _ in given }
+        case .symmetricKey(let key):
+            let own = key.attributes.filter { [.keyClass, .keyType, .applicationLabel].contains($0.key) }
+            attributes.merge(own) { given, _ in given }
+        case .keychain, .policy: throw .unfitting("v_Ref")
+        }
+        let limit = limit ?? .one
+        var query =
+            if let persistent {
+                try Query(
+                    persistent, attributes, filters: filters, folding: folding, in: searchList, limit: limit)
+            } else {
+                try Query(itemClass, attributes, filters: filters, folding: folding, in: searchList, limit: limit)
+            }
+        query.isLocalOnly = isLocalOnly
+        query.isDistinct = isDistinct
+        query.includesAbsentTokens = includesAbsentTokens
+        return query
+    }
+}
+
+extension Certificate {
+    /// What makes an item of it unique, so that it is found again.
+    fileprivate var uniqueAttributes: Attributes {
+        let unique = ItemClass.certificate.uniqueAttributes
+        return InferredAttributes.certificate(self).filter { unique.contains($0.key) }
+    }
+}
+
+extension InferredAttributes {
+    /// What a stored key is found by.
+    fileprivate static func identifying(_ key: PublicKey, _ keyClass: KeyClass) -> Attributes {
+        [.keyClass: keyClass.value, .applicationLabel: .data(key.keyHash)]
+    }
+}

@@ -1,0 +1,116 @@
+public import HostAPI
+public import KeychainModel
+internal import SecureBytes
+
+// The four calls of SecItem over the host's face. Keychain semantics 1.8.
+extension KeychainService {
+    /// Finds items, as `SecItemCopyMatching` does.
+    ///
+    /// - Returns: what the `r_` keys ask for, an array where the limit allows for several; nil if they ask for nothing.
+    /// - Throws: `errSecItemNotFound` if nothing matches, whose reason names the gaps; `errSecParam` and its kin, naming the key,
+    ///   for a query that cannot be honoured; `errSecInteractionNotAllowed` for a secret that is out of reach.
+    public func copyMatching(
+        _ query: ItemDictionary, _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> Outcome<ItemValue?> {
+        let parsed = try ParsedDictionary(query, for: .copy)
+        let query = try parsed.query()
+        return try sharingAuthentication(context.completed(by: parsed), among: parsed.returns) {
+            (context) throws(KeychainError) in
+            let search = ItemSearch(
+                service: self, query: query, returns: parsed.returns,
+                leavesOutGuarded: parsed.authenticationUI == .skip, context: context)
+            return try search.result()
+        }
+    }
+
+    /// Adds an item, as `SecItemAdd` does.
+    ///
+    /// - Returns: what the `r_` keys ask for of the new item. Nobody is asked for what has just been given.
+    /// - Throws: `errSecDuplicateItem`, `errSecNoDefaultKeychain`, `errSecMissingEntitlement` for a group that is not open to
+    ///   the client, `errSecReadOnly` for a token; nothing has changed then.
+    public func add(
+        _ item: ItemDictionary, _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> ItemValue? {
+        let parsed = try ParsedDictionary(item, for: .add)
+        return try sharingAuthentication(context.completed(by: parsed), among: parsed.returns) {
+            (context) throws(KeychainError) in
+            // What cannot be answered is refused before it is added.
+            let addition = try ItemAddition(parsed, service: self, context)
+            let result = try change([addition.step], context).found
+            guard let found = result.identities.first.map({ .identity($0) }) ?? result.added.first.map(FoundItem.item)
+            else { throw KeychainError(.internal) }
+            var provenances = Provenances(service: self, context)
+            let provenance = parsed.returns.contains(.provenance) ? provenances.provenance(of: found.main) : nil
+            return parsed.returns.value(of: [(found, addition.data, provenance)], isArray: false)
+        }
+    }
+
+    /// Changes all items that a query finds, or none, as `SecItemUpdate` does; those that were altered stay as they are.
+    ///
+    /// - Returns: the number of items that were changed, and what could not be looked at.
+    /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDuplicateItem` if an item would become the same as another,
+    ///   `errSecReadOnly` if one of them is on a token.
+    @discardableResult
+    public func update(
+        _ query: ItemDictionary, to changes: ItemDictionary, _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> Outcome<Int> {
+        let parsed = try ParsedDictionary(query, for: .update)
+        let changed = try ParsedDictionary(changes, for: .change)
+        if let other = changed.itemClass, other != parsed.itemClass {
+            throw KeychainError(.param, "the class of an item cannot be changed", key: "class")
+        }
+        let step = ChangeStep.update(
+            try parsed.query(), changed.attributes, secret: SharedSecret(ifAny: changed.secret()))
+        let outcome = try change([step], context.completed(by: parsed))
+        return Outcome(outcome.found.updatedCount, missing: outcome.missing)
+    }
+
+    /// Deletes all items that a query finds, or none, as `SecItemDelete` does; one that is damaged by its reference alone.
+    ///
+    /// - Returns: the number of items, and what could not be looked at; an identity counts once.
+    /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDecode` if all of them are damaged, `errSecReadOnly` if one
+    ///   of them is on a token.
+    @discardableResult
+    public func delete(
+        _ query: ItemDictionary, _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> Outcome<Int> {
+        let parsed = try ParsedDictionary(query, for: .delete)
+        let outcome = try change([.delete(try parsed.query())], context.completed(by: parsed))
+        return Outcome(outcome.found.deletedCount, missing: outcome.missing)
+    }
+
+    /// Says what ``copyMatching(_:_:)`` would do with a query. Nobody is asked for anything, and no secret is read.
+    ///
+    /// - Throws: what the search itself throws for a query that cannot be honoured.
+    public func explain(
+        _ query: ItemDictionary, _ context: RequestContext = RequestContext()
+    ) throws(KeychainError) -> Explanation {
+        let parsed = try ParsedDictionary(query, for: .copy)
+        return try explain(parsed.query(), readingSecrets: parsed.returns.contains(.data), context)
+    }
+}
+
+extension KeychainService {
+    /// Makes several requests of one authentication context where secrets are read, so that a person shows once to be there.
+    private func sharingAuthentication<Result>(
+        _ context: RequestContext, among returns: ParsedDictionary.Returns,
+        _ body: (RequestContext) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        guard returns.contains(.data), context.authentication == nil else { return try body(context) }
+        var shared = context
+        let number = AuthenticationNumber.next()
+        shared.authentication = number
+        defer { try? endAuthentication(number, RequestContext()) }
+        return try body(shared)
+    }
+}
+
+extension RequestContext {
+    /// The context with what a dictionary says of questions.
+    fileprivate func completed(by parsed: ParsedDictionary) -> RequestContext {
+        var context = self
+        context.purpose = parsed.prompt ?? purpose
+        if parsed.authenticationUI != .allow { context.questions = .never }
+        return context
+    }
+}

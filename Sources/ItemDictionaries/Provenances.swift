@@ -1,0 +1,58 @@
+internal import HostAPI
+internal import KeychainModel
+
+/// Where the items of an answer come from, and what stands between them and their use: `v_Provenance`.
+struct Provenances {
+    private let service: any KeychainService
+    private let context: RequestContext
+    /// The keychains that were asked for; nil for one that is not there.
+    private var keychains: [KeychainIdentifier: KeychainDetails?] = [:]
+
+    init(service: any KeychainService, _ context: RequestContext) {
+        self.service = service
+        self.context = context
+    }
+
+    private mutating func details(_ keychain: KeychainIdentifier) -> KeychainDetails? {
+        if let known = keychains[keychain] { return known }
+        let details = try? service.keychain(keychain, context)
+        keychains[keychain] = .some(details)
+        return details
+    }
+
+    /// The name of the item's keychain in messages.
+    mutating func name(of item: Item) -> String { details(item.keychain)?.searchName ?? item.keychain.rawValue }
+
+    /// The provenance of an item; nil where its keychain is no longer there.
+    mutating func provenance(of item: Item) -> ItemDictionary? {
+        guard let details = details(item.keychain) else { return nil }
+        let (keychain, isFile) = (details.keychain, details.keychain.kind == .file)
+        var dictionary: ItemDictionary = [
+            "keychain": .string(details.searchName), "identifier": .string(item.keychain.rawValue),
+            "readOnly": .bool(!isFile || !keychain.status.contains(.writable)),
+            "locked": .bool(isFile && !keychain.status.contains(.unlocked)),
+        ]
+        if !details.otherLocations.isEmpty {
+            dictionary["otherLocations"] = .array(details.otherLocations.map { .string($0) })
+        }
+        dictionary["token"] = item.reference.tokenID.map { .string($0) }
+        dictionary["slot"] = item.reference.objectName.map { .string($0) }
+        dictionary["triesLeft"] = details.triesLeft.map { .number(Int64($0)) }
+        return dictionary
+    }
+}
+
+extension KeychainDetails {
+    /// The name that searches know it by: a file's, a reader's, or that of a card in no reader.
+    fileprivate var searchName: String {
+        keychain.kind == .file || keychain.location.isEmpty ? keychain.name : keychain.location
+    }
+}
+
+extension PersistentReference {
+    /// The name of the object on its token, without the hash of its key.
+    fileprivate var objectName: String? {
+        guard case .token(_, let object) = target else { return nil }
+        return String(decoding: object.prefix { $0 != 0 }, as: UTF8.self)
+    }
+}
