@@ -43,7 +43,7 @@ public struct TokenKeychain: CardKeychain {
 
     /// The part of the card to read for objects with a `CKA_ID`; nil where no object can have it. Sends no command.
     package func selection(ofCryptokiID id: [UInt8]) throws(KeychainError) -> TokenSelection? {
-        try ifPresent { () throws(TokenError) in try slot.selection(ofCryptokiID: id) } ?? nil
+        try ifPresent { () throws(TokenError) in try slot.selection(ofCryptokiID: id, at: slot.insertion()) } ?? nil
     }
 
     /// The key to which a keychain is bound where nobody names another. No command is sent for it.

@@ -1,9 +1,7 @@
 internal import KeychainModel
 internal import PKCS11Mechanisms
 internal import CCryptoki
-internal import KeychainHost
 internal import SystemCrypto
-internal import TokenKit
 
 /// The permitted uses and mechanisms of a key.
 struct KeyMechanisms: Sendable {
@@ -60,11 +58,6 @@ struct KeyMechanisms: Sendable {
             CKA_ALLOWED_MECHANISMS: Encoded.ulongs(allowed),
         ]
     }
-}
-
-extension TokenKey {
-    /// Whether it takes the certificate to know what the key is for.
-    var isJudgedByCertificate: Bool { purpose == .keyManagement && [.ecP256, .ecP384].contains(algorithm) }
 }
 
 extension KeyUsage {

@@ -3,11 +3,15 @@ internal import TokenKit
 
 /// What is known of a card's data objects: which there can be, which there are, and what was read of them.
 struct CardData: Sendable {
-    /// Every one that a card of its kind may have; nil as long as it has not been asked.
-    var possible: [TokenDataObject]?
+    /// Every one that a card of its kind may have.
+    let possible: [TokenDataObject]
 
     private var isThere: [TokenObjectID: Bool] = [:]
     private var contents: [TokenObjectID: SessionSecret] = [:]
+
+    init(possible: [TokenDataObject] = []) {
+        self.possible = possible
+    }
 
     func isThere(_ object: TokenDataObject) -> Bool? { isThere[object.id] }
 

@@ -12,11 +12,7 @@ extension CardSlot {
         let isNamed = template.objectClass == CKO_DATA
         // What is not read is not compared.
         guard template.allows(CKO_DATA), isNamed || !template.types.contains(CKA_VALUE) else { return [] }
-        if isNamed, try present(&state).data.possible == nil {
-            let possible = try reading(&state) { (token, _) throws(TokenError) in token.possibleData }
-            state.card?.data.possible = possible
-        }
-        guard let possible = try present(&state).data.possible else { return [] }
+        let possible = try present(&state).data.possible
         let items = try items(&state)
         func object(_ data: TokenDataObject) -> CryptokiObject? {
             ItemObjects([items.item(of: data)], hidesLogin: promptPolicy.asksItself).objects().first
@@ -39,7 +35,7 @@ extension CardSlot {
         guard case .item(CKO_DATA, let reference, _) = name else { throw CryptokiError(CKR_ATTRIBUTE_SENSITIVE) }
         let items = try items(&state)
         // Of another card that has come it is another object.
-        guard let object = state.card?.data.possible?.first(where: { items.item(of: $0).reference == reference })
+        guard let object = state.card?.data.possible.first(where: { items.item(of: $0).reference == reference })
         else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
         guard !object.needsPIN || isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         return try secret(of: object, &state)
@@ -61,8 +57,8 @@ extension CardSlot {
     }
 
     private func read(_ object: TokenDataObject, _ state: inout State) throws(CryptokiError) -> TokenDataFinding {
-        try reading(&state) { (token, card) throws(TokenError) in
-            try token.content(of: object.id, &card).map { .whole($0) } ?? .absent
+        try reading(&state) { (insertion) throws(TokenError) in
+            try slot.content(of: object.id, at: insertion).map { .whole($0) } ?? .absent
         }
     }
 
@@ -88,16 +84,8 @@ extension CardSlot {
         of objects: [TokenDataObject], _ state: inout State
     ) throws(CryptokiError) -> [TokenDataObject] {
         guard !objects.isEmpty else { return [] }
-        var findings = try reading(&state) { (token, card) throws(TokenError) in
-            var findings: [TokenObjectID: TokenDataFinding] = [:]
-            for object in objects {
-                do throws(TokenError) { findings[object.id] = try token.look(for: object.id, &card) } catch {
-                    if case .card = error.code { throw error }
-                    // What the card refuses is as good as absent, unless it is the PIN that it misses.
-                    if error.code != .pinRequired { findings[object.id] = .absent }
-                }
-            }
-            return findings
+        var findings = try reading(&state) { (insertion) throws(TokenError) in
+            try slot.look(for: objects.map(\.id), at: insertion)
         }
         return objects.filter { object in
             guard let finding = findings.removeValue(forKey: object.id) else { return true }
@@ -110,8 +98,8 @@ extension CardSlot {
     ///
     /// - Returns: whether there was a reason to.
     private func presentAgain(for objects: [TokenDataObject], _ state: inout State) throws(CryptokiError) -> Bool {
-        guard objects.contains(where: \.needsPIN), let pin = slot.loginPIN else { return false }
-        do throws(CryptokiError) { try verify(pin, &state) } catch { throw refused(error, &state) }
+        guard objects.contains(where: \.needsPIN), let pin = loginPIN() else { return false }
+        do throws(CryptokiError) { try verify(PIN(pin), &state) } catch { throw refused(error, &state) }
         return true
     }
 

@@ -70,12 +70,8 @@ extension CardSlot {
         while true {
             let insertion = if let known { known } else { try connection(of: generation, &state) }
             do throws(TokenError) {
-                return try slot.performBriefly(at: insertion, since: state.arrival) {
-                    [name, prompter = promptPolicy.prompter] (token, card) throws(TokenError) in
-                    let notice = TouchNotice(.unknown, of: name, prompter)
-                    defer { notice.end() }
-                    return try token.perform(operation, &card)
-                }
+                return try slot.perform(
+                    operation, at: insertion.waiting(since: state.arrival), notice: touchNotice)
             } catch {
                 if error.code == .pinRequired { return nil }
                 let isGone: [TokenError.Code] = [
@@ -93,12 +89,16 @@ extension CardSlot {
     ) throws(CryptokiError) -> Secret {
         forgetPINStatus(&state)
         return try CryptokiError.mapping { () throws(TokenError) in
-            try slot.perform(at: insertion, since: state.arrival) {
-                [name, prompter = promptPolicy.prompter] (token, card) throws(TokenError) in
-                let notice = TouchNotice(.unknown, of: name, prompter)
-                defer { notice.end() }
-                return try token.perform(operation, presenting: pin, lastTry: .keep, &card)
-            }
+            try slot.perform(
+                operation, presenting: pin, lastTry: .keep, at: insertion.waiting(since: state.arrival),
+                notice: touchNotice)
+        }
+    }
+
+    private var touchNotice: OperationNotice {
+        { [name, prompter = promptPolicy.prompter] in
+            let notice = TouchNotice(.unknown, of: name, prompter)
+            return { notice.end() }
         }
     }
 
@@ -108,11 +108,7 @@ extension CardSlot {
     ) throws(CryptokiError) -> PIN {
         let pin: PIN
         do throws(TokenError) {
-            let policy = try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
-                // As far as it is known already: a card may take the PIN back after any command.
-                try token.inventory(.privateKey(operation.key), &card).objects.first?.key?.pinPolicy ?? .once
-            }
-            pin = try slot.loginPIN(for: policy)
+            pin = try slot.loginPIN(for: operation.key, at: insertion.waiting(since: state.arrival))
         } catch {
             noticeTimeOut(&state)
             if slot.loginState == PINSession.LoginState.none { endLogin(&state) }

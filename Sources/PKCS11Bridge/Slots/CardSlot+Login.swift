@@ -86,13 +86,21 @@ extension CardSlot {
             try requireLogin(true)
             guard let secret = given.take() else { return nil }
             // The card has said that it is right, and gets it with the use of the key, where it has to.
-            if state.login.isPINFromProgram, let known = slot.loginPIN,
-                secret.isEmpty || secret.equals(known.secret)
-            {
-                return known.secret.clone()
+            if state.login.isPINFromProgram, let known = loginPIN(), secret.isEmpty || secret.equals(known) {
+                return known
             }
             try verify(PIN(secret.clone()), &state)
             return secret
+        }
+    }
+
+    /// The PIN of the login; nil where it was typed on the reader.
+    func loginPIN() -> Secret? { CardSlot.clone(slot.loginPIN) }
+
+    private static func clone(_ pin: borrowing PIN?) -> Secret? {
+        switch pin {
+        case .some(let pin): pin.secret.clone()
+        case .none: nil
         }
     }
 
@@ -189,7 +197,7 @@ extension CardSlot {
     /// Whether the PIN can be typed on the reader.
     func hasPINPad(_ state: borrowing State) -> Bool {
         guard let card = state.card else { return false }
-        return card.insertion.map { slot.takesTypedPIN(at: $0, since: state.arrival) } ?? card.hasPINPad
+        return card.insertion.map { slot.takesTypedPIN(at: $0.waiting(since: state.arrival)) } ?? card.hasPINPad
     }
 
     /// Has the tries that are left asked for anew, by whatever program wants to know them.
@@ -200,7 +208,9 @@ extension CardSlot {
 
     func verify(_ pin: borrowing PIN, _ state: inout State) throws(CryptokiError) {
         forgetPINStatus(&state)
-        try reading(&state) { (token, card) throws(TokenError) in try token.verify(pin, lastTry: .keep, &card) }
+        try reading(&state) { (insertion) throws(TokenError) in
+            try slot.verify(pin, lastTry: .keep, at: insertion)
+        }
     }
 
     /// What it means that the PIN of the login was presented once more and failed: where another program has changed it, the
@@ -220,8 +230,8 @@ extension CardSlot {
         try inSession { state throws(CryptokiError) in
             forgetPINStatus(&state)
             do throws(CryptokiError) {
-                try reading(&state) { (token, card) throws(TokenError) in
-                    try token.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, &card)
+                try reading(&state) { (insertion) throws(TokenError) in
+                    try slot.change(.pin, from: oldPIN, to: newPIN, lastTry: .keep, at: insertion)
                 }
             } catch {
                 // A PIN of a permitted length that was not sent has characters that are not permitted.

@@ -32,15 +32,17 @@ extension CardSlot {
 
     /// Connects to the card that is in. Which one it is, is read where there was one before.
     private func read(after previous: Card?, _ state: borrowing State) throws(CryptokiError) -> Card {
-        let wantsIdentity = previous?.identity != nil
         let (occupancy, place) = (slot.occupancy, knownCards?.insertion(name))
-        return try CryptokiError.mapping { () throws(TokenError) in
-            try slot.read(since: state.arrival) { (token, transaction, insertion) throws(TokenError) in
-                let identity = wantsIdentity ? try token.identity(&transaction) : nil
-                return Card(
-                    insertion: insertion, occupancy: occupancy, place: place, identity: identity,
-                    version: token.knownVersion, keyLimits: token.knownKeyLimits, pinLengths: token.pinRules.lengths)
-            }
+        let arrival = try connect(identifying: previous?.identity != nil, state)
+        return Card(
+            insertion: arrival.insertion, occupancy: occupancy, place: place, identity: arrival.identity,
+            version: arrival.facts.version, keyLimits: arrival.facts.keyLimits,
+            pinLengths: arrival.facts.pinRules.lengths, data: CardData(possible: arrival.facts.possibleData))
+    }
+
+    private func connect(identifying: Bool, _ state: borrowing State) throws(CryptokiError) -> TokenArrival {
+        try CryptokiError.mapping { () throws(TokenError) in
+            try slot.connect(identifying: identifying, since: state.arrival)
         }
     }
 
@@ -48,9 +50,7 @@ extension CardSlot {
     func connection(_ state: inout State) throws(CryptokiError) -> TokenInsertion {
         let card = try present(&state)
         if let insertion = card.insertion { return insertion }
-        let insertion = try CryptokiError.mapping { () throws(TokenError) in
-            try slot.read(since: state.arrival) { (_, _, insertion) throws(TokenError) in insertion }
-        }
+        let insertion = try connect(identifying: false, state).insertion
         // It may have been exchanged meanwhile.
         guard isIn(card) else { return try connection(&state) }
         state.card?.insertion = insertion
@@ -74,10 +74,10 @@ extension CardSlot {
     func identity(_ state: inout State, withPINStatus: Bool = false) throws(CryptokiError) -> TokenIdentity {
         var known = try present(&state).identity
         if known == nil {
-            let (identity, status) = try reading(&state) { (token, card) throws(TokenError) in
-                let identity = try token.identity(&card)
-                let isWanted = withPINStatus && filter.wants(card: CryptokiTokenName(identity).serialNumber)
-                return (identity, isWanted ? try? token.status(of: .pin, &card) : nil)
+            let (identity, status) = try reading(&state) { (insertion) throws(TokenError) in
+                try slot.identity(at: insertion) {
+                    withPINStatus && filter.wants(card: CryptokiTokenName($0).serialNumber)
+                }
             }
             known = identity
             state.card?.identity = identity
@@ -89,18 +89,17 @@ extension CardSlot {
         return known
     }
 
-    func reading<Result: Sendable>(
-        _ state: inout State, _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
+    /// Runs `body`, which is one call to the card that is in.
+    func reading<Result: ~Copyable>(
+        _ state: inout State, _ body: (TokenInsertion) throws(TokenError) -> Result
     ) throws(CryptokiError) -> Result {
-        let insertion = try connection(&state)
-        let (result, keyLimits, version) = try CryptokiError.mapping { () throws(TokenError) in
-            try slot.perform(at: insertion, since: state.arrival) { (token, card) throws(TokenError) in
-                (try body(&token, &card), token.knownKeyLimits, token.knownVersion)
-            }
-        }
+        let insertion = try connection(&state).waiting(since: state.arrival)
+        let result = try CryptokiError.mapping { () throws(TokenError) in try body(insertion) }
         // What is learned by the way is not asked for when somebody waits for it.
-        if let keyLimits { state.card?.keyLimits = keyLimits }
-        if let version { state.card?.version = version }
+        if let facts = slot.knownFacts(at: insertion) {
+            if let keyLimits = facts.keyLimits { state.card?.keyLimits = keyLimits }
+            if let version = facts.version { state.card?.version = version }
+        }
         return result
     }
 }

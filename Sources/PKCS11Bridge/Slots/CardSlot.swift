@@ -14,7 +14,7 @@ final class CardSlot: Slot {
     let id: CK_SLOT_ID
     let promptPolicy: PromptPolicy
 
-    let slot: TokenSlot
+    let slot: any TokenBackend
     let sessionGate = Gate()
     /// One question for the PIN at a time; only who would ask as well waits here for the person.
     let questionGate = Gate()
@@ -81,7 +81,7 @@ final class CardSlot: Slot {
     }
 
     init(
-        _ id: CK_SLOT_ID, _ slot: TokenSlot, _ filter: TokenFilter, _ promptPolicy: PromptPolicy,
+        _ id: CK_SLOT_ID, _ slot: any TokenBackend, _ filter: TokenFilter, _ promptPolicy: PromptPolicy,
         _ knownCards: KnownCards?,
         _ log: Log
     ) {
@@ -97,7 +97,7 @@ final class CardSlot: Slot {
 
     var info: SlotInfo {
         SlotInfo(
-            CryptokiSlotName(reader: slot.name),
+            slot.cryptokiName,
             flags: CKF_REMOVABLE_DEVICE | CKF_HW_SLOT | (hasToken ? CKF_TOKEN_PRESENT : 0))
     }
 
@@ -118,7 +118,7 @@ final class CardSlot: Slot {
 
     private func keyLimits(_ state: inout State) throws(CryptokiError) -> TokenKeyLimits {
         if let known = try present(&state).keyLimits { return known }
-        let limits = try reading(&state) { (token, card) throws(TokenError) in try token.keyLimits(&card) }
+        let limits = try reading(&state) { (insertion) throws(TokenError) in try slot.keyLimits(at: insertion) }
         state.card?.keyLimits = limits
         noteReading(state)
         return limits
@@ -222,7 +222,9 @@ final class CardSlot: Slot {
     private func pinStatus(_ state: inout State) throws(CryptokiError) -> PINStatus {
         let patience = (state.card?.insertion == nil ? knownCards?.patience : nil) ?? .seconds(1)
         if let known = state.card?.pinStatus, known.asked.duration(to: .now) < patience { return known.status }
-        let status = try reading(&state) { (token, card) throws(TokenError) in try token.status(of: .pin, &card) }
+        let status = try reading(&state) { (insertion) throws(TokenError) in
+            try slot.status(of: .pin, at: insertion, isBeforePIN: false)
+        }
         state.card?.pinStatus = (status, .now)
         return status
     }
@@ -289,21 +291,14 @@ final class CardSlot: Slot {
         if let known = try present(&state).objects { return known }
         guard let part = self.part(selection, of: try connection(&state)) else { return [] }
         let isComplete = part == .all
-        var (inventory, possible, known) = try reading(&state) { (token, card) throws(TokenError) in
-            var inventory = try token.inventory(part, &card)
-            if case .privateKey(let object) = part,
-                inventory.objects.contains(where: { $0.certificate == nil && $0.key?.isJudgedByCertificate == true })
-            {
-                inventory = try token.inventory(.object(object), &card)
-            }
-            return (inventory, token.possibleData, token.knownData)
+        var (inventory, knownData) = try reading(&state) { (insertion) throws(TokenError) in
+            try slot.inventory(part, at: insertion)
         }
         // A key that only attests is of no use to a program, and ssh would offer it to servers.
         inventory.objects.removeAll { $0.key?.usage.isEmpty == true }
         let objects = ItemObjects(try items(&state).all(of: inventory), hidesLogin: promptPolicy.asksItself).objects()
         if isComplete {
-            state.card?.data.possible = possible
-            for object in known { state.card?.data.learn(.present, of: object) }
+            for object in knownData { state.card?.data.learn(.present, of: object) }
             if inventory.failures.isEmpty { state.card?.objects = objects }
             noteReading(state)
         }

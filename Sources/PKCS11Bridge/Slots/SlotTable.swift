@@ -80,7 +80,7 @@ final class SlotTable: Sendable {
 
     private func refresh(keepingAll: Bool) {
         let found = present()
-        let tokens = filter.wantsCards ? found?.tokens.compactMap { $0.slot as? TokenSlot } ?? [] : []
+        let tokens = filter.wantsCards ? found?.tokens.map(\.slot) ?? [] : []
         let hasReaders = found.map { !$0.missing.contains { $0.place == .allCards } } ?? false
         let keychains = (found?.locals ?? []).filter { filter.wants(keychain: $0.name) }
         state.withLock { state in

@@ -36,6 +36,8 @@ struct ModuleToken {
         }
     }
 
+    var knownFacts: KnownTokenFacts { KnownTokenFacts(version: identity.version, pinRules: pinRules) }
+
     var pinRules: PINRules {
         PINRules(isManagedHere: false, isTypedOnToken: info.has(CKF_PROTECTED_AUTHENTICATION_PATH))
     }

@@ -35,6 +35,10 @@ final class ModuleTokenSlot: TokenBackend {
     }
 
     var isHeldElsewhere: Bool { false }
+    var isInUse: Bool { state.withLockIfAvailable { _ in false } ?? true }
+    func holds(_ insertion: TokenInsertion) -> Bool { (try? known(at: insertion)?.isThere()) ?? false }
+    /// The worker has a limit of its own.
+    func endWaits() {}
     var tellsOfBlockedPINs: Bool { false }
 
     // MARK: One call
@@ -126,13 +130,37 @@ final class ModuleTokenSlot: TokenBackend {
     func knownLabel(at insertion: TokenInsertion) -> String? { known(at: insertion)?.identity.label }
     func pinRules(at insertion: TokenInsertion) -> PINRules { known(at: insertion)?.pinRules ?? PINRules() }
     func checkFormat(of pin: borrowing PIN, as kind: PINKind, at insertion: TokenInsertion) {}
-    func takesTypedPIN(at insertion: TokenInsertion, since arrival: ContinuousClock.Instant) -> Bool { false }
+    func takesTypedPIN(at insertion: TokenInsertion) -> Bool { false }
+    func selection(ofCryptokiID id: [UInt8], at insertion: TokenInsertion) -> TokenSelection? { .all }
+
+    func knownFacts(at insertion: TokenInsertion) -> KnownTokenFacts? {
+        let token = state.withLockIfAvailable { $0.token?.insertion == insertion ? $0.token : nil }
+        return (token ?? nil)?.knownFacts
+    }
 
     // MARK: Reading
 
-    func insertion() throws(TokenError) -> TokenInsertion { try read { (token, _) in token.insertion } }
+    func connect(identifying: Bool, since arrival: ContinuousClock.Instant) throws(TokenError) -> TokenArrival {
+        try read { (token, _) in TokenArrival(token.insertion, token.identity, token.knownFacts) }
+    }
 
     func identity() throws(TokenError) -> TokenIdentity { try read { (token, _) in token.identity } }
+
+    func identity(
+        at insertion: TokenInsertion, withPINStatus wantsStatus: (TokenIdentity) -> Bool
+    ) throws(TokenError) -> (identity: TokenIdentity, status: PINStatus?) {
+        try use(at: insertion) { (token, pins) throws(TokenError) in
+            (token.identity, wantsStatus(token.identity) ? try? token.status(of: .pin, pins) : nil)
+        }
+    }
+
+    func keyLimits(at insertion: TokenInsertion) -> TokenKeyLimits { .unknown }
+
+    func inventory(
+        _ selection: TokenSelection, at insertion: TokenInsertion
+    ) throws(TokenError) -> (inventory: TokenInventory, knownData: Set<TokenObjectID>) {
+        try use(at: insertion) { (token, pins) throws(TokenError) in (try token.inventory(selection, pins), []) }
+    }
 
     func inventory(_ selection: TokenSelection) throws(TokenError) -> TokenContents {
         try read { (token, pins) throws(TokenError) in
@@ -147,13 +175,14 @@ final class ModuleTokenSlot: TokenBackend {
         }
     }
 
-    func selection(ofCryptokiID id: [UInt8]) -> TokenSelection? { .all }
     func bindingKey() -> TokenObjectID? { nil }
 
     func facts() throws(TokenError) -> [TokenFact] { try read { (token, _) in token.facts } }
 
     /// Data objects of modules are not read.
     func content(of data: TokenObjectID) -> [UInt8]? { nil }
+    func content(of data: TokenObjectID, at insertion: TokenInsertion) -> [UInt8]? { nil }
+    func look(for data: [TokenObjectID], at insertion: TokenInsertion) -> [TokenObjectID: TokenDataFinding] { [:] }
 
     // MARK: PIN
 
@@ -188,9 +217,41 @@ final class ModuleTokenSlot: TokenBackend {
         try read { (token, pins) throws(TokenError) in try token.logOut(&pins) }
     }
 
+    func logOut(at insertion: TokenInsertion) throws(TokenError) {
+        try use(at: insertion) { (token, pins) throws(TokenError) in
+            pins.endLogin()
+            try logOut(&token, &pins)
+        }
+    }
+
     func reset() throws(TokenError) {
         _ = try insertion()
         disconnect(resetting: true)
+    }
+
+    // MARK: Login
+
+    func beginLogin(with pin: borrowing PIN, at insertion: TokenInsertion) {
+        state.withLock { if $0.token?.insertion == insertion { $0.pins.beginLogin(with: pin) } }
+    }
+
+    func refreshLogin() { state.withLock { $0.pins.refreshLogin() } }
+    func endLogin() { state.withLock { $0.pins.endLogin() } }
+
+    var loginState: PINSession.LoginState? {
+        state.withLockIfAvailable { state in
+            state.pins.endTerm(at: .now)
+            return state.pins.loginState
+        }
+    }
+
+    var loginPIN: PIN? { state.withLock { $0.pins.loginPIN } }
+
+    func loginPIN(for key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> PIN {
+        try use(at: insertion) { (token, pins) throws(TokenError) in
+            let policy = try token.inventory(.privateKey(key), pins).objects.first { $0.id == key }?.key?.pinPolicy
+            return try pins.loginPIN(for: policy ?? .once)
+        }
     }
 
     // MARK: Keys

@@ -14,7 +14,7 @@ extension PINSession {
     }
 
     /// The state of a login, without its PIN.
-    package enum LoginState: Sendable {
+    public enum LoginState: Sendable {
         case none, lasting, timedOut
     }
 

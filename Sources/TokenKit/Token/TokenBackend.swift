@@ -19,6 +19,16 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// Whether another program held the token at the last look. It waits for nobody, and nothing is sent.
     var isHeldElsewhere: Bool { get }
 
+    /// Whether somebody uses the token at the moment, this program or another, and may do so for long. It waits for nobody, and
+    /// nothing is sent.
+    var isInUse: Bool { get }
+
+    /// Whether the token that was there at `insertion` still is. Nothing is sent.
+    func holds(_ insertion: TokenInsertion) -> Bool
+
+    /// Cancels waits for other programs permanently; no token is connected to after it.
+    func endWaits()
+
     /// Whether somebody is told when the last try of a PIN was lost here.
     var tellsOfBlockedPINs: Bool { get }
 
@@ -26,6 +36,12 @@ public protocol TokenBackend: AnyObject, Sendable {
 
     /// ``TokenIdentity/label`` of the token that was there at `insertion`, as far as it is known.
     func knownLabel(at insertion: TokenInsertion) -> String?
+
+    /// Facts of the token that was there at `insertion`; nil while somebody uses it. It waits for nobody.
+    func knownFacts(at insertion: TokenInsertion) -> KnownTokenFacts?
+
+    /// The part of the token at `insertion` to read for objects with a `CKA_ID`; nil where no object can have it.
+    func selection(ofCryptokiID id: [UInt8], at insertion: TokenInsertion) -> TokenSelection?
 
     /// The rules for the PIN of the token that was there at `insertion`.
     func pinRules(at insertion: TokenInsertion) -> PINRules
@@ -36,23 +52,39 @@ public protocol TokenBackend: AnyObject, Sendable {
     func checkFormat(of pin: borrowing PIN, as kind: PINKind, at insertion: TokenInsertion) throws(TokenError)
 
     /// Whether the PIN of the token that was there at `insertion` can be typed on the reader's own keys.
-    func takesTypedPIN(at insertion: TokenInsertion, since arrival: ContinuousClock.Instant) -> Bool
+    func takesTypedPIN(at insertion: TokenInsertion) -> Bool
 
     // MARK: Reading
 
-    /// The insertion of the token that is there.
-    func insertion() throws(TokenError) -> TokenInsertion
+    /// Connects to the token that is there.
+    ///
+    /// - Parameters:
+    ///   - identifying: whether its identity is read, which may cost a command.
+    ///   - arrival: since when the caller waits, in queues of its own.
+    func connect(identifying: Bool, since arrival: ContinuousClock.Instant) throws(TokenError) -> TokenArrival
 
     func identity() throws(TokenError) -> TokenIdentity
+
+    /// The identity, and in the same transaction the state of the PIN.
+    ///
+    /// - Parameter wantsStatus: judges by the identity whether the state is read. What keeps it from being read is no error.
+    func identity(
+        at insertion: TokenInsertion, withPINStatus wantsStatus: (TokenIdentity) -> Bool
+    ) throws(TokenError) -> (identity: TokenIdentity, status: PINStatus?)
+
+    func keyLimits(at insertion: TokenInsertion) throws(TokenError) -> TokenKeyLimits
+
+    /// The selected objects, each key whose use is up to its certificate with that; and the data objects that the token is known to
+    /// have by now.
+    func inventory(
+        _ selection: TokenSelection, at insertion: TokenInsertion
+    ) throws(TokenError) -> (inventory: TokenInventory, knownData: Set<TokenObjectID>)
 
     /// The selected objects, without the identity of the token, which may cost a command.
     func inventory(_ selection: TokenSelection) throws(TokenError) -> TokenContents
 
     /// The identity, and the objects that are selected by it; nil for none.
     func contents(_ select: (TokenIdentity) -> TokenSelection?) throws(TokenError) -> TokenContents?
-
-    /// The part of the token to read for objects with a `CKA_ID`; nil where no object can have it.
-    func selection(ofCryptokiID id: [UInt8]) throws(TokenError) -> TokenSelection?
 
     /// The key to which a keychain is bound where nobody names another.
     func bindingKey() throws(TokenError) -> TokenObjectID?
@@ -64,6 +96,13 @@ public protocol TokenBackend: AnyObject, Sendable {
     ///
     /// - Throws: ``TokenError`` `.pinRequired` for one that wants the PIN first.
     func content(of data: TokenObjectID) throws(TokenError) -> [UInt8]?
+
+    func content(of data: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> [UInt8]?
+
+    /// Looks whether there are data objects, at one command each. Those that want the PIN first are not in the result.
+    func look(
+        for data: [TokenObjectID], at insertion: TokenInsertion
+    ) throws(TokenError) -> [TokenObjectID: TokenDataFinding]
 
     /// The state of a PIN or unblocking key, without spending a try.
     func status(of kind: PINKind) throws(TokenError) -> PINStatus
@@ -97,8 +136,34 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// Has the token forget the PIN.
     func logOut() throws(TokenError)
 
+    /// Ends the login, and has the token that was there at `insertion` forget the PIN.
+    ///
+    /// - Throws: ``TokenError`` `.card(.inUse)` where another program holds the token: the logout is made up for.
+    func logOut(at insertion: TokenInsertion) throws(TokenError)
+
     /// Resets the token, so that it forgets the PIN, whichever program presented it.
     func reset() throws(TokenError)
+
+    // MARK: Login
+
+    /// Keeps a PIN that the token at `insertion` has just taken (``PINSession/beginLogin(with:)``); not where that is out.
+    func beginLogin(with pin: borrowing PIN, at insertion: TokenInsertion)
+
+    /// A person typed the PIN on the reader again, for one use of a key.
+    func refreshLogin()
+
+    func endLogin()
+
+    /// The state of the login; nil while somebody uses the token. It waits for nobody, and nothing is sent.
+    var loginState: PINSession.LoginState? { get }
+
+    /// The PIN of the login; nil where there is none, and for one that was typed on the reader.
+    var loginPIN: PIN? { get }
+
+    /// The PIN of the login for a use of a key that wants it.
+    ///
+    /// - Throws: ``TokenError`` `.pinRequired` where another login is wanted.
+    func loginPIN(for key: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> PIN
 
     // MARK: Keys
 
@@ -137,7 +202,10 @@ extension TokenBackend {
     /// Whether there is a token. It waits for nobody, and nothing is sent.
     public var hasCard: Bool { occupancy.hasCard }
 
-    public func takesTypedPIN(at insertion: TokenInsertion) -> Bool { takesTypedPIN(at: insertion, since: .now) }
+    /// The insertion of the token that is there.
+    public func insertion() throws(TokenError) -> TokenInsertion {
+        try connect(identifying: false, since: .now).insertion
+    }
 
     /// Whether both are one place: a reader that two modules look into.
     package func isSamePlace(as other: any TokenBackend) -> Bool {
@@ -151,8 +219,63 @@ extension TokenBackend {
 public struct TokenInsertion: Hashable, Sendable {
     package let number: Int
 
+    /// Since when the caller who names it waits, in queues of its own; nil for a caller who has just come.
+    private(set) var arrival: ContinuousClock.Instant?
+
     package init(number: Int) {
         self.number = number
+    }
+
+    /// The same, named by a caller who has waited.
+    package func waiting(since arrival: ContinuousClock.Instant) -> TokenInsertion {
+        var insertion = self
+        insertion.arrival = arrival
+        return insertion
+    }
+
+    public static func == (left: TokenInsertion, right: TokenInsertion) -> Bool { left.number == right.number }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(number) }
+}
+
+/// A token that was connected to.
+public struct TokenArrival: Sendable {
+    public let insertion: TokenInsertion
+
+    /// Nil where it was not asked for.
+    public let identity: TokenIdentity?
+    public let facts: KnownTokenFacts
+
+    package init(_ insertion: TokenInsertion, _ identity: TokenIdentity?, _ facts: KnownTokenFacts) {
+        self.insertion = insertion
+        self.identity = identity
+        self.facts = facts
+    }
+}
+
+/// Facts that a token has told by the way, or that hold for its kind: no command is sent for them.
+public struct KnownTokenFacts: Sendable {
+    /// ``TokenIdentity/version``.
+    public let version: String?
+    public let keyLimits: TokenKeyLimits?
+    public let pinRules: PINRules
+
+    /// The data objects that a token of its kind may have.
+    public let possibleData: [TokenDataObject]
+
+    package init(
+        version: String?, keyLimits: TokenKeyLimits? = nil, pinRules: PINRules, possibleData: [TokenDataObject] = []
+    ) {
+        self.version = version
+        self.keyLimits = keyLimits
+        self.pinRules = pinRules
+        self.possibleData = possibleData
+    }
+
+    init(_ token: any Token) {
+        self.init(
+            version: token.knownVersion, keyLimits: token.knownKeyLimits, pinRules: token.pinRules,
+            possibleData: token.possibleData)
     }
 }
 

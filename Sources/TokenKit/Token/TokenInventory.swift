@@ -129,6 +129,9 @@ public struct TokenKey: Hashable, Sendable {
         self.label = label
         self.publicLabel = publicLabel
     }
+
+    /// Whether it takes the certificate to know the uses of the key.
+    var isJudgedByCertificate: Bool { purpose == .keyManagement && [.ecP256, .ecP384].contains(algorithm) }
 }
 
 /// When a key wants the PIN.

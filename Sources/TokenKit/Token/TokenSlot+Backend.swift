@@ -2,12 +2,44 @@ public import SecureBytes
 
 // A card in a reader as a token: each call is one transaction.
 extension TokenSlot: TokenBackend {
-    public func insertion() throws(TokenError) -> TokenInsertion {
-        try read { (_, _, insertion) throws(TokenError) in insertion }
+    public func connect(
+        identifying: Bool, since arrival: ContinuousClock.Instant
+    ) throws(TokenError) -> TokenArrival {
+        try read(since: arrival) { (token, card, insertion) throws(TokenError) in
+            let identity = identifying ? try token.identity(&card) : nil
+            return TokenArrival(insertion, identity, KnownTokenFacts(token))
+        }
     }
 
     public func identity() throws(TokenError) -> TokenIdentity {
         try read { (token, card, _) throws(TokenError) in try token.identity(&card) }
+    }
+
+    public func identity(
+        at insertion: TokenInsertion, withPINStatus wantsStatus: (TokenIdentity) -> Bool
+    ) throws(TokenError) -> (identity: TokenIdentity, status: PINStatus?) {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            let identity = try token.identity(&card)
+            return (identity, wantsStatus(identity) ? try? token.status(of: .pin, &card) : nil)
+        }
+    }
+
+    public func keyLimits(at insertion: TokenInsertion) throws(TokenError) -> TokenKeyLimits {
+        try perform(at: insertion) { (token, card) throws(TokenError) in try token.keyLimits(&card) }
+    }
+
+    public func inventory(
+        _ selection: TokenSelection, at insertion: TokenInsertion
+    ) throws(TokenError) -> (inventory: TokenInventory, knownData: Set<TokenObjectID>) {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            var inventory = try token.inventory(selection, &card)
+            if case .privateKey(let object) = selection,
+                inventory.objects.contains(where: { $0.certificate == nil && $0.key?.isJudgedByCertificate == true })
+            {
+                inventory = try token.inventory(.object(object), &card)
+            }
+            return (inventory, token.knownData)
+        }
     }
 
     public func inventory(_ selection: TokenSelection) throws(TokenError) -> TokenContents {
@@ -24,10 +56,6 @@ extension TokenSlot: TokenBackend {
         }
     }
 
-    public func selection(ofCryptokiID id: [UInt8]) throws(TokenError) -> TokenSelection? {
-        try read { (token, _, _) throws(TokenError) in token.selection(ofCryptokiID: id) }
-    }
-
     public func bindingKey() throws(TokenError) -> TokenObjectID? {
         try read { (token, _, _) throws(TokenError) in token.bindingKey }
     }
@@ -38,6 +66,26 @@ extension TokenSlot: TokenBackend {
 
     public func content(of data: TokenObjectID) throws(TokenError) -> [UInt8]? {
         try read { (token, card, _) throws(TokenError) in try token.content(of: data, &card) }
+    }
+
+    public func content(of data: TokenObjectID, at insertion: TokenInsertion) throws(TokenError) -> [UInt8]? {
+        try perform(at: insertion) { (token, card) throws(TokenError) in try token.content(of: data, &card) }
+    }
+
+    public func look(
+        for data: [TokenObjectID], at insertion: TokenInsertion
+    ) throws(TokenError) -> [TokenObjectID: TokenDataFinding] {
+        try perform(at: insertion) { (token, card) throws(TokenError) in
+            var findings: [TokenObjectID: TokenDataFinding] = [:]
+            for object in data {
+                do throws(TokenError) { findings[object] = try token.look(for: object, &card) } catch {
+                    if case .card = error.code { throw error }
+                    // What the card refuses is as good as absent, unless it is the PIN that it misses.
+                    if error.code != .pinRequired { findings[object] = .absent }
+                }
+            }
+            return findings
+        }
     }
 
     public func status(of kind: PINKind) throws(TokenError) -> PINStatus {
@@ -104,7 +152,7 @@ extension TokenSlot: TokenBackend {
     public func perform(
         _ operation: TokenOperation, at insertion: TokenInsertion, notice: OperationNotice?
     ) throws(TokenError) -> Secret {
-        try perform(at: insertion) { (token, card) throws(TokenError) in
+        try performBriefly(at: insertion) { (token, card) throws(TokenError) in
             let end = notice?()
             defer { end?() }
             return try token.perform(operation, &card)

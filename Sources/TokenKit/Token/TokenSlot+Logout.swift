@@ -9,7 +9,7 @@ extension TokenSlot {
     /// in any case once it is free, for as long as this process runs and the card answers as cards do.
     ///
     /// - Throws: ``TokenError`` `.card(.inUse)` where it is yet to be done.
-    package func logOut(at insertion: TokenInsertion) throws(TokenError) {
+    public func logOut(at insertion: TokenInsertion) throws(TokenError) {
         state.withLock { state in
             state.pins.endLogin()
             if state.insertion == insertion, state.connection != nil { state.pins.logoutPending = true }

@@ -126,13 +126,12 @@ public final class TokenSlot: Sendable {
 
     /// Runs `body` once, with the token that was there at `insertion`.
     ///
-    /// - Parameter arrival: since when the caller waits, here and in queues of its own.
     /// - Throws: ``TokenError`` `.card(.removed)` where the card has been taken out or exchanged since.
     public func perform<Result: ~Copyable & Sendable>(
-        at insertion: TokenInsertion, since arrival: ContinuousClock.Instant = .now,
+        at insertion: TokenInsertion,
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        try use(of: insertion, .fromTheStart, since: arrival) { (token, card, _) throws(TokenError) in
+        try use(of: insertion, .fromTheStart, since: insertion.arrival) { (token, card, _) throws(TokenError) in
             try body(&token, &card)
         }
     }
@@ -142,16 +141,16 @@ public final class TokenSlot: Sendable {
     ///
     /// `body` may be run a second time, after another program reset the card.
     public func performBriefly<Result: ~Copyable & Sendable>(
-        at insertion: TokenInsertion, since arrival: ContinuousClock.Instant = .now,
+        at insertion: TokenInsertion,
         _ body: (inout any Token, inout CardTransaction) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
         do {
-            return try use(of: insertion, .fromTheSecondCommand, since: arrival) {
+            return try use(of: insertion, .fromTheSecondCommand, since: insertion.arrival) {
                 (token, card, _) throws(TokenError) in
                 try body(&token, &card)
             }
         } catch  where error.code == .card(.reset) {
-            return try perform(at: insertion, since: arrival, body)
+            return try perform(at: insertion, body)
         }
     }
 
@@ -168,6 +167,13 @@ public final class TokenSlot: Sendable {
         state.withLockIfAvailable { $0.connection?.isHeldElsewhere ?? false } ?? true
     }
 
+    public func knownFacts(at insertion: TokenInsertion) -> KnownTokenFacts? {
+        let facts = state.withLockIfAvailable { state in
+            state.insertion == insertion ? state.token.map { KnownTokenFacts($0) } : nil
+        }
+        return facts ?? nil
+    }
+
     /// What people call the token that was there at `insertion`, as far as that is known. Nothing is sent to it.
     public func knownLabel(at insertion: TokenInsertion) -> String? {
         state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }
@@ -179,7 +185,7 @@ public final class TokenSlot: Sendable {
     }
 
     /// The part of the token at `insertion` to read for objects with a `CKA_ID`; nil where no object can have it. Sends nothing.
-    package func selection(ofCryptokiID id: [UInt8], at insertion: TokenInsertion) -> TokenSelection? {
+    public func selection(ofCryptokiID id: [UInt8], at insertion: TokenInsertion) -> TokenSelection? {
         state.withLock { state in
             guard state.insertion == insertion, let token = state.token else { return .all }
             return token.selection(ofCryptokiID: id)
@@ -197,15 +203,16 @@ public final class TokenSlot: Sendable {
     }
 
     /// Whether the PIN of the token that was there at `insertion` can be typed on the reader's own keys. No command is sent.
-    public func takesTypedPIN(at insertion: TokenInsertion, since arrival: ContinuousClock.Instant = .now) -> Bool {
-        state.withLock { state in
+    public func takesTypedPIN(at insertion: TokenInsertion) -> Bool {
+        let arrival = insertion.arrival ?? .now
+        return state.withLock { state in
             guard state.insertion == insertion, let entry = state.token?.pinRules.entry else { return false }
             return state.connection?.takes(entry, state.wait(since: arrival, unless: cancellation)) ?? false
         }
     }
 
     /// Cancels waits for other programs permanently; no card is connected to after it.
-    package func endWaits() { cancellation.cancel() }
+    public func endWaits() { cancellation.cancel() }
 
     /// Lets go of the card; where it has yet to forget a presented PIN, as soon as it has.
     ///
@@ -229,11 +236,12 @@ public final class TokenSlot: Sendable {
 
     /// - Parameter isRepetition: whether the caller has had a card, and is not to be told that there never was one.
     private func use<Result: ~Copyable & Sendable>(
-        of expected: TokenInsertion?, _ hold: CardHold, since arrival: ContinuousClock.Instant,
+        of expected: TokenInsertion?, _ hold: CardHold, since arrival: ContinuousClock.Instant?,
         isRepetition: Bool = false,
         _ body: (inout any Token, inout CardTransaction, TokenInsertion) throws(TokenError) -> Result
     ) throws(TokenError) -> Result {
-        try state.withLock { (state) throws(TokenError) in
+        let arrival = arrival ?? .now
+        return try state.withLock { (state) throws(TokenError) in
             if let givenUp = state.givenUp { throw givenUp }
             let wait = state.wait(since: arrival, unless: cancellation)
             let beginning = now()

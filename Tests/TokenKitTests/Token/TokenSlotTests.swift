@@ -65,16 +65,16 @@ import TokenKit
         // The card was had meanwhile: nobody else held it.
         #expect(connection.waits[0].start > arrival)
         let before = ContinuousClock.now
-        #expect(throws: Self.failing(.inUse)) { try slot.perform(at: insertion, since: arrival) { (_, _) in } }
+        #expect(throws: Self.failing(.inUse)) { try slot.perform(at: insertion.waiting(since: arrival)) { (_, _) in } }
         #expect(connection.waits[1].start >= before)
         // Whoever waited behind that one began to wait with it, or when it came.
-        #expect(throws: Self.failing(.inUse)) { try slot.perform(at: insertion, since: arrival) { (_, _) in } }
+        #expect(throws: Self.failing(.inUse)) { try slot.perform(at: insertion.waiting(since: arrival)) { (_, _) in } }
         #expect(connection.waits[2].start == connection.waits[1].start)
         let later = ContinuousClock.now
-        try slot.perform(at: insertion, since: later) { (_, _) in }
+        try slot.perform(at: insertion.waiting(since: later)) { (_, _) in }
         #expect(connection.waits[3].start == later)
         // It was had again.
-        try slot.perform(at: insertion, since: arrival) { (_, _) in }
+        try slot.perform(at: insertion.waiting(since: arrival)) { (_, _) in }
         #expect(connection.waits[4].start > later)
     }
 

@@ -1,0 +1,88 @@
+import SecureBytes
+import Testing
+
+@testable import TokenKit
+
+/// The PIN of a login: what it may be presented for, and until when.
+@Suite struct PINSessionLoginTests {
+    private static let start = ContinuousClock.now
+
+    private func session(_ pin: borrowing PIN = PIN("123456"), until end: Duration? = nil) -> PINSession {
+        var session = PINSession()
+        session.accepted(pin, as: .pin)
+        _ = session.beginTerm(until: end.map { Self.start + $0 })
+        session.beginLogin(with: pin)
+        return session
+    }
+
+    private func given(_ session: inout PINSession, for policy: PINPolicy) throws(TokenError) -> [UInt8] {
+        let pin = try session.loginPIN(for: policy)
+        return pin.bytes.indices.map { pin.bytes[$0] }
+    }
+
+    private func origin(_ session: inout PINSession) throws(TokenError) -> PIN.Origin {
+        try session.loginPIN(for: .always).origin
+    }
+
+    private func hasPIN(_ session: PINSession) -> Bool {
+        let pin = session.loginPIN
+        return pin != nil
+    }
+
+    private let digits = Array("123456".utf8)
+
+    @Test func itIsGivenForKeysThatAskOnceAsOftenAsTheyWantIt() throws {
+        var session = session()
+        for _ in 1...3 { #expect(try given(&session, for: .once) == digits) }
+        #expect(session.loginState == .lasting)
+    }
+
+    @Test(arguments: [PINPolicy.always, .other(7)]) func itIsGivenOnceForKeysThatWantItEachTime(policy: PINPolicy)
+        throws
+    {
+        var session = session()
+        #expect(try given(&session, for: policy) == digits)
+        #expect(throws: TokenError(.pinRequired, "")) { try given(&session, for: policy) }
+        #expect(try given(&session, for: .once) == digits, "the login lasts")
+    }
+
+    @Test func oneThatWasTypedOnTheReaderIsNotPresentedAgain() throws {
+        var session = session(PIN.typed)
+        #expect(!hasPIN(session))
+        #expect(try origin(&session) == .presented)
+        #expect(throws: TokenError(.pinRequired, "")) { try given(&session, for: .always) }
+        session.refreshLogin()
+        #expect(try origin(&session) == .presented)
+        #expect(session.loginState == .lasting)
+        #expect(throws: TokenError(.pinRequired, "")) { try given(&session, for: .once) }
+        #expect(session.loginState == .none, "the card has forgotten it")
+    }
+
+    @Test func aNewPINTakesItsPlace() throws {
+        var session = session()
+        session.replaced(.unblockingKey, by: PIN("12345678"))
+        #expect(try given(&session, for: .once) == digits)
+        session.replaced(.pin, by: PIN("654321"))
+        #expect(try given(&session, for: .once) == Array("654321".utf8))
+    }
+
+    @Test func theEndOfItsTermEndsTheLogin() throws {
+        var session = session(until: .seconds(10))
+        session.endTerm(at: Self.start + .seconds(9))
+        #expect(session.loginState == .lasting)
+        session.endTerm(at: Self.start + .seconds(10))
+        #expect(session.loginState == .timedOut)
+        #expect(!hasPIN(session))
+        #expect(throws: TokenError(.pinRequired, "")) { try given(&session, for: .once) }
+    }
+
+    @Test func itEndsWithTheCardAndWithTheLogin() {
+        var session = session()
+        #expect(session.withoutCard().loginState == .none)
+        // A reset by another program is no end: the PIN is presented again.
+        session.forgetPresented()
+        #expect(session.loginState == .lasting)
+        session.endLogin()
+        #expect(!hasPIN(session))
+    }
+}
