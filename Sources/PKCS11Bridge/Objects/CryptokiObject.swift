@@ -154,7 +154,7 @@ enum ObjectAttributes {
             CKA_VERIFY_RECOVER: Encoded.bool(false), CKA_WRAP: Encoded.bool(isRSA), CKA_TRUSTED: Encoded.bool(false),
             CKA_DERIVE: Encoded.bool(derives ?? key.kind.agrees),
         ]
-        return own.merging(self.key(key, id: id, isLocal: isLocal)) { $1 }
+        return own.merging(keyPair(key, id: id, isLocal: isLocal)) { $1 }
             .merging(numbers(of: key, withBits: true)) { $1 }
     }
 
@@ -165,16 +165,22 @@ enum ObjectAttributes {
         let own: Attributes = [
             CKA_SUBJECT: subject, CKA_SIGN_RECOVER: Encoded.bool(false), CKA_WRAP_WITH_TRUSTED: Encoded.bool(false),
         ]
-        return own.merging(protection.attributes) { $1 }.merging(self.key(key, id: id, isLocal: isLocal)) { $1 }
+        return own.merging(protection.attributes) { $1 }.merging(keyPair(key, id: id, isLocal: isLocal)) { $1 }
             .merging(numbers(of: key, withBits: false)) { $1 }
     }
 
-    private static func key(_ key: PublicKey, id: [UInt8], isLocal: Bool) -> Attributes {
+    private static func keyPair(_ key: PublicKey, id: [UInt8], isLocal: Bool) -> Attributes {
+        self.key(key.kind.keyType, generation: key.kind.generation, id: id, isLocal: isLocal)
+            .merging([CKA_PUBLIC_KEY_INFO: key.spki]) { $1 }
+    }
+
+    /// PKCS #11 §4.7, keys of any class.
+    static func key(
+        _ type: CK_KEY_TYPE, generation: CK_MECHANISM_TYPE, id: [UInt8], isLocal: Bool
+    ) -> Attributes {
         [
-            CKA_KEY_TYPE: Encoded.ulong(key.kind.keyType), CKA_ID: id, CKA_START_DATE: [], CKA_END_DATE: [],
-            CKA_LOCAL: Encoded.bool(isLocal),
-            CKA_KEY_GEN_MECHANISM: Encoded.ulong(isLocal ? key.kind.generation : CK_ULONG.max),
-            CKA_PUBLIC_KEY_INFO: key.spki,
+            CKA_KEY_TYPE: Encoded.ulong(type), CKA_ID: id, CKA_START_DATE: [], CKA_END_DATE: [],
+            CKA_LOCAL: Encoded.bool(isLocal), CKA_KEY_GEN_MECHANISM: Encoded.ulong(isLocal ? generation : CK_ULONG.max),
         ]
     }
 

@@ -80,16 +80,14 @@ extension ObjectAttributes {
     ) -> Attributes {
         let uses = kind.uses.filter { mayDo($0.type, $0.attribute) }.map(\.type)
         var attributes: Attributes = [
-            CKA_KEY_TYPE: Encoded.ulong(kind.keyType), CKA_ID: id, CKA_START_DATE: [], CKA_END_DATE: [],
-            CKA_DERIVE: Encoded.bool(false), CKA_LOCAL: Encoded.bool(isLocal),
-            CKA_KEY_GEN_MECHANISM: Encoded.ulong(isLocal ? kind.generation : CK_ULONG.max),
-            CKA_TRUSTED: Encoded.bool(false), CKA_WRAP_WITH_TRUSTED: Encoded.bool(false),
-            CKA_VALUE_LEN: Encoded.ulong(CK_ULONG(byteCount)),
+            CKA_DERIVE: Encoded.bool(false), CKA_TRUSTED: Encoded.bool(false),
+            CKA_WRAP_WITH_TRUSTED: Encoded.bool(false), CKA_VALUE_LEN: Encoded.ulong(CK_ULONG(byteCount)),
         ]
         for use in [CKA_ENCRYPT, CKA_DECRYPT, CKA_SIGN, CKA_VERIFY, CKA_WRAP, CKA_UNWRAP] {
             attributes[use] = Encoded.bool(uses.contains(use))
         }
         return attributes.merging(protection.attributes) { $1 }
+            .merging(key(kind.keyType, generation: kind.generation, id: id, isLocal: isLocal)) { $1 }
     }
 }
 
