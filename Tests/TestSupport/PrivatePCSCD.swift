@@ -82,15 +82,17 @@ public final class PrivatePCSCD: Sendable {
         [Self.script, "enter", "\(processIdentifier)"] + command
     }
 
-    /// Connects to the reader as a card does, and returns the socket, which the caller closes to take the card out.
-    public func connectCard() throws -> Int32 {
+    /// Connects to a reader as a card does, and returns the socket, which the caller closes to take the card out.
+    ///
+    /// - Parameter reader: 0 or 1: vpcd has two.
+    public func connectCard(reader: Int = 0) throws -> Int32 {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw POSIXError(.EMFILE)
         }
         defer { close(ends[1]) }
         // socat would deplore every card that is taken out.
-        let relayCommand = ["socat", "-lf", "/dev/null", "-", "TCP:127.0.0.1:35963,nodelay"]
+        let relayCommand = ["socat", "-lf", "/dev/null", "-", "TCP:127.0.0.1:\(35963 + reader),nodelay"]
         do {
             let relay = try ChildProcess(
                 command(entering: relayCommand), streams: [ends[1], ends[1], STDERR_FILENO])

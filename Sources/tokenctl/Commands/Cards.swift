@@ -49,6 +49,7 @@ struct ListSmartcards: ParsableCommand {
             rows.forEach { StandardOutput.line($0.token) }
         }
         if let failure { throw ExitCode(CommandLineInterpreter.status(of: failure.error.code)) }
+        try session.gaps.end()
     }
 }
 

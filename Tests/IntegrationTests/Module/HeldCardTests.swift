@@ -27,10 +27,22 @@ import VirtualCard
         #expect(reasons.allSatisfy { $0.contains("another program holds the card") })
     }
 
-    /// Each once: OpenSC's module, which p11-kit's configuration has, would wait for the same card.
-    @Test func aListingWithoutTheCardThatAnotherProgramHoldsSaysSoAndIsAnError() throws {
+    /// Each once: OpenSC's module, which p11-kit's configuration has, would wait for the same card. A second card that can be listed
+    /// does not make the list complete.
+    @Test(arguments: [true, false])
+    func aListingWithoutTheCardThatAnotherProgramHoldsSaysSoAndIsAnError(isTheOnlyOne: Bool) throws {
         let folder = try TemporaryFolder()
         let holder = try DaemonWithCard(VirtualCardBuilder(profile: .generic, fourKeys: .p256).build())
+        let daemon = holder.daemon
+        var builder = VirtualCardBuilder(profile: .generic, fourKeys: .p256)
+        builder.serialNumber = 4711
+        let other = try VPCDLink(card: builder.build(), connecting: { try? daemon.connectCard(reader: 1) })
+        Thread.detachNewThread { try? other.run() }
+        defer { other.stop() }
+        if !isTheOnlyOne {
+            other.insert()
+            try #require(eventually { try holder.run(["opensc-tool", "--reader", "1", "--atr"]).status == 0 })
+        }
         let program = try ModuleProgram.compile("hold", ["-I/usr/include/PCSC", "-lpcsclite"], in: folder)
         let listings = ["find-identity", "find-key", "find-certificate -a", "list-keychains", "list-smartcards"]
         var environment = ModuleProgram.environment(in: folder).merging(holder.daemon.environment) { $1 }
