@@ -48,11 +48,3 @@ extension KeychainDetails {
         keychain.kind == .file || keychain.location.isEmpty ? keychain.name : keychain.location
     }
 }
-
-extension PersistentReference {
-    /// The name of the object on its token, without the hash of its key.
-    fileprivate var objectName: String? {
-        guard case .token(_, let object) = target else { return nil }
-        return String(decoding: object.prefix { $0 != 0 }, as: UTF8.self)
-    }
-}

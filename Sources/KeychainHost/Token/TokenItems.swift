@@ -150,10 +150,7 @@ extension TokenInventory {
 
 extension PersistentReference {
     /// The name of the object on its token; nil for a local item.
-    package var tokenObject: TokenObjectID? {
-        guard case .token(_, let name) = target else { return nil }
-        return TokenObjectID(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
-    }
+    package var tokenObject: TokenObjectID? { objectName.map { TokenObjectID($0) } }
 }
 
 extension TokenTraits.PINUse {

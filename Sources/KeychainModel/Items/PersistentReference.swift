@@ -87,3 +87,11 @@ extension PersistentReference {
         String(validating: code, as: UTF8.self).flatMap { ItemClass(rawValue: $0) }
     }
 }
+
+extension PersistentReference {
+    /// The name of the object on its token, without the hash of its key; nil for a local item.
+    package var objectName: String? {
+        guard case .token(_, let object) = target else { return nil }
+        return String(decoding: object.prefix { $0 != 0 }, as: UTF8.self)
+    }
+}

@@ -1,3 +1,4 @@
+import HostAPI
 import Synchronization
 import SystemCrypto
 import TestSupport

@@ -1,3 +1,4 @@
+import HostAPI
 import Glibc
 import SecureBytes
 import SystemCrypto

@@ -1,3 +1,4 @@
+import HostAPI
 import ItemDictionaries
 import SecureBytes
 import Synchronization

@@ -1,3 +1,4 @@
+import HostAPI
 import SystemCrypto
 import TestSupport
 import Testing

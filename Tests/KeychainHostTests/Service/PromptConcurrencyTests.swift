@@ -1,5 +1,6 @@
 import Foundation
 import HostAPI
+import ItemDictionaries
 import PIVDriver
 import SecureBytes
 import Synchronization

@@ -1,3 +1,4 @@
+import HostAPI
 import Foundation
 import ItemDictionaries
 import PIVDriver
