@@ -1,5 +1,5 @@
-import HostAPI
 import Glibc
+import HostAPI
 import SecureBytes
 import SystemCrypto
 import TestSupport

@@ -1,5 +1,5 @@
-import HostAPI
 import Foundation
+import HostAPI
 import ItemDictionaries
 import PIVDriver
 import Synchronization
