@@ -73,7 +73,7 @@ extension NewItem {
         case .privateKey(let key): self = try .privateKey(key, attributes)
         case .symmetricKey(let key):
             guard let secret = key.secret else { throw .unfitting("v_Ref") }
-            // It is protected no less than it is in memory.
+            // The stored key is protected no less than the one in memory.
             let given = try KeyProtection(of: key.attributes).strengthened(by: attributes)
             self = try .symmetricKey(secret.secret.clone(), key.attributes.merging(given) { $1 })
         case .item(let item): self = try NewItem(copying: item, attributes)

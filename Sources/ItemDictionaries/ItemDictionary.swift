@@ -21,7 +21,7 @@ public enum ItemValue: Sendable {
     case null
 }
 
-/// What a dictionary refers to rather than says.
+/// A thing that a dictionary refers to rather than says.
 public enum ItemReference: Sendable {
     /// An item that a keychain has.
     case item(Item)

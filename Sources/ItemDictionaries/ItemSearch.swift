@@ -21,7 +21,7 @@ struct ItemSearch {
         var provenances = Provenances(service: service, context)
         try describe(matches.found[...], &provenances, in: &answer)
         if let limit, matches.found.count == limit, answer.found.count < limit {
-            // What is left out does not count: those behind it are wanted in its place.
+            // Items that are left out do not count: those behind them are wanted in their place.
             let all = try self.matches(of: query.withoutLimit)
             answer.add(missing: all.missing)
             try describe(all.found.dropFirst(limit), &provenances, in: &answer)
@@ -30,7 +30,7 @@ struct ItemSearch {
         return Outcome(returns.value(of: answer.found, isArray: limit != 1), missing: answer.missing)
     }
 
-    /// What matches, before anything of it is read; at least one.
+    /// The items that match, before anything of them is read; at least one.
     ///
     /// - Throws: `errSecItemNotFound`, which tells what could not be searched.
     private func matches(of query: Query) throws(KeychainError) -> Outcome<[FoundItem]> {
@@ -52,7 +52,7 @@ struct ItemSearch {
         return .notFound("no \(query.itemClass.noun) matches", besides: missing)
     }
 
-    /// What is wanted of each, up to the limit; damaged ones are left out, and those that need a password where the query
+    /// The wanted parts of each item, up to the limit; damaged ones are left out, and those that need a password where the query
     /// says so.
     private func describe(
         _ found: ArraySlice<FoundItem>, _ provenances: inout Provenances, in answer: inout Outcome<[Described]>
@@ -123,7 +123,7 @@ extension ParsedDictionary {
 }
 
 extension Certificate {
-    /// What makes an item of it unique, so that it is found again.
+    /// The attributes that make an item of the certificate unique, so that it is found again.
     fileprivate var uniqueAttributes: Attributes {
         let unique = ItemClass.certificate.uniqueAttributes
         return InferredAttributes.certificate(self).filter { unique.contains($0.key) }
@@ -131,7 +131,7 @@ extension Certificate {
 }
 
 extension InferredAttributes {
-    /// What a stored key is found by.
+    /// The attributes by which a stored key is found.
     fileprivate static func identifying(_ key: PublicKey, _ keyClass: KeyClass) -> Attributes {
         [.keyClass: keyClass.value, .applicationLabel: .data(key.keyHash)]
     }

@@ -34,7 +34,7 @@ extension KeychainService {
         let parsed = try ParsedDictionary(item, for: .add)
         return try sharingAuthentication(context.completed(by: parsed), among: parsed.returns) {
             (context) throws(KeychainError) in
-            // What cannot be answered is refused before it is added.
+            // An addition whose answer cannot be given is refused before it is carried out.
             let addition = try ItemAddition(parsed, service: self, context)
             let result = try change([addition.step], context).found
             guard let found = result.identities.first.map({ .identity($0) }) ?? result.added.first.map(FoundItem.item)

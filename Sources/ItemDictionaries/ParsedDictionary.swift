@@ -1,16 +1,16 @@
 package import KeychainModel
 internal import SystemCrypto
 
-/// What a dictionary of the `SecItem` interface says, each key of it understood and legal for the operation.
+/// The contents of a dictionary of the `SecItem` interface, each key of it understood and legal for the operation.
 struct ParsedDictionary {
-    /// What the dictionary is given for, keychain semantics 1.7.
+    /// The operation that a dictionary is given for, keychain semantics 1.7.
     enum Operation: Sendable {
         case add, copy, update, delete
         /// The second dictionary of an update.
         case change
     }
 
-    /// What happens to items for which a person would have to be asked.
+    /// The treatment of items for which a person would have to be asked.
     enum AuthenticationUI: Sendable {
         case allow
         /// The operation fails with `errSecInteractionNotAllowed`.
@@ -19,7 +19,7 @@ struct ParsedDictionary {
         case skip
     }
 
-    /// What a result is to hold.
+    /// The parts that a result is to hold.
     struct Returns: OptionSet {
         let rawValue: UInt8
         static let data = Returns(rawValue: 1 << 0)

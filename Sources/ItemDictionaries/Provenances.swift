@@ -1,7 +1,7 @@
 internal import HostAPI
 internal import KeychainModel
 
-/// Where the items of an answer come from, and what stands between them and their use: `v_Provenance`.
+/// The places that the items of an answer come from, and the obstacles to their use: `v_Provenance`.
 struct Provenances {
     private let service: any KeychainService
     private let context: RequestContext

@@ -1,6 +1,6 @@
 public import SecureBytes
 
-/// What is asked for, and what a person must know to answer.
+/// A question for a secret, with all that a person must know to answer.
 public struct PromptRequest: Sendable, Hashable {
     public enum Purpose: UInt8, Sendable, CaseIterable {
         case pin = 1
@@ -36,10 +36,10 @@ public struct PromptRequest: Sendable, Hashable {
     /// The card or keychain it belongs to, by the name people know it under.
     public let subject: String
 
-    /// What it will be used for, `sign report.pdf`; nil where the purpose says it all.
+    /// The use that the answer is for, `sign report.pdf`; nil where the purpose says it all.
     public let use: String?
 
-    /// How many tries are left, where that is known.
+    /// The number of tries that are left, where that is known.
     public let triesLeft: Int?
 
     /// Why the last answer would not do.
@@ -48,8 +48,8 @@ public struct PromptRequest: Sendable, Hashable {
     /// The form of a new value; nil for any.
     public let form: Form?
 
-    /// How often one thing is asked for, as many cards count tries: whoever knows no better by then is not helped by another
-    /// question, and a program that answers in a person's place would be asked for ever.
+    /// The number of questions for one thing, as many as most cards count tries: a person who knows no better by then is not helped by
+    /// another one, and a program that answers in a person's place would be asked for ever.
     package static let mostQuestions = 3
 
     public init(

@@ -1,7 +1,7 @@
 public import KeychainModel
 public import SecureBytes
 
-/// How the person at the machine is asked for a PIN or password.
+/// A way to ask the person at the machine for a PIN or password.
 ///
 /// One protocol for the terminal, pinentry, a file descriptor, and nobody. It is never called while a card is held.
 public protocol Prompter: Sendable {
@@ -31,7 +31,7 @@ public protocol Prompter: Sendable {
     /// Shows a message that wants no answer, where there is a place for it.
     func tell(_ message: String)
 
-    /// How else the answer can be given, for the error of what cannot be asked: a program has other ways than a command.
+    /// The other ways to give the answer, for the error of a question that cannot be asked: a program has other ways than a command.
     var alternative: String { get }
 }
 
@@ -51,7 +51,7 @@ extension Prompter {
 }
 
 extension KeychainError {
-    /// How a program gives a PIN or password that nobody can be asked for.
+    /// The ways of a program to give a PIN or password that nobody can be asked for.
     package static let waysOfPrograms =
         "give it by LAContext, SecKeychainUnlock or C_Login, or run where a prompt can be shown"
 }

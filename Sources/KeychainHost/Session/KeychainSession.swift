@@ -5,11 +5,11 @@ public import TokenKit
 /// who is asked for PINs and passwords.
 public struct KeychainSession: Sendable {
     public let searchList: SearchList
-    /// Where items go that name no keychain.
+    /// The keychain of new items that name none.
     public let defaultKeychain: (any Keychain)?
     public let accessGroups: AccessGroups
     public let authentication: AuthenticationContext
-    /// What chains of certificates have to lead to where only trusted ones are wanted.
+    /// The roots that chains of certificates have to lead to where only trusted ones are wanted.
     public let trustAnchors: TrustAnchors
     /// The cards that were read before, be they in now or not.
     let knownTokens: @Sendable () -> [KnownToken]
