@@ -145,6 +145,8 @@ static ssize_t look(int descriptor, void *bytes, size_t count) {
 int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline) {
     ssize_t early = look(descriptor, bytes, count);
     if (early == 0 && count > 0) return -EPIPE;
+    /* The error is told once: that the host left the request unread is known by it. */
+    if (early < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return -errno;
     if (early > 0) {
         bytes = (char *)bytes + early;
         count -= early;
