@@ -67,7 +67,7 @@ extension KeychainSession {
         try checkEntitled(addition.attributes)
         var attributes = addition.attributes
         attributes[.accessGroup] = attributes[.accessGroup] ?? accessGroups.standard.map { .string($0) }
-        // What neither half has would be nobody's.
+        // An attribute that neither certificates nor keys have is refused.
         _ = try ItemClass.identity.checked(attributes, for: .add)
         let keychain = try keychain(addition.keychain)
         let use = purpose ?? "store \(ItemClass.identity.anyNoun)"
@@ -75,7 +75,7 @@ extension KeychainSession {
             try Certificate(der: addition.certificate)
         }
         let newCertificate = try NewItem.certificate(certificate, attributes.half(.certificate))
-        // What both have is the certificate's; a key shares where it belongs and what guards it, not how it is called.
+        // Attributes that both classes have, as the label, go to the certificate alone. The access group and the protection go to both.
         var ofKey = attributes.half(.key).filter { !ItemClass.certificate.has($0.key) }
         for shared in [Attribute.accessGroup, .synchronizable, .accessible, .accessControl] {
             ofKey[shared] = attributes[shared]
@@ -128,7 +128,7 @@ extension KeychainSession {
         guard item[.isExtractable]?.isTrue ?? true else {
             throw KeychainError(.dataNotAvailable, "the key\(name) cannot be read out")
         }
-        // What cannot be is refused before anybody is asked.
+        // An addition that cannot be carried out is refused before anybody is asked.
         let protected = try KeyProtection(of: item.attributes).strengthened(by: attributes)
         guard let encoded = try secret(of: item, use: use) else {
             throw KeychainError(.itemNotFound, "the key\(name) is in no keychain here")

@@ -18,7 +18,7 @@ extension LocalKeychain {
     }
 }
 
-/// What items of a keychain are called in PKCS #11.
+/// The `CKA_ID` and `CKA_LABEL` of a keychain's items in PKCS #11.
 ///
 /// A certificate and the halves of its key have one id. On a token the driver tells it. In a file it is the tag that a program gave
 /// the key, else the alias that it gave the certificate, unless what has another key has it too; else the hash of the public key. A

@@ -96,7 +96,7 @@ struct CryptokiObject: Sendable {
 }
 
 extension CryptokiObject {
-    /// What conforming to profiles promises: certificates are read without a login. PKCS #11 Profiles 3.0 §3.4.
+    /// The object that promises that certificates are read without a login. PKCS #11 Profiles 3.0 §3.4.
     static let profile = CryptokiObject(
         .profile,
         [

@@ -97,7 +97,7 @@ final class KeychainSlot: Slot {
         return try CryptokiError.mapping { () throws(KeychainError) in
             var items: [Item] = []
             let hasKeys = [CKO_PUBLIC_KEY, CKO_PRIVATE_KEY, CKO_SECRET_KEY].contains(where: template.allows)
-            // What a certificate is called is up to its key, and the other way round.
+            // The `CKA_ID` of a certificate depends on its key, and the other way round.
             if hasKeys || template.allows(CKO_CERTIFICATE) { items += try self.items(.certificate) + self.items(.key) }
             if template.allows(CKO_DATA) {
                 items += try self.items(.genericPassword) + self.items(.internetPassword)

@@ -80,7 +80,7 @@ extension TokenSlot: TokenBackend {
             for object in data {
                 do throws(TokenError) { findings[object] = try token.look(for: object, &card) } catch {
                     if case .card = error.code { throw error }
-                    // What the card refuses is as good as absent, unless it is the PIN that it misses.
+                    // An object that the card refuses is as good as absent, unless the card wants the PIN for it.
                     if error.code != .pinRequired { findings[object] = .absent }
                 }
             }

@@ -208,7 +208,7 @@ private struct Search {
         return try values(of: query, "r_Attributes").flatMap { ItemCommand.dictionaries($0) }
     }
 
-    /// What a search returns, of all items that match unless it has a limit.
+    /// The answer of a search, of all items that match unless the query has a limit.
     func values(of query: ItemDictionary, _ returned: String) throws -> [ItemValue] {
         var query = query
         query[returned] = .bool(true)
