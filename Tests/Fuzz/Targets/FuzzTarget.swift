@@ -58,25 +58,13 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .call: try expect((try? PKCS11Call(parsing: input))?.encoded(), ifAny: input)
         case .answer: try expect((try? PKCS11Answer(parsing: input))?.encoded(), ifAny: input)
         case .hostRequest:
-            let (fields, lane) = FuzzTarget.parts(of: input)
-            let parsed = try? HostRequest.parse(fields, lane: Secret(copying: lane.span))
-            try expect(parsed.map { FuzzTarget.joined($0.0.message($0.1)) }, ifAny: input)
-        case .hostAnswer:
-            let (fields, lane) = FuzzTarget.parts(of: input)
-            let parsed = try? HostAnswer(parsing: fields, lane: Secret(copying: lane.span))
-            try expect(parsed.map { FuzzTarget.joined($0.message()) }, ifAny: input)
-        case .hostQuestion:
-            let (fields, lane) = FuzzTarget.parts(of: input)
-            let parsed = try? HostQuestion(parsing: fields, lane: Secret(copying: lane.span))
-            try expect(parsed.map { FuzzTarget.joined($0.message()) }, ifAny: input)
-        case .hostReply:
-            let (fields, lane) = FuzzTarget.parts(of: input)
-            let parsed = try? HostReply(parsing: fields, lane: Secret(copying: lane.span))
-            try expect(parsed.map { FuzzTarget.joined($0.message()) }, ifAny: input)
-        case .promptAbilities:
-            let (fields, lane) = FuzzTarget.parts(of: input)
-            let parsed = try? PromptAbilities(parsing: fields, lane: Secret(copying: lane.span))
-            try expect(parsed.map { FuzzTarget.joined($0.message()) }, ifAny: input)
+            try expectSame(input) { (fields, lane) in
+                (try? HostRequest.parse(fields, lane: lane)).map { $0.0.message($0.1) }
+            }
+        case .hostAnswer: try expectSame(input) { try? HostAnswer(parsing: $0, lane: $1).message() }
+        case .hostQuestion: try expectSame(input) { try? HostQuestion(parsing: $0, lane: $1).message() }
+        case .hostReply: try expectSame(input) { try? HostReply(parsing: $0, lane: $1).message() }
+        case .promptAbilities: try expectSame(input) { try? PromptAbilities(parsing: $0, lane: $1).message() }
         }
     }
 
@@ -90,6 +78,14 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     private static func joined(_ message: MessageWriter) -> [UInt8] {
         let lane = message.lane.copied()
         return [UInt8(clamping: lane.count)] + message.bytes + lane
+    }
+
+    /// A message that is read is written again as it was.
+    private func expectSame(
+        _ input: [UInt8], _ rewritten: ([UInt8], consuming Secret) -> MessageWriter?
+    ) throws(Finding) {
+        let (fields, lane) = FuzzTarget.parts(of: input)
+        try expect(rewritten(fields, Secret(copying: lane.span)).map(FuzzTarget.joined), ifAny: input)
     }
 
     private func expect(_ output: [UInt8]?, ifAny input: [UInt8]) throws(Finding) {
