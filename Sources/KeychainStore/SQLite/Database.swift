@@ -38,7 +38,7 @@ package struct Database: ~Copyable {
         }
         self.access = access
         unsafe handle = opened
-        unsafe sqlite3_busy_timeout(handle, busyTimeout)
+        unsafe LockWait.limit(handle, to: busyTimeout)
     }
 
     /// A path as SQLite reads it in a URI: every character but the plainest by its bytes.
@@ -79,8 +79,8 @@ package struct Database: ~Copyable {
     func waiting<Result>(
         atMost limit: Int32, instead usual: Int32, _ body: () throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
-        unsafe sqlite3_busy_timeout(handle, limit)
-        defer { _ = unsafe sqlite3_busy_timeout(handle, usual) }
+        unsafe LockWait.limit(handle, to: limit)
+        defer { unsafe LockWait.limit(handle, to: usual) }
         return try body()
     }
 
