@@ -55,6 +55,14 @@ import TokenKit
         if room >= 49 { #expect(fitting[1] == 17) }
     }
 
+    @Test(arguments: 4...120)
+    func `A date is cut last`(_ room: Int) {
+        let widths = [40, 20, 8, 30]
+        let fitting = TextWidth.fitting(widths, into: room, headings: [8, 7, 4, 3], whole: [1])
+        #expect(fitting.reduce(0, +) == min(room, widths.reduce(0, +)))
+        if room >= 23 { #expect(fitting[1] == 20) }
+    }
+
     @Test(arguments: 2...80)
     func `A text in several lines is all there, and none is too wide`(_ width: Int) {
         let text = "blocked (and so is the PUK; reset the card) A000000116FF02898CDF06571E390310E9AD879B37"

@@ -43,7 +43,7 @@ public struct ImportedFile {
     private let passphrase: FilePassphrase
 
     /// Maximum file size in bytes.
-    public static let maximumLength = 1 << 20
+    public static let maximumLength = 16 << 20
 
     /// Parses a file. Decrypts only parts of the requested kind.
     ///
@@ -356,7 +356,7 @@ extension ImportedFile {
 }
 
 extension Attributes {
-    /// Adds a label unless there is one.
+    /// Adds a label where there is none.
     fileprivate func labelled(_ standard: String) -> Attributes {
         merging([.label: .string(standard)]) { own, _ in own }
     }

@@ -17,6 +17,7 @@ extension Card {
         /// A slot with a key or a certificate.
         struct SlotRow: Row {
             static let columns = ["SLOT", "NAME", "KEY", "SUBJECT", "EXPIRES", "PIN", "TOUCH"]
+            static let wholeColumns: Set = ["EXPIRES"]
             let slot: String
             let name: String
             /// Its kind and size; nil where the slot has a certificate alone.
@@ -64,7 +65,7 @@ extension Card {
             let pin: Pin.Status.PINRow?
             let puk: Pin.Status.PINRow?
             let slots: [SlotRow]
-            /// What else it tells of itself.
+            /// The card's further facts.
             let facts: [String: String]
         }
 
@@ -106,7 +107,7 @@ extension TokenKeychain {
 }
 
 extension PINPolicy {
-    /// What people and programs call it.
+    /// The name for people and programs.
     fileprivate var name: String {
         switch self {
         case .never: "never"
@@ -118,7 +119,7 @@ extension PINPolicy {
 }
 
 extension TouchPolicy {
-    /// What people and programs call it; nil where the card does not tell.
+    /// The name for people and programs; nil where the card does not tell.
     fileprivate var name: String? {
         switch self {
         case .unknown: nil

@@ -46,7 +46,7 @@ struct AddCertificates: ParsableCommand {
     }
 }
 
-/// Which certificate is meant, by the options of `security`.
+/// The selection of a certificate by the options of `security`.
 struct CertificateSelection: ParsableArguments {
     @Option(
         name: .letter("c"),
@@ -72,7 +72,7 @@ struct CertificateSelection: ParsableArguments {
         }
     }
 
-    /// What is searched: local keychains.
+    /// The keychains to be searched: local ones.
     ///
     /// - Throws: `errSecReadOnly` for a card or a module's token.
     func session() throws -> Session {
@@ -113,7 +113,7 @@ struct CertificateSelection: ParsableArguments {
         return first
     }
 
-    /// Those that have the name as it is, else those that have it in upper or lower case, else all.
+    /// The certificates that have exactly the name, else those that have it in upper or lower case, else all.
     private func best(of found: [Item]) -> [Item] {
         guard let name else { return found }
         let exact = found.filter { $0.commonName == name }
@@ -121,13 +121,13 @@ struct CertificateSelection: ParsableArguments {
         return equal.isEmpty ? found : equal
     }
 
-    /// What a certificate is called among others, with what tells it from them.
+    /// A certificate's title among others, with the parts that tell them apart.
     private static func listed(_ item: Item, in session: Session) -> String {
         let hash = item.der.flatMap { try? Digest.hash($0, using: .sha1) }.map { " with the SHA-1 \(Hex.encode($0))" }
         return "\(item.titleAsCertificate)\(hash ?? "") in '\(session.local(of: item)?.name ?? "")'"
     }
 
-    /// What is said of a certificate that was deleted.
+    /// The message about a deleted certificate.
     static func deletion(of item: Item, in session: Session) -> String {
         "the certificate \(item.titleAsCertificate) in '\(session.local(of: item)?.name ?? "")'"
     }
@@ -203,7 +203,7 @@ struct DeleteIdentity: ParsableCommand {
 
 /// A file with certificates, in PEM or DER.
 enum CertificateFile {
-    /// What it is called in messages: a URI without its PIN.
+    /// The name in messages: a URI without its PIN.
     static func name(of path: String) -> String { (try? PKCS11URI(argument: path))?.description ?? path }
 
     /// - Parameters:
@@ -212,11 +212,11 @@ enum CertificateFile {
     ///   - gaps: those of the command.
     /// - Throws: an error that names the file, for one without any.
     static func read(
-        _ path: String, _ cards: CardOptions? = nil, limit: Int = Input.maximumWhole, gaps: Gaps = Gaps()
+        _ path: String, _ cards: CardOptions? = nil, gaps: Gaps = Gaps()
     ) throws -> [Certificate] {
         if let uri = try PKCS11URI(argument: path) { return try Session(cards, gaps).certificates(namedBy: uri) }
         let input = try Input(path)
-        let bytes = try input.whole(limit: limit)
+        let bytes = try input.whole(limit: ImportedFile.maximumLength)
         do throws(CryptoError) {
             return try Certificate.all(in: bytes)
         } catch {
@@ -226,13 +226,13 @@ enum CertificateFile {
 }
 
 extension Item {
-    /// What people call a certificate, in quotation marks.
+    /// The title of a certificate, in quotation marks.
     fileprivate var titleAsCertificate: String {
         return "'\(certificate?.title ?? anyName)'"
     }
 }
 
 extension Certificate {
-    /// What people call it.
+    /// The title for people.
     var title: String { commonName ?? subject.description }
 }

@@ -96,6 +96,7 @@ struct FoundCertificate {
 
 struct CertificateRow: Row {
     static let columns = ["KEYCHAIN", "OBJECT", "SUBJECT", "KEY", "EXPIRES", "SHA-1"]
+    static let wholeColumns: Set = ["EXPIRES"]
     let keychain: String
     let object: String
     let subject: String

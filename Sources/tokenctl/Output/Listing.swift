@@ -8,11 +8,14 @@ protocol Row: Encodable {
     static var columns: [String] { get }
     /// Whether the last column is left out of a table where it would be empty.
     static var hasOptionalColumn: Bool { get }
+    /// The columns that say nothing once they are cut to fit a terminal, as dates.
+    static var wholeColumns: Set<String> { get }
     var cells: [String] { get }
 }
 
 extension Row {
     static var hasOptionalColumn: Bool { false }
+    static var wholeColumns: Set<String> { [] }
 }
 
 enum Listing {
@@ -27,7 +30,8 @@ enum Listing {
         var widths = lines[0].indices.map { column in lines.map { TextWidth.columns(of: $0[column]) }.max() ?? 0 }
         if let room = Terminal.width {
             widths = TextWidth.fitting(
-                widths, into: room - gap.count * (widths.count - 1), headings: lines[0].map(\.count))
+                widths, into: room - gap.count * (widths.count - 1), headings: lines[0].map(\.count),
+                whole: Set(lines[0].indices.filter { R.wholeColumns.contains(lines[0][$0]) }))
             lines = lines.map { zip($0, widths).map { TextWidth.cut($0, to: $1) } }
         }
         StandardOutput.line(after: line(lines[0], widths))
@@ -37,7 +41,7 @@ enum Listing {
     /// Between two columns.
     private static let gap = "  "
 
-    /// Prints what a card tells, a line each, or several on a terminal that is too narrow for one.
+    /// Prints a card's facts, a line each, or several on a terminal that is too narrow for one.
     static func show(_ facts: [TokenFact]) {
         let width = facts.map(\.name.count).max() ?? 0
         let margin = String(repeating: " ", count: width + 1) + gap
@@ -50,7 +54,7 @@ enum Listing {
         }
     }
 
-    /// The same for programs, the first of each name: `FASC-N` is `fascN`, `Valid until` is `validUntil`.
+    /// The facts for programs, the first of each name: `FASC-N` is `fascN`, `Valid until` is `validUntil`.
     static func dictionary(_ facts: [TokenFact]) -> [String: String] {
         Dictionary(facts.map { (key($0.name), $0.value) }) { first, _ in first }
     }
@@ -76,7 +80,7 @@ enum Listing {
             .replacing(/\[\n\n *\]/, with: "[]").replacing(/\{\n\n *\}/, with: "{}")
     }
 
-    /// Prints what has just happened, at once: as a line of JSON, or of the parts that are there.
+    /// Prints an event at once: as a line of JSON, or of its parts.
     static func show(_ event: some Encodable, _ parts: [String?], json: Bool) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,10 +1,10 @@
-/// How much room text takes on a terminal.
+/// The width of text on a terminal.
 enum TextWidth {
-    /// The widths to which columns are cut, one after the other until the table fits. The first spares what is above a column.
+    /// The widths to which columns are cut, one after the other until the table fits. The first spares the headings.
     private static let floors = [12, 8, 4, 1]
 
-    /// The columns that a text takes: two for each wide character of East Asian scripts and each pictograph, none for a mark
-    /// that is put on another.
+    /// The columns that a text takes: two for each wide character of East Asian scripts and each pictograph, none for a
+    /// combining mark.
     static func columns(of text: String) -> Int {
         text.unicodeScalars.reduce(0) { $0 + columns(of: $1) }
     }
@@ -26,13 +26,16 @@ enum TextWidth {
 
     /// The widths of a table's columns, the widest ones cut until the table fits.
     ///
-    /// - Parameter headings: the widths of what is above the columns, which is cut only where nothing else is left to cut.
-    static func fitting(_ widths: [Int], into room: Int, headings: [Int]) -> [Int] {
+    /// - Parameters:
+    ///   - headings: the widths of what is above the columns, which is cut only where nothing else is left to cut.
+    ///   - whole: the columns that say nothing once they are cut, as dates. They are the last to be.
+    static func fitting(_ widths: [Int], into room: Int, headings: [Int], whole: Set<Int> = []) -> [Int] {
         var widths = widths
-        for floor in floors {
+        for (floor, spared) in floors.map({ ($0, whole) }) + [(1, [])] {
             while widths.reduce(0, +) > room,
-                let widest = widths.indices.filter({ widths[$0] > max(floor, floor == floors[0] ? headings[$0] : 0) })
-                    .max(by: { widths[$0] < widths[$1] })
+                let widest = widths.indices.filter({
+                    !spared.contains($0) && widths[$0] > max(floor, floor == floors[0] ? headings[$0] : 0)
+                }).max(by: { widths[$0] < widths[$1] })
             {
                 widths[widest] -= 1
             }
