@@ -40,7 +40,7 @@ struct FullDisk {
     }
 
     private func make() throws {
-        let keychain = try LocalKeychain.create(at: path, password: secret, cost: ScryptCost(n: 2, r: 1, p: 1))
+        let keychain = try LocalKeychain.create(at: path, password: secret, cost: .negligible)
         for account: AttributeValue in ["a", "b"] { try add(account, to: keychain) }
     }
 

@@ -6,6 +6,7 @@ import SecureBytes
 /// A process of its own for tests that need more than one. The password comes from standard input.
 ///
 ///     KeychainWriter create KEYCHAIN               creates it, and says so once it is there
+///     KeychainWriter make NAME                     creates it as `tokenctl create-keychain` does, and prints its path
 ///     KeychainWriter write KEYCHAIN PREFIX COUNT   adds passwords PREFIX-0 …, printing each account once it is stored
 ///     KeychainWriter mix KEYCHAIN PREFIX           adds, updates and deletes until it is killed, printing each step once done
 ///     KeychainWriter hold KEYCHAIN lock|keep       reads every secret, locks or not, says so, and waits to be killed
@@ -32,8 +33,10 @@ enum KeychainWriter {
         switch (arguments.first, arguments.count) {
         case ("create", 2):
             report("ready")
-            _ = try LocalKeychain.create(at: arguments[1], password: password(), cost: ScryptCost(n: 2, r: 1, p: 1))
+            _ = try LocalKeychain.create(at: arguments[1], password: password(), cost: .negligible)
             report("created")
+        case ("make", 2):
+            print(try KeychainPreferences().create(arguments[1], password: password(), cost: .negligible).path)
         case ("write", 4): try write(to: arguments[1], prefix: arguments[2], count: Int(arguments[3]) ?? 0)
         case ("mix", 3): try mix(arguments[1], prefix: arguments[2])
         case ("hold", 3): try hold(arguments[1], isLocking: arguments[2] == "lock")
@@ -54,7 +57,7 @@ enum KeychainWriter {
             try SearchBenchmark(folder: arguments[1]).run()
         case ("memory", 2): try reportMemory(holding: arguments[1])
         default:
-            print("usage: KeychainWriter create|write|mix|hold|rekey|fill|full|share|read-shared|benchmark …")
+            print("usage: KeychainWriter create|make|write|mix|hold|rekey|fill|full|share|read-shared|benchmark …")
             exit(2)
         }
     }
@@ -101,7 +104,7 @@ enum KeychainWriter {
         let second = Secret(consuming: &bytes)
         report("ready")
         for step in 0... {
-            let cost = ScryptCost(n: 2, r: 1, p: 1)
+            let cost = ScryptCost.negligible
             if step.isMultiple(of: 2) {
                 try keychain.rekey(from: first, to: second, cost: cost)
             } else {
@@ -112,7 +115,7 @@ enum KeychainWriter {
     }
 
     private static func fill(_ path: String) throws {
-        let keychain = try LocalKeychain.create(at: path, password: password(), cost: ScryptCost(n: 2, r: 1, p: 1))
+        let keychain = try LocalKeychain.create(at: path, password: password(), cost: .negligible)
         var (count, failure) = (0, "")
         while failure.isEmpty {
             var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: count), count: 2000)
@@ -160,4 +163,9 @@ enum KeychainWriter {
         let bytes = Array("\(line)\n".utf8)
         _ = Glibc.write(STDOUT_FILENO, bytes, bytes.count)
     }
+}
+
+extension ScryptCost {
+    /// A guess at the password costs nothing.
+    static let negligible = ScryptCost(n: 2, r: 1, p: 1)
 }

@@ -140,7 +140,7 @@ struct SearchBenchmark {
         unlink(path)
         var password = Array("benchmark".utf8)
         let keychain = try LocalKeychain.create(
-            at: path, password: Secret(consuming: &password), cost: ScryptCost(n: 2, r: 1, p: 1))
+            at: path, password: Secret(consuming: &password), cost: .negligible)
         let key = try PrivateKey.generate(.ecP256)
         let certificate = try CertificateBuilder(
             commonName: "bench", publicKey: key.publicKey, notBefore: 0, notAfter: 2_000_000_000

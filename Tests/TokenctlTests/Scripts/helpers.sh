@@ -75,6 +75,10 @@ as_root() {
 # secrets FILE LINE…: a file for --pin-source.
 secrets() { (umask 077 && printf '%s\n' "${@:2}" >"$1"); }
 
+# new_keychain [NAME [PASSWORD]]: what `tokenctl create-keychain` makes, for the password "correct" where there is no other, except that a
+# guess at it costs nothing: every command that unlocks one would take half a second for that.
+new_keychain() { echo "${2:-correct}" | KeychainWriter make "${1:-login}"; }
+
 # dated NAME FROM TO: NAME.key, and NAME.pem that it signed for itself, valid from one moment to the other (20200101000000Z).
 dated() {
     : >index; echo 01 >serial
