@@ -28,7 +28,8 @@ extension KeychainPreferences {
         }
     }
 
-    /// What slots of readers and modules are to heed. Settings that cannot be read may have had a time: a second is the shortest.
+    /// The time-out that slots of readers and modules use. Unreadable settings may have had one: a second, the
+    /// shortest, counts then.
     public var effectivePINTimeout: Duration? {
         do throws(KeychainError) { return try pinTimeout().map { .seconds($0) } } catch { return .seconds(1) }
     }
@@ -56,7 +57,7 @@ extension KeychainPreferences {
     }
 
     /// The setting that drivers follow. It counts as on where the settings cannot be read.
-    public var heededProofBeforePIN: Bool {
+    public var effectiveProofBeforePIN: Bool {
         do throws(KeychainError) { return try provesBeforePIN() } catch { return true }
     }
 }

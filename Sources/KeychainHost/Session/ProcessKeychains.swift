@@ -14,7 +14,7 @@ public final class ProcessKeychains: Sendable {
     public let preferences: KeychainPreferences
 
     private let drivers: [any TokenDriver]
-    /// Why nobody knows which cards are to be left alone, so that all are.
+    /// The error for which all cards are left alone: the setting that names the disabled drivers cannot be read.
     private let driversFailure: KeychainError?
     private let modules: @Sendable () -> [any TokenModule]
     private let includesToken: @Sendable (TokenKeychain) -> Bool
@@ -62,7 +62,7 @@ public final class ProcessKeychains: Sendable {
         self.waitsOnce = waitsOnce
         self.tellOfWait = tellOfWait
         let all = drivers(
-            TokenCaches(in: preferences.directories, recalls: recalls) { preferences.heededProofBeforePIN })
+            TokenCaches(in: preferences.directories, recalls: recalls) { preferences.effectiveProofBeforePIN })
         do throws(KeychainError) {
             let disabled = try all.isEmpty ? [] : preferences.disabledDrivers
             self.drivers = all.filter { !disabled.contains($0.name) }
@@ -109,7 +109,7 @@ public final class ProcessKeychains: Sendable {
         return present
     }
 
-    /// Who is asked for PINs and passwords. A keychain that is bound to a card which is in is unlocked with that.
+    /// The context for questions. A keychain that is bound to an inserted card is unlocked with that card.
     public func authentication(
         _ prompter: any Prompter = NoPrompter(), lastTry: LastTry = .keep
     ) -> AuthenticationContext {
@@ -169,7 +169,7 @@ public final class ProcessKeychains: Sendable {
         return opened
     }
 
-    /// Keeps no file and no card any more; what is asked for afterwards is opened anew.
+    /// Closes all files and cards, which are opened anew when they are needed.
     public func letGo() {
         state.withLock { $0 = State(modules: $0.modules) }
     }
@@ -184,7 +184,7 @@ public final class ProcessKeychains: Sendable {
         }
     }
 
-    /// What is in a reader, in no connection with what else this process has there.
+    /// A new slot for a reader, which shares no state with the process's own.
     public func slot(of reader: any CardReader) -> TokenSlot {
         TokenSlot(
             reader: reader, drivers: drivers, trace: trace, waitsOnce: waitsOnce,
@@ -195,7 +195,7 @@ public final class ProcessKeychains: Sendable {
     /// The cards that were read before, be they in now or not.
     public func knownTokens() -> [KnownToken] { drivers.flatMap { $0.knownTokens() } }
 
-    /// A keychain for each reader, whose PIN state is that of the last call; and why there are none.
+    /// A keychain for each reader, whose PIN state lasts from call to call; or the error of the readers.
     private func tokens() -> Outcome<[TokenKeychain]> {
         var result = Outcome<[TokenKeychain]>([], missing: driversFailure.map { [.allCards($0)] } ?? [])
         guard !drivers.isEmpty else { return result }
@@ -222,13 +222,13 @@ public struct PresentKeychains: Sendable {
     public var modules: [ModuleKeychain] = []
     /// The files, in the order of the search list.
     public var locals: [LocalKeychain] = []
-    /// The others; they hide nothing else.
+    /// The missing members, which hide no other.
     public var missing: [Missing] = []
 
     public var searchList: SearchList { SearchList(tokens: tokens + modules, locals: locals, missing: missing) }
 
-    /// Leaves out what is a copy of a keychain before it: items are known by the keychain's id, which both have, and what is
-    /// meant for the one would be done to the other.
+    /// Leaves out copies of a keychain before them: both have the same id, so that a change of an item in one could
+    /// reach the other.
     fileprivate mutating func removeCopies() -> [Missing] {
         var originals: [KeychainIdentifier: LocalKeychain] = [:]
         var copies: [Missing] = []

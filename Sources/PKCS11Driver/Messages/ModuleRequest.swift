@@ -1,20 +1,19 @@
-/// What a host asks of a worker. A PIN goes beside it, in memory that is wiped.
+/// A host's request to a worker. A PIN goes beside it, in memory that is wiped.
 enum ModuleRequest: Hashable {
     /// The tokens that are there: `[ModuleTokenInfo]`.
     case tokens
-    /// One of them, if it still is there: `ModuleTokenInfo`.
+    /// One token, if it is still there: `ModuleTokenInfo`.
     case token(slot: UInt64)
-    /// What can be seen on a token, which is more once somebody has logged in: `[ModuleObject]`.
+    /// The visible objects of a token, which are more after a login: `[ModuleObject]`.
     case objects(slot: UInt64)
-    /// Presents the PIN, or lets the token ask for it by itself where there is none.
+    /// Presents the PIN; without one the token asks for it by itself.
     case logIn(slot: UInt64)
     case logOut(slot: UInt64)
-    /// Uses a key, after presenting the PIN if there is one or letting the token ask for it. What comes of it is the answer's
-    /// secret.
+    /// Uses a key, after presenting the PIN, or letting the token ask for it. The answer's secret is the result.
     case perform(slot: UInt64, KeyUse, isTyped: Bool)
 }
 
-/// What a key is to do, in the words of PKCS #11.
+/// The use of a key, in the words of PKCS #11.
 struct KeyUse: Hashable {
     enum Kind: UInt8 {
         case sign, decrypt, derive
@@ -26,16 +25,16 @@ struct KeyUse: Hashable {
     let label: [UInt8]
     /// The DER of its `SubjectPublicKeyInfo`, which tells it from others of its id.
     let publicKey: [UInt8]
-    /// The ways in which it can be done, of which the first that the token offers is taken.
-    let ways: [KeyMechanism]
+    /// The mechanisms that can do it, of which the first that the token offers is taken.
+    let candidateMechanisms: [KeyMechanism]
     /// Bytes of a derived secret.
     var length: UInt64 = 0
 }
 
-/// A mechanism, and what it is given.
+/// A mechanism with its parameters.
 struct KeyMechanism: Hashable {
     let mechanism: UInt64
-    /// What is signed or decrypted, or the other side's public key.
+    /// The bytes to be signed or decrypted, or the other side's public key.
     let input: [UInt8]
     /// The hash function of PSS and OAEP, for the mask as well: `CKM_…` and `CKG_…`.
     var digest: UInt64 = 0
@@ -89,7 +88,7 @@ extension KeyUse: MessageField {
         fields.write(id)
         fields.write(label)
         fields.write(publicKey)
-        fields.write(ways)
+        fields.write(candidateMechanisms)
         fields.write(length)
     }
 
@@ -97,8 +96,8 @@ extension KeyUse: MessageField {
         guard let kind = Kind(rawValue: try fields.byte()) else { throw MalformedMessage() }
         self.init(
             kind: kind, id: try fields.string(), label: try fields.string(), publicKey: try fields.string(),
-            ways: try fields.values(KeyMechanism.self), length: try fields.number())
-        guard (1...Int(UInt8.max)).contains(ways.count) else { throw MalformedMessage() }
+            candidateMechanisms: try fields.values(KeyMechanism.self), length: try fields.number())
+        guard (1...Int(UInt8.max)).contains(candidateMechanisms.count) else { throw MalformedMessage() }
     }
 }
 

@@ -11,12 +11,13 @@ final class ModuleHost: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// What was seen last, believed for as long as it took: one that is slow is not asked all the time.
+        /// The tokens that were seen last, believed for as long as the look took: a slow module is not asked all the
+        /// time.
         var seen: (tokens: [ModuleTokenInfo], until: ContinuousClock.Instant)?
         var worker: WorkerProcess?
-        /// Which run of the worker it is. What one was told, a PIN above all, the next does not know.
+        /// The number of the worker's run. The next run knows nothing of the state that one had, a PIN above all.
         var run = 0
-        /// How many ended one after the other without having answered anything.
+        /// The number of runs in a row that ended without an answer.
         var endsInARow = 0
         /// Until when it is left alone, and what everybody is told who asks meanwhile.
         var rest: (end: ContinuousClock.Instant, reason: TokenError)?
@@ -28,7 +29,7 @@ final class ModuleHost: Sendable {
         self.patience = patience
     }
 
-    /// The PINs that tokens have refused, of which none is sent again.
+    /// The PINs that tokens have refused, which are not sent again.
     ///
     /// Most modules do not tell how many tries are left: a PIN that is refused here may be right by the next run, and no file
     /// keeps it.
@@ -62,7 +63,7 @@ final class ModuleHost: Sendable {
         }
     }
 
-    /// What the module answers.
+    /// The module's answer.
     ///
     /// - Parameters:
     ///   - run: the run that is meant; nil for any, also a new one.
@@ -87,12 +88,12 @@ final class ModuleHost: Sendable {
     ) throws(TokenError) -> Secret {
         let reply = try reply(to: .perform(slot: slot, use.request, isTyped: isTyped), in: run, pin) {
             (fields) throws(MalformedMessage) in
-            let way = Int(try fields.byte())
-            guard use.request.ways.indices.contains(way) else { throw MalformedMessage() }
-            return way
+            let candidate = Int(try fields.byte())
+            guard use.request.candidateMechanisms.indices.contains(candidate) else { throw MalformedMessage() }
+            return candidate
         }
-        let way = use.request.ways[reply.answer]
-        return try use.finish(reply.takeMade(), way)
+        let candidate = use.request.candidateMechanisms[reply.answer]
+        return try use.finish(reply.takeMade(), candidate)
     }
 
     private struct Reply<Answer: Sendable>: ~Copyable {
@@ -173,7 +174,7 @@ final class ModuleHost: Sendable {
             .card(.communication),
             "the PKCS#11 module '\(module.name)' \(reason) (see whether another program can use it: \(module.test))"
         )
-        // Whoever asks on and on is not to be kept waiting each time, however well the listing goes that comes first.
+        // A module that gave no answer rests, so that repeated calls do not each wait for it.
         if failure == .late || state.endsInARow >= ModuleHost.mostEnds { state.rest = (.now + patience.rest, error) }
         return error
     }
@@ -185,7 +186,7 @@ final class ModuleHost: Sendable {
 }
 
 extension TokenError {
-    /// What a module's code means. PKCS #11 3.0 §5.1.
+    /// The error of a module's return value. PKCS #11 3.0 §5.1.
     init(_ failure: ModuleFailure, of module: String) {
         let text = "'\(module)': \(failure.what)"
         guard failure.code != 0 else {

@@ -4,7 +4,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// An operation as a module is asked for it, and what is made of its answer.
+/// An operation in the form of a request to a module, and the treatment of its answer.
 struct ModuleKeyUse {
     let request: KeyUse
     private let action: TokenOperation.Action
@@ -20,15 +20,16 @@ struct ModuleKeyUse {
         }
     }
 
-    /// What goes to the worker at once, but for the room that the rest of the request takes.
+    /// The longest message of one request to the worker, less the space that the rest of the request takes.
     private static let maximumMessage = MessageSocket.maximumFields - (1 << 20)
 
     private static func request(
         _ action: TokenOperation.Action, _ key: ModuleKey
     ) throws(CryptoError) -> KeyUse {
-        func use(_ kind: KeyUse.Kind, _ ways: [KeyMechanism], length: Int = 0) -> KeyUse {
+        func use(_ kind: KeyUse.Kind, _ candidateMechanisms: [KeyMechanism], length: Int = 0) -> KeyUse {
             KeyUse(
-                kind: kind, id: key.id, label: key.label, publicKey: key.publicKey.spki, ways: ways,
+                kind: kind, id: key.id, label: key.label, publicKey: key.publicKey.spki,
+                candidateMechanisms: candidateMechanisms,
                 length: UInt64(length))
         }
         let kind = key.publicKey.kind
@@ -74,8 +75,8 @@ struct ModuleKeyUse {
         }
     }
 
-    /// Checks what the module made, and gives it the form that a token's answer has.
-    func finish(_ made: consuming Secret, _ way: KeyMechanism) throws(TokenError) -> Secret {
+    /// Checks the module's result, and gives it the form of a token's answer.
+    func finish(_ made: consuming Secret, _ candidate: KeyMechanism) throws(TokenError) -> Secret {
         do throws(CryptoError) {
             switch (action, key.kind) {
             case (.sign(let algorithm, let input), .rsa(let bits)):
@@ -86,7 +87,7 @@ struct ModuleKeyUse {
                 var signature = try algorithm.signature(fromFixedWidth: made.copied())
                 try require(key.verify(signature, of: input, using: algorithm))
                 return Secret(consuming: &signature)
-            case (.decrypt, .rsa) where way.mechanism != CKM_RSA_X_509: return made
+            case (.decrypt, .rsa) where candidate.mechanism != CKM_RSA_X_509: return made
             case (.decrypt(let algorithm, let ciphertext), .rsa(let bits)):
                 return try algorithm.plaintext(in: made.filled(to: (bits + 7) / 8), ciphertext: ciphertext)
             default: return try made.filled(to: Int(request.length))
@@ -118,7 +119,8 @@ struct ModuleKeyUse {
         guard count == wanted else { throw CryptoError(.invalidLength, "\(count) bytes, not \(wanted)") }
     }
 
-    /// What is padded for a signature by PKCS#1 v1.5: `00 01 FF … FF 00` before it, eight `FF` at least. RFC 8017 §9.2.
+    /// The content of a block for a signature by PKCS#1 v1.5: `00 01 FF … FF 00` before it, eight `FF` at least. RFC
+    /// 8017 §9.2.
     private static func content(ofPKCS1 block: [UInt8]) -> [UInt8]? {
         guard block.starts(with: [0x00, 0x01]) else { return nil }
         let rest = block.dropFirst(2).drop { $0 == 0xFF }

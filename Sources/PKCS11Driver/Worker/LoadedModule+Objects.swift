@@ -40,7 +40,7 @@ extension LoadedModule {
         return written.map { Array(bytes.prefix($0)) }
     }
 
-    /// The same of a value that is a secret.
+    /// The value of an attribute that is a secret.
     func secretValue(
         _ type: CK_ATTRIBUTE_TYPE, of object: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
     ) -> Secret? {

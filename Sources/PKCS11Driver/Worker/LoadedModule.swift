@@ -28,13 +28,13 @@ final class LoadedModule {
         unsafe arguments.flags = CK_FLAGS(CKF_OS_LOCKING_OK)
         let code = try unsafe call("C_Initialize", list.pointee.C_Initialize)(&arguments)
         if code != CKR_CRYPTOKI_ALREADY_INITIALIZED { try LoadedModule.require("C_Initialize", code) }
-        // What p11-kit has elsewhere may be that of another machine.
+        // A module without a path, which only p11-kit can reach, may be this product's own on another machine.
         if place.contains("/"), isOurs {
             throw ModuleFailure(code: 0, what: "it is this product's own, and what it shows is here without it")
         }
     }
 
-    /// Whether it says that it is this product's module, or what leads to that.
+    /// Whether the module says that it is this product's own, or leads to it.
     private var isOurs: Bool {
         var info = CK_INFO()
         guard let function = unsafe functions.pointee.C_GetInfo, unsafe function(&info) == CKR_OK else { return false }
@@ -59,8 +59,8 @@ final class LoadedModule {
         return unsafe list
     }
 
-    /// Where it is, p11-kit alone knows how to reach: it starts a program, or connects to a server. All that it has configured is
-    /// loaded for that, here where nobody else is harmed.
+    /// Loads a module of p11-kit's configuration that only p11-kit can reach, as it starts a program or connects to a
+    /// server. All configured modules are loaded for that, here where no other program is harmed.
     private static func load(
         name: String, for program: String
     ) throws(ModuleFailure) -> UnsafeMutablePointer<CK_FUNCTION_LIST> {
@@ -131,7 +131,7 @@ final class LoadedModule {
         return session
     }
 
-    /// Runs `body` in a session of its own: what it leaves behind, an operation that failed half-way, ends with it.
+    /// Runs `body` in a session of its own, with which a failed operation ends.
     func withSession<Result: ~Copyable>(
         _ slot: CK_SLOT_ID, _ body: (CK_SESSION_HANDLE) throws(ModuleFailure) -> Result
     ) throws(ModuleFailure) -> Result {
@@ -179,19 +179,22 @@ final class LoadedModule {
 
     // MARK: Keys
 
-    /// Which of the ways to use a key is the first that the token offers; where it offers none, the first says so.
-    func way(for use: KeyUse, slot: CK_SLOT_ID) -> Int {
-        guard use.ways.count > 1, let function = unsafe functions.pointee.C_GetMechanismInfo else { return 0 }
+    /// The index of the first candidate mechanism that the token offers; 0, for its error, where it offers none.
+    func indexOfCandidate(for use: KeyUse, slot: CK_SLOT_ID) -> Int {
+        guard use.candidateMechanisms.count > 1, let function = unsafe functions.pointee.C_GetMechanismInfo else {
+            return 0
+        }
         let flag = CK_FLAGS(use.kind == .sign ? CKF_SIGN : CKF_DECRYPT)
-        return use.ways.firstIndex { way in
+        return use.candidateMechanisms.firstIndex { candidate in
             var info = CK_MECHANISM_INFO()
-            return unsafe function(slot, CK_MECHANISM_TYPE(way.mechanism), &info) == CKR_OK && info.flags & flag != 0
+            return unsafe function(slot, CK_MECHANISM_TYPE(candidate.mechanism), &info) == CKR_OK
+                && info.flags & flag != 0
         } ?? 0
     }
 
     /// Signs or decrypts.
     func transform(
-        _ use: KeyUse, _ way: KeyMechanism, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE,
+        _ use: KeyUse, _ candidate: KeyMechanism, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE,
         confirming pin: borrowing Secret?
     ) throws(ModuleFailure) -> Secret {
         let name = use.kind == .sign ? "C_Sign" : "C_Decrypt"
@@ -199,13 +202,13 @@ final class LoadedModule {
             name + "Init", use.kind == .sign ? functions.pointee.C_SignInit : functions.pointee.C_DecryptInit)
         let transform = try unsafe call(
             name, use.kind == .sign ? functions.pointee.C_Sign : functions.pointee.C_Decrypt)
-        let code = unsafe LoadedModule.withMechanism(way) { unsafe initialize(session, $0, key) }
+        let code = unsafe LoadedModule.withMechanism(candidate) { unsafe initialize(session, $0, key) }
         try LoadedModule.check(name + "Init", code)
         switch pin {
         case .some(let pin): try logIn(session, CK_USER_TYPE(CKU_CONTEXT_SPECIFIC), pin)
         case .none: break
         }
-        var input = way.input
+        var input = candidate.input
         var output = [UInt8](repeating: 0, count: LoadedModule.maximumOutput)
         defer { output.wipe() }
         var count = CK_ULONG(output.count)
@@ -221,7 +224,7 @@ final class LoadedModule {
 
     /// Diffie-Hellman; the secret becomes an object of the session and is read from there.
     func derive(
-        _ use: KeyUse, _ way: KeyMechanism, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
+        _ use: KeyUse, _ candidate: KeyMechanism, _ key: CK_OBJECT_HANDLE, in session: CK_SESSION_HANDLE
     ) throws(ModuleFailure) -> Secret {
         let derive = try unsafe call("C_DeriveKey", functions.pointee.C_DeriveKey)
         let template: [Attribute] = [
@@ -229,7 +232,7 @@ final class LoadedModule {
             (CKA_KEY_TYPE, CKK_GENERIC_SECRET.nativeBytes), (CKA_TOKEN, [0]), (CKA_SENSITIVE, [0]),
             (CKA_EXTRACTABLE, [1]), (CKA_VALUE_LEN, CK_ULONG(use.length).nativeBytes),
         ]
-        var point = way.input
+        var point = candidate.input
         var secret: CK_OBJECT_HANDLE = 0
         let code = unsafe point.withUnsafeMutableBufferPointer { point in
             var parameters = unsafe CK_ECDH1_DERIVE_PARAMS()
@@ -238,7 +241,7 @@ final class LoadedModule {
             unsafe parameters.ulPublicDataLen = CK_ULONG(point.count)
             return unsafe withUnsafeMutablePointer(to: &parameters) { parameters in
                 var mechanism = unsafe CK_MECHANISM(
-                    mechanism: CK_MECHANISM_TYPE(way.mechanism), pParameter: parameters,
+                    mechanism: CK_MECHANISM_TYPE(candidate.mechanism), pParameter: parameters,
                     ulParameterLen: CK_ULONG(MemoryLayout<CK_ECDH1_DERIVE_PARAMS>.size))
                 return unsafe LoadedModule.withTemplate(template) {
                     unsafe derive(session, &mechanism, key, $0, $1, &secret)
@@ -252,31 +255,33 @@ final class LoadedModule {
         return value
     }
 
-    private static func withMechanism(_ way: KeyMechanism, _ body: (UnsafeMutablePointer<CK_MECHANISM>) -> CK_RV)
+    private static func withMechanism(_ candidate: KeyMechanism, _ body: (UnsafeMutablePointer<CK_MECHANISM>) -> CK_RV)
         -> CK_RV
     {
         func withParameters<Parameters>(_ parameters: Parameters) -> CK_RV {
             var parameters = parameters
             return unsafe withUnsafeMutableBytes(of: &parameters) { parameters in
                 var mechanism = unsafe CK_MECHANISM(
-                    mechanism: CK_MECHANISM_TYPE(way.mechanism), pParameter: parameters.baseAddress,
+                    mechanism: CK_MECHANISM_TYPE(candidate.mechanism), pParameter: parameters.baseAddress,
                     ulParameterLen: CK_ULONG(parameters.count))
                 return unsafe body(&mechanism)
             }
         }
-        switch CK_MECHANISM_TYPE(way.mechanism) {
+        switch CK_MECHANISM_TYPE(candidate.mechanism) {
         case CKM_RSA_PKCS_PSS:
             return withParameters(
                 CK_RSA_PKCS_PSS_PARAMS(
-                    hashAlg: CK_ULONG(way.digest), mgf: CK_ULONG(way.mask), sLen: CK_ULONG(way.saltLength)))
+                    hashAlg: CK_ULONG(candidate.digest), mgf: CK_ULONG(candidate.mask),
+                    sLen: CK_ULONG(candidate.saltLength)))
         case CKM_RSA_PKCS_OAEP:
             return unsafe withParameters(
                 CK_RSA_PKCS_OAEP_PARAMS(
-                    hashAlg: CK_ULONG(way.digest), mgf: CK_ULONG(way.mask), source: CK_ULONG(CKZ_DATA_SPECIFIED),
+                    hashAlg: CK_ULONG(candidate.digest), mgf: CK_ULONG(candidate.mask),
+                    source: CK_ULONG(CKZ_DATA_SPECIFIED),
                     pSourceData: nil, ulSourceDataLen: 0))
         default:
             var mechanism = unsafe CK_MECHANISM(
-                mechanism: CK_MECHANISM_TYPE(way.mechanism), pParameter: nil, ulParameterLen: 0)
+                mechanism: CK_MECHANISM_TYPE(candidate.mechanism), pParameter: nil, ulParameterLen: 0)
             return unsafe body(&mechanism)
         }
     }
@@ -292,7 +297,7 @@ final class LoadedModule {
         guard code == CKR_OK else { throw ModuleFailure(code: UInt64(code), what: name) }
     }
 
-    /// Without what was called here the module is of no use at all.
+    /// Throws for a return value without which the module cannot be used.
     private static func require(_ name: String, _ code: CK_RV) throws(ModuleFailure) {
         guard code == CKR_OK else {
             throw ModuleFailure(code: 0, what: "\(name) failed with \(CryptokiReturnValue.name(of: code))")

@@ -24,7 +24,7 @@ public enum ModuleWorker {
     ///   - program: what p11-kit's configuration calls the host.
     public static func run(_ place: String, for program: String) {
         becomeExpendable()
-        // What the module starts has no part in the conversation.
+        // Children of the module do not inherit the socket.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         endWithHost()
         let socket = MessageSocket(descriptor: descriptor)
@@ -74,10 +74,11 @@ public enum ModuleWorker {
             }
         case .logOut(let slot): try module.logOut(CK_SLOT_ID(slot))
         case .perform(let slot, let use, let isTyped):
-            let way = module.way(for: use, slot: CK_SLOT_ID(slot))
-            answer.write(UInt8(way))
+            let candidate = module.indexOfCandidate(for: use, slot: CK_SLOT_ID(slot))
+            answer.write(UInt8(candidate))
             return try module.withSession(CK_SLOT_ID(slot)) { (session) throws(ModuleFailure) in
-                try module.perform(use, use.ways[way], message.secret, isTyped: isTyped, in: session)
+                try module.perform(
+                    use, use.candidateMechanisms[candidate], message.secret, isTyped: isTyped, in: session)
             }
         }
         return nil
@@ -94,7 +95,7 @@ public enum ModuleWorker {
         }
     }
 
-    /// Where memory runs out, this process is to go before any other. proc(5)
+    /// Has the kernel end this process before any other where memory runs out. proc(5)
     private static func becomeExpendable() {
         let file = unsafe open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
@@ -102,8 +103,8 @@ public enum ModuleWorker {
         close(file)
     }
 
-    /// Ends the process, and what the module started, a little after the host is gone, also where the module does not come
-    /// back.
+    /// Ends the process and the children of the module shortly after the host's end, even while the module does not
+    /// return.
     private static func endWithHost() {
         BlockingThread.start {
             var watched = pollfd(fd: descriptor, events: clinux_hangup, revents: 0)
@@ -162,11 +163,11 @@ extension LoadedModule {
         return object
     }
 
-    /// Uses a key, after presenting the PIN where there is one, or where the token asks for it by itself.
+    /// Uses a key, after presenting the PIN, or letting the token ask for it.
     ///
     /// - Throws: `CKR_USER_NOT_LOGGED_IN` also where a key only shows itself after a login.
     func perform(
-        _ use: KeyUse, _ way: KeyMechanism, _ pin: borrowing Secret, isTyped: Bool, in session: CK_SESSION_HANDLE
+        _ use: KeyUse, _ candidate: KeyMechanism, _ pin: borrowing Secret, isTyped: Bool, in session: CK_SESSION_HANDLE
     ) throws(ModuleFailure) -> Secret {
         var found = try key(for: use, in: session)
         let hasPIN = isTyped || !pin.isEmpty
@@ -179,14 +180,14 @@ extension LoadedModule {
             let code = isLoggedIn(session) ? CKR_KEY_HANDLE_INVALID : CKR_USER_NOT_LOGGED_IN
             throw ModuleFailure(code: UInt64(code), what: "C_FindObjects")
         }
-        guard use.kind != .derive else { return try derive(use, way, key, in: session) }
+        guard use.kind != .derive else { return try derive(use, candidate, key, in: session) }
         let wantsPIN = value(CKA_ALWAYS_AUTHENTICATE, of: key, in: session)?.first == 1
-        guard wantsPIN else { return try transform(use, way, key, in: session, confirming: nil) }
+        guard wantsPIN else { return try transform(use, candidate, key, in: session, confirming: nil) }
         guard hasPIN else { throw ModuleFailure(code: UInt64(CKR_USER_NOT_LOGGED_IN), what: "the key") }
-        return try transform(use, way, key, in: session, confirming: pin.clone())
+        return try transform(use, candidate, key, in: session, confirming: pin.clone())
     }
 
-    /// The private key that is meant; of those that nothing else tells apart, the one of the same label.
+    /// The intended private key. Of several that no other attribute tells apart, it is the one of the same label.
     private func key(for use: KeyUse, in session: CK_SESSION_HANDLE) throws(ModuleFailure) -> CK_OBJECT_HANDLE? {
         let publicKey = try? PublicKey(spki: use.publicKey)
         let handles = try find(CKO_PRIVATE_KEY, id: use.id, label: use.id.isEmpty ? use.label : [], in: session)

@@ -233,16 +233,16 @@ struct TestUser {
     }
 
     @Test func aCardProvesItsKeyWhereTheUserOrTheSystemWantsIt() throws {
-        #expect(try !preferences.provesBeforePIN() && !preferences.heededProofBeforePIN)
+        #expect(try !preferences.provesBeforePIN() && !preferences.effectiveProofBeforePIN)
         try preferences.setProvesBeforePIN(true, in: .system)
         #expect(try preferences.provesBeforePIN())
         #expect(try preferences.provesBeforePIN(in: .user) == nil)
         try preferences.setProvesBeforePIN(false)
-        #expect(preferences.heededProofBeforePIN)
+        #expect(preferences.effectiveProofBeforePIN)
         try preferences.setProvesBeforePIN(nil, in: .system)
         #expect(try !preferences.provesBeforePIN())
         try preferences.setProvesBeforePIN(true)
-        #expect(preferences.heededProofBeforePIN)
+        #expect(preferences.effectiveProofBeforePIN)
         #expect(throws: KeychainError(.invalidPreferencesDomain)) {
             try preferences.setProvesBeforePIN(true, in: .dynamic)
         }

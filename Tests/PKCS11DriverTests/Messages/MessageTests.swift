@@ -11,13 +11,13 @@ import Testing
             slot: 3,
             KeyUse(
                 kind: .derive, id: [1, 2], label: [], publicKey: [3],
-                ways: [KeyMechanism(mechanism: 0x1050, input: [4, 5, 6])], length: 32),
+                candidateMechanisms: [KeyMechanism(mechanism: 0x1050, input: [4, 5, 6])], length: 32),
             isTyped: false),
         .perform(
             slot: 4,
             KeyUse(
                 kind: .sign, id: [], label: [7], publicKey: [],
-                ways: [
+                candidateMechanisms: [
                     KeyMechanism(mechanism: 3, input: [8]),
                     KeyMechanism(mechanism: 13, input: [], digest: 0x250, mask: 2, saltLength: 32),
                 ]), isTyped: true),
@@ -44,8 +44,10 @@ import Testing
 
     @Test func aKeyIsUsedInOneWayAtLeast() {
         var writer = FieldWriter()
-        ModuleRequest.perform(slot: 1, KeyUse(kind: .sign, id: [], label: [], publicKey: [], ways: []), isTyped: false)
-            .write(to: &writer)
+        ModuleRequest.perform(
+            slot: 1, KeyUse(kind: .sign, id: [], label: [], publicKey: [], candidateMechanisms: []), isTyped: false
+        )
+        .write(to: &writer)
         #expect(throws: MalformedMessage.self) {
             var reader = FieldReader(writer.bytes)
             _ = try ModuleRequest(from: &reader)
