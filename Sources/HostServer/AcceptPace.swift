@@ -12,8 +12,8 @@ struct AcceptPace {
 
     mutating func take(_ now: ContinuousClock.Instant = .now) { due = max(due, now) + AcceptPace.interval }
 
-    /// Milliseconds until further connections are accepted; 0 for now. Several are, after a pause, for each of which the host would
-    /// have to wake up otherwise.
+    /// The pause before further connections are accepted, in milliseconds; 0 for none. After a pause several are
+    /// accepted together, so that the host wakes up once for them.
     func pause(_ now: ContinuousClock.Instant = .now) -> Int32 {
         due - AcceptPace.interval * AcceptPace.burst < now ? 0 : 10
     }

@@ -76,7 +76,7 @@ final class Client: Sendable {
         }
     }
 
-    /// Ends what the client has: waits end, cards are let go of, PINs are forgotten.
+    /// Ends the client's state: waits end, cards are released, PINs are forgotten.
     private func end() {
         let connections = state.withLock { state in
             state.hasEnded = true

@@ -6,11 +6,11 @@ internal import Wire
 /// The host's end of a connection. It is closed with its last reference.
 final class FrameSocket: Sendable {
     let descriptor: Int32
-    /// One message is sent at a time: what tells a client that the host is at work comes from another thread than answers, and
-    /// never behind the one to the same request, whose number is here as long as it is answered.
+    /// The lock for sending, with the number of the request that is being answered. Signs of life come from another
+    /// thread than answers, and must not follow the answer to the same request.
     private let sending = Mutex<UInt32?>(nil)
 
-    /// Seconds that a client may take over the rest of a message that it has begun, or to read what it is sent.
+    /// The time that a client may take for the rest of a message that it has begun, or to read an answer, in seconds.
     private static let patience = 30
 
     /// Takes the descriptor over. A client that keeps a copy of it can set it to wait for no time or for ever, so that no call here
@@ -100,7 +100,7 @@ final class FrameSocket: Sendable {
         }
     }
 
-    /// Reads what has come, without waiting.
+    /// Reads the received bytes, without waiting.
     ///
     /// - Returns: the number of bytes; 0 where the client is gone, -1 with `errno` where there is nothing to read.
     func receive(upTo count: Int, appendingTo bytes: inout [UInt8]) -> Int {
@@ -177,8 +177,8 @@ final class FrameSocket: Sendable {
     /// Begins to answer a request.
     func begin(number: UInt32) { sending.withLock { $0 = number } }
 
-    /// Tells a client whose request is being answered that the host is at work, if that can be told at once: a client that does not
-    /// read is told nothing.
+    /// Sends a sign of life to a client whose request is being answered, if it can be sent at once: a client that does
+    /// not read gets none.
     func sendWorking() {
         _ = sending.withLockIfAvailable { answered in
             guard let answered else { return }

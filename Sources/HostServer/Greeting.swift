@@ -3,7 +3,7 @@ package import PKCS11Bridge
 internal import SecureBytes
 package import Wire
 
-/// Makes what a client has from what it says of itself, and what is known of it.
+/// Makes a client's state from its hello, and from the facts about its process.
 package typealias ClientMaker = @Sendable (Hello, Peer) -> Cryptoki
 
 /// The beginning of a client's connection.
@@ -29,7 +29,7 @@ enum Greeting {
         socket.send(.hello, number: 0, answer.encoded(), Secret(capacity: 0) { _ in })
     }
 
-    /// Reads what a client says of itself, for however long it takes until that comes, and serves it until it ends.
+    /// Reads a client's hello, without a time limit, and serves the client until it ends.
     static func serve(_ socket: FrameSocket, _ heartbeat: Heartbeat, _ make: ClientMaker) {
         guard let peer = Peer(of: socket.descriptor), let frame = socket.receive(),
             let hello = hello(frame.header, frame.fields)

@@ -24,7 +24,7 @@ extension Peer {
         return path.split(separator: "/").last.map(String.init) ?? ""
     }
 
-    /// A descriptor that can be read once the process has ended, which closing its connection need not tell: a child of it may
-    /// hold that open. Negative where there is none to be had.
+    /// A descriptor that is readable once the process has ended, which closing its connection need not tell: a child of
+    /// it may hold that open. Negative where none can be had.
     func watch() -> Int32 { process > 0 ? clinux_process(process) : -1 }
 }

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Wire
 
-/// Connections whose client has not sent all of its hello. They have no thread and end soon, so that a program which opens connections
-/// and sends nothing, or half a message, takes little from the clients of the host.
+/// Connections whose client has not sent all of its hello. They have no thread and end soon, so that a program which
+/// opens connections and sends nothing, or half a message, takes little from the host's clients.
 struct PendingGreetings {
     private var pending: [PendingGreeting] = []
 
@@ -20,10 +20,10 @@ struct PendingGreetings {
 
     var isEmpty: Bool { pending.isEmpty }
 
-    /// What is to be waited for, in the order that ``advance(_:)`` has it.
+    /// The sockets that are waited for, in the order of ``advance(_:)``.
     var watched: [pollfd] { pending.map { pollfd(fd: $0.socket.descriptor, events: Int16(POLLIN), revents: 0) } }
 
-    /// Reads what has come, and closes connections that sent something else or whose time is over.
+    /// Reads the received bytes, and closes connections that sent other bytes or whose time is over.
     ///
     /// - Parameter watched: ``watched`` after `poll`.
     /// - Returns: the greetings that are complete.
@@ -66,7 +66,7 @@ struct PendingGreeting {
         deadline = .now + PendingGreeting.patience
     }
 
-    /// Reads what has come of the hello, and nothing behind it: descriptors come with that.
+    /// Reads the received part of the hello, and nothing behind it: descriptors come with that.
     mutating func read() -> Progress {
         while true {
             let wanted = header?.fieldCount ?? FrameHeader.byteCount

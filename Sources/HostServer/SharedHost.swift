@@ -22,8 +22,8 @@ package final class SharedHost: Sendable {
         self.make = make
     }
 
-    /// Serves clients until there has been none for a while, or the host is to end: it takes no new ones then, and serves those it
-    /// has until they end.
+    /// Serves clients until there was none for a while, or the host is to end: it takes no new ones then, and serves
+    /// the others until they end.
     ///
     /// - Parameters:
     ///   - patience: how long it waits for the next client.
@@ -57,7 +57,7 @@ package final class SharedHost: Sendable {
         PendingLogouts.wait()
     }
 
-    /// Milliseconds between two looks at whether anybody is there.
+    /// The time between two looks for clients, in milliseconds.
     private static let interval: Int32 = 1_000
 
     private func accept(_ pending: inout PendingGreetings) {
@@ -101,7 +101,7 @@ package final class SharedHost: Sendable {
     }
 }
 
-/// Counts the clients of a host. A program that is one too many starts a host of its own.
+/// Counts the clients of a host. A program beyond the limit starts a host of its own.
 private final class ClientCount: Sendable {
     private let counts = Mutex<[Int32: Int]>([:])
     private let all = Atomic(0)
@@ -153,7 +153,7 @@ package struct HostEnvironment: Sendable, Equatable {
         self.init(ClientVariables(variables).values)
     }
 
-    /// Those of this process.
+    /// The environment of this process.
     package static var ofProcess: HostEnvironment {
         var variables: [String: String] = [:]
         var next = unsafe environ

@@ -1,7 +1,7 @@
 internal import KeychainModel
 internal import SystemCrypto
 
-/// A key that is no attribute: where it is legal, and what it means (keychain semantics 1.1, 1.5, 1.7 and 3.3).
+/// A key that is not an attribute, with its legal places and its meaning (keychain semantics 1.1, 1.5, 1.7 and 3.3).
 struct DictionaryKey: Sendable {
     typealias Operation = ParsedDictionary.Operation
 

@@ -14,7 +14,7 @@ extension Item: ItemContent {}
 extension NewItem: ItemContent {}
 
 extension ItemContent where Self: ~Copyable {
-    /// `v_Data`, if that is wanted: the DER of a certificate, the external form of a key, a password; nil where there is none.
+    /// `v_Data`, if it is wanted: the DER of a certificate, the external form of a key, a password; nil without one.
     ///
     /// - Parameter secret: reads the secret, only where it may leave.
     func data(

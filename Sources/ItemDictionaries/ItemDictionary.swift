@@ -34,7 +34,7 @@ public enum ItemReference: Sendable {
     case symmetricKey(NewItem)
     /// A certificate with its private key, neither of which has to be in a keychain.
     case keyPair(Certificate, PrivateKey)
-    /// A certificate, which does not have to be in a keychain, with its private key, which one has.
+    /// A certificate, which need not be in a keychain, with its private key, which is in one.
     case certified(Certificate, Item)
     case keychain(KeychainIdentifier)
     case policy(CertificatePolicy)
@@ -52,7 +52,7 @@ extension ItemValue {
         }
     }
 
-    /// The value as an attribute has it; nil for what none can be.
+    /// The value of an attribute; nil for a value that no attribute can have.
     package var attributeValue: AttributeValue? {
         switch self {
         case .string(let text): .string(text)

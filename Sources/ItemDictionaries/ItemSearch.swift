@@ -3,12 +3,12 @@ internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 
-/// A search as it is carried out: what matches, and what is wanted of it. Keychain semantics 1.6 and 1.8, "copy".
+/// A search: its query, and the wanted parts of the items. Keychain semantics 1.6 and 1.8, "copy".
 struct ItemSearch {
     let service: any KeychainService
     let query: Query
     let returns: ParsedDictionary.Returns
-    /// Whether items are left out for which a person would have to be asked.
+    /// Whether items are left out that need a question.
     let leavesOutGuarded: Bool
     let context: RequestContext
 

@@ -45,7 +45,7 @@ extension KeychainService {
         }
     }
 
-    /// Changes all items that a query finds, or none, as `SecItemUpdate` does; those that were altered stay as they are.
+    /// Changes all items that a query finds, or none, as `SecItemUpdate` does. Altered ones stay unchanged.
     ///
     /// - Returns: the number of items that were changed, and what could not be looked at.
     /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDuplicateItem` if an item would become the same as another,
@@ -65,7 +65,8 @@ extension KeychainService {
         return Outcome(outcome.found.updatedCount, missing: outcome.missing)
     }
 
-    /// Deletes all items that a query finds, or none, as `SecItemDelete` does; one that is damaged by its reference alone.
+    /// Deletes all items that a query finds, or none, as `SecItemDelete` does. A damaged one is deleted by its
+    /// reference alone.
     ///
     /// - Returns: the number of items, and what could not be looked at; an identity counts once.
     /// - Throws: `errSecItemNotFound` if nothing matches, `errSecDecode` if all of them are damaged, `errSecReadOnly` if one
@@ -79,7 +80,7 @@ extension KeychainService {
         return Outcome(outcome.found.deletedCount, missing: outcome.missing)
     }
 
-    /// Says what ``copyMatching(_:_:)`` would do with a query. Nobody is asked for anything, and no secret is read.
+    /// Explains ``copyMatching(_:_:)`` for a query. Asks no person, and reads no secret.
     ///
     /// - Throws: what the search itself throws for a query that cannot be honoured.
     public func explain(
@@ -106,7 +107,7 @@ extension KeychainService {
 }
 
 extension RequestContext {
-    /// The context with what a dictionary says of questions.
+    /// The context with the dictionary's rules for questions.
     fileprivate func completed(by parsed: ParsedDictionary) -> RequestContext {
         var context = self
         context.purpose = parsed.prompt ?? purpose

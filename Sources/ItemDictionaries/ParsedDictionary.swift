@@ -10,7 +10,7 @@ struct ParsedDictionary {
         case change
     }
 
-    /// The treatment of items for which a person would have to be asked.
+    /// The treatment of items that need a question.
     enum AuthenticationUI: Sendable {
         case allow
         /// The operation fails with `errSecInteractionNotAllowed`.
@@ -129,7 +129,7 @@ struct ParsedDictionary {
 }
 
 extension ItemDictionary {
-    /// The attributes of a key that is to be made or read, where the dictionary says nothing else.
+    /// The attributes of a key to be made or read, with defaults.
     ///
     /// - Throws: as an addition does for what cannot be honoured.
     package func keyAttributes() throws(KeychainError) -> Attributes {
@@ -156,7 +156,7 @@ extension ParsedDictionary.Operation {
 }
 
 extension ItemReference {
-    /// The class it is of; nil for what is no item.
+    /// The item class; nil for a value that is not an item.
     var itemClass: ItemClass? {
         switch self {
         case .item(let item): item.itemClass

@@ -6,7 +6,7 @@ enum FoundItem: Sendable {
     case item(Item)
     case identity(Identity)
 
-    /// The item whose data, label and keychain count.
+    /// The item that gives data, label and keychain.
     var main: Item {
         switch self {
         case .item(let item): item
@@ -40,10 +40,10 @@ enum FoundItem: Sendable {
 
 /// The shapes of keychain semantics 1.6.
 extension ParsedDictionary.Returns {
-    /// Whether data is all that is asked for, so that an item without any has nothing to answer.
+    /// Whether only data are wanted, so that an item without any gives no result.
     var isDataAlone: Bool { self == .data }
 
-    /// The result for what was found; nil where nothing was asked for.
+    /// The result of the found items; nil where none is wanted.
     ///
     /// - Parameter data: the data of each, nil for what has none to give.
     func value(of found: [(FoundItem, data: ItemValue?, provenance: ItemDictionary?)], isArray: Bool) -> ItemValue? {

@@ -19,7 +19,7 @@ enum AttributeMemory {
         while tokenkit_replace(word, changes, changes &+ 1) == 0 { changes = self.changes }
     }
 
-    /// Answers a call from what a connection has.
+    /// Answers a call from a connection's memory.
     ///
     /// - Returns: false where not every attribute is there, and nothing was done.
     static func answer(
@@ -51,7 +51,7 @@ enum AttributeMemory {
 }
 
 extension PKCS11Function {
-    /// Whether it may change what an object says of itself, or which objects there are. To use a key changes neither.
+    /// Whether the call may change an object's attributes, or the set of objects. The use of a key changes neither.
     var mayChangeObjects: Bool {
         switch self {
         case .finalize, .setPIN, .closeSession, .closeAllSessions, .login, .logout, .createObject, .copyObject,
@@ -64,7 +64,7 @@ extension PKCS11Function {
 }
 
 extension PKCS11Function {
-    /// Whether its first argument is a slot, or it has none, and not a session.
+    /// Whether the call's first argument is a slot, or it has none; false for a session.
     var takesSlot: Bool {
         switch self {
         case .getSlotList, .getSlotInfo, .getTokenInfo, .getMechanismList, .getMechanismInfo, .openSession,

@@ -1,7 +1,7 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-/// The connections of this process: each is one thread's for as long as a call lasts, and waits for the next one then.
+/// The connections of this process: each belongs to one thread for a call, and then waits for the next call.
 ///
 /// No lock is held, since another thread may fork at any time: whoever changes a connection's word to ``busy`` has it.
 enum Connections {
@@ -9,8 +9,7 @@ enum Connections {
     private static let idle: UInt64 = 1
     private static let busy: UInt64 = 2
 
-    /// A connection that no other thread has; it is made where there is none. Where other threads have as many as there can be, one of
-    /// those is waited for.
+    /// Takes a connection that no other thread has, or makes one. Where the maximum is in use, waits for one of those.
     ///
     /// - Throws: `CKR_DEVICE_ERROR` where it cannot be made, or none becomes free in time; ``Host/isMissing``.
     static func take(_ context: borrowing CallContext) throws(Failure) -> Connection {
@@ -63,7 +62,7 @@ enum Connections {
         for index in 0..<count where replace(index, idle, busy) { discard(Connection(index: index)) }
     }
 
-    /// Lets go of what is a parent's. Its connections stay open in the parent.
+    /// Drops the connections of a parent process, which stay open there.
     static func forget() {
         for index in 0..<count {
             if load(index) != empty { Connection(index: index).close() }
@@ -94,7 +93,8 @@ struct Connection {
         unsafe tokenkit_connection(index).unsafelyUnwrapped
     }
 
-    /// Whether it is this round's, to the host of now, and still a socket of ours whose other side is there, and will be.
+    /// Whether the connection belongs to this initialisation and to the present host, and its socket is still open on
+    /// both sides.
     func isUsable(_ initialisation: UInt64) -> Bool {
         let connection = unsafe fields.pointee
         return unsafe connection.initialisation == initialisation && Host.isServing(connection.host)
@@ -102,7 +102,7 @@ struct Connection {
             && tokenkit_is_stale(connection.descriptor) == 0
     }
 
-    /// Makes one end of a pair of sockets, whose other end the host serves from now on.
+    /// Makes a pair of sockets, whose other end the host serves from now on.
     func open(_ initialisation: UInt64, _ deadline: Deadline) throws(Failure) {
         var ends: (Int32, Int32) = (-1, -1)
         let made = unsafe withUnsafeMutablePointer(to: &ends) { pair in

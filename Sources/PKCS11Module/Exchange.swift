@@ -32,7 +32,7 @@ struct Secrets: ~Copyable {
     }
 }
 
-/// An answer whose secrets are yet to be read.
+/// An answer with unread secrets.
 struct Reply: ~Copyable {
     let answer: PKCS11Answer
     private(set) var secretCount: Int
@@ -136,7 +136,7 @@ struct Reply: ~Copyable {
 }
 
 extension PKCS11Call {
-    /// Asks the host for what has no answer but a return value.
+    /// Makes a call that has only a return value.
     func perform(
         _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
     ) throws(Failure) {
@@ -152,8 +152,8 @@ extension PKCS11Call {
         return try reply.number(0)
     }
 
-    /// Asks the host for output, by the rules for a program's buffer (PKCS #11 §5.2): the host is told how much room there is, and
-    /// does nothing where that does not do.
+    /// Makes a call with output, by the rules for a program's buffer (PKCS #11 §5.2): the host is told the buffer's
+    /// length, and does nothing where it is too short.
     ///
     /// - Throws: `CKR_BUFFER_TOO_SMALL`, with the length that is needed in `length`.
     func output(

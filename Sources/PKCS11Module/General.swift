@@ -85,7 +85,7 @@ public func C_GetSlotList(
             try reply.requireSuccess()
             list = reply.answer.numbers
         } catch {
-            // Where no host can be, as in a sandbox, there is no slot, which hinders no program that has other modules.
+            // A place without a host, as a sandbox, has no slot. Programs that have other modules go on.
             guard !error.isHost else { throw error }
             _ = context.log.end(CKR_OK, error.reason)
         }

@@ -20,7 +20,7 @@ enum Host {
     /// Microseconds between two looks at whether a host is wanted by now.
     static let timeBetweenLooks: UInt32 = 500_000
 
-    /// Has the host serve a connection, whose other end stays here. There is one afterwards, if one can be had.
+    /// Has the host serve a connection, whose other end stays here. Starts a host where there is none.
     ///
     /// - Returns: the host's number.
     /// - Throws: ``isMissing``; `CKR_DEVICE_ERROR` where no host can be had.
@@ -160,13 +160,13 @@ enum Host {
     }
 }
 
-/// Until when a call waits for a sign of life. There is one for all that a call waits for, so that failures do not add up, nor waits
-/// that a signal ends and that are begun again.
+/// The end of a call's wait for the host. All waits of a call have the same one, so that neither failures add up, nor
+/// waits that a signal interrupts.
 struct Deadline {
     /// Seconds in which the rest of a message follows its beginning, at least.
     private static let rest: Int64 = 4
 
-    /// Milliseconds of the clock that nobody sets.
+    /// The deadline by the monotonic clock, in milliseconds.
     private(set) var time = tokenkit_now() + Int64(tokenkit_patience) * 1000
 
     var remaining: Int64 { time - tokenkit_now() }

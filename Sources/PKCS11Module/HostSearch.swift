@@ -1,7 +1,7 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-/// Where the module finds its host.
+/// The search for the host.
 enum HostSearch {
     /// Becomes the client of the session's host, or else starts one that this process has alone, and that ends with it.
     ///
@@ -121,7 +121,7 @@ enum HostSearch {
         return unsafe [UInt8](text: value)
     }
 
-    /// Where the module's file is.
+    /// The path of the module's file.
     private static var libraryPath: [UInt8] { unsafe tokenkit_module_path().map { unsafe [UInt8](text: $0) } ?? [] }
 
     /// Starts the program that is installed with the module: in the folder for programs that others start, or, as it was built,
@@ -182,7 +182,7 @@ struct ClientEnvironment {
         ]
     }
 
-    /// Variables whose names begin so are the host's, all but the log, which the module writes.
+    /// The prefix of the host's variables, which get all but the log: the module writes it.
     private static var prefix: StaticString { "TOKENKIT_" }
 
     init() {

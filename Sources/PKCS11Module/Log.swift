@@ -1,7 +1,7 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-/// Writes what a call returned, and why, to the log that `TOKENKIT_DEBUG` asks for.
+/// The log that `TOKENKIT_DEBUG` asks for: each call's return value, and its reason.
 ///
 /// `TOKENKIT_DEBUG` names a file to append to, with a slash in it; any other word stands for standard error. What the host adds
 /// is never a PIN, a key or decrypted data.
@@ -19,7 +19,7 @@ struct Log {
         return unsafe path[0] == 0x30 && path[1] == 0 ? nil : path
     }
 
-    /// Writes what the host told: lines of its own, and last what it answered.
+    /// Writes the host's notes: its own lines, and last its answer.
     mutating func note(_ notes: [[UInt8]]) {
         guard let path = unsafe Log.path else { return }
         for index in notes.indices {

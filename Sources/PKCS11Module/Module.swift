@@ -3,7 +3,7 @@ internal import CPKCS11Module
 
 // The module keeps two things: that `C_Initialize` was called, and the connections to its host. The host has all else.
 
-/// Why a function could not do what it was asked.
+/// The reason that a function failed.
 struct Failure: Error {
     let code: CK_RV
     /// The reason for the log, where the code does not tell it.
@@ -22,7 +22,7 @@ struct Failure: Error {
 }
 
 extension Failure {
-    /// Whether it is ``Host/isMissing``.
+    /// Whether the error is ``Host/isMissing``.
     var isMissingHost: Bool { !isHost && code == Host.isMissing.code }
 }
 

@@ -48,7 +48,7 @@ public func C_GetObjectSize(
     }
 }
 
-/// Every attribute that can be told is, whatever comes of the others; of several failures the first is returned.
+/// Tells every attribute that it can; of several failures the first is returned.
 @c @implementation
 public func C_GetAttributeValue(
     _ session: CK_SESSION_HANDLE, _ object: CK_OBJECT_HANDLE, _ attributes: UnsafeMutablePointer<CK_ATTRIBUTE>?,

@@ -8,7 +8,7 @@ struct Operation {
     let whole: PKCS11Function
     let part: PKCS11Function
     let last: PKCS11Function
-    /// What `C_SessionCancel` calls it.
+    /// The flag of the operation in `C_SessionCancel`.
     let flag: CK_FLAGS
 
     static let encrypt = Operation(
@@ -62,8 +62,8 @@ struct Operation {
     /// Whether there is output before the end.
     private var givesParts: Bool { flag == CKF_ENCRYPT || flag == CKF_DECRYPT }
 
-    /// Sends data in parts, and has what comes of each behind what came before: never more than was sent, since parts are whole blocks of
-    /// any cipher, so that a program may have it where the data is.
+    /// Sends data in parts, and puts the output of each behind the output before: never more than was sent, since parts
+    /// are whole blocks of any cipher, so that output and input may be one buffer.
     ///
     /// - Returns: how many bytes came.
     private func send(
@@ -112,8 +112,8 @@ struct Operation {
             &context, sending: Secrets(signature, signatureLength))
     }
 
-    /// Ends the operation for arguments that the host is not asked with: a function that fails ends what it goes on with, whatever
-    /// the reason. PKCS #11 §5.8 to §5.14.
+    /// Ends the operation for arguments that are refused here: a function that fails ends its operation, whatever the
+    /// reason. PKCS #11 §5.8 to §5.14.
     private func refused(_ session: CK_SESSION_HANDLE, _ context: borrowing CallContext) -> Failure {
         var own = CallContext(initialisation: context.initialisation, log: Log("C_SessionCancel"))
         try? PKCS11Call(.sessionCancel, [UInt64(session), UInt64(flag)]).perform(&own)
@@ -131,7 +131,7 @@ struct Operation {
         try reply.requireSuccess()
     }
 
-    /// `C_SignUpdate` and those like it that give nothing back.
+    /// `C_SignUpdate` and its kin, without output.
     func append(
         _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ count: CK_ULONG,
         _ context: inout CallContext
@@ -146,7 +146,7 @@ struct Operation {
         } while sent < count
     }
 
-    /// `C_EncryptUpdate` and those like it, which give back what they have.
+    /// `C_EncryptUpdate` and its kin, with output.
     func update(
         _ session: CK_SESSION_HANDLE, _ data: UnsafeMutablePointer<UInt8>?, _ dataLength: CK_ULONG,
         _ output: UnsafeMutablePointer<UInt8>?, _ outputLength: UnsafeMutablePointer<CK_ULONG>?,
@@ -180,7 +180,7 @@ struct Operation {
         try unsafe PKCS11Call(last, [UInt64(session)]).output(output, outputLength, &context)
     }
 
-    /// `C_SignInit` and those like it. Without a mechanism what was begun is ended.
+    /// `C_SignInit` and its kin. A null mechanism ends the present operation.
     static func begin(
         _ function: PKCS11Function, _ session: CK_SESSION_HANDLE, _ given: UnsafeMutablePointer<CK_MECHANISM>?,
         _ key: CK_OBJECT_HANDLE, _ context: inout CallContext

@@ -12,7 +12,7 @@ enum ParameterLayout {
     /// A structure that points to further structures, or to where results go. No token here has such a mechanism, so that it is
     /// refused by its type.
     case withheld
-    /// A mechanism of nobody's, or one that has no parameter.
+    /// An unknown mechanism, or one without a parameter.
     case unknown
 
     init(of mechanism: CK_MECHANISM_TYPE) {
@@ -97,7 +97,7 @@ enum ParameterLayout {
         return count
     }
 
-    /// Where a field ends that begins at an offset.
+    /// The end of a field that begins at an offset.
     static func end(of letter: UInt8, at offset: Int) -> Int {
         switch letter {
         case UInt8(ascii: "n"), UInt8(ascii: "w"): offset + 8

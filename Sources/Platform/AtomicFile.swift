@@ -22,7 +22,7 @@ package enum AtomicFile {
         try write(bytes, beside: path, mode, isLasting) { unsafe rename($0, path) }
     }
 
-    /// Makes a file, unless there is one.
+    /// Makes a file, unless it exists.
     ///
     /// - Throws: `EEXIST` where there is one.
     package static func create(
@@ -54,7 +54,7 @@ package enum AtomicFile {
             _ = unsafe unlink(draft)
             throw error
         }
-        // Where the draft was linked it has two names.
+        // A linked draft has a second name.
         _ = unsafe unlink(draft)
         if isLasting { try sync(folder: folder.isEmpty ? "." : folder) }
     }

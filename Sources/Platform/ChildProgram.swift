@@ -1,19 +1,19 @@
 internal import CLinux
 internal import Glibc
 
-/// A program to be started with nothing of this process's but what it is given: no descriptor, no signal that is held back or ignored,
-/// and the environment that is built for it.
+/// A program to be started with given resources alone: no other descriptor of this process, no blocked or ignored
+/// signal, and an environment that is built for it.
 public struct ChildProgram: Sendable {
-    /// What a program's descriptor is.
+    /// The target of one of the program's descriptors.
     public enum Stream: Hashable, Sendable {
         case nothing
         /// One of this process's.
         case descriptor(Int32)
     }
 
-    /// How the program belongs to what this process belongs to.
+    /// The program's relation to this process's group and session.
     public enum Belonging: Hashable, Sendable {
-        /// What a terminal sends to this process's group it sends to the program as well.
+        /// The program is in this process's group, and gets the signals of the terminal.
         case sameGroup
         case ownGroup
         case ownSession
@@ -25,7 +25,8 @@ public struct ChildProgram: Sendable {
     public let arguments: [String]
     /// Each as `NAME=value`.
     public let environment: [String]
-    /// What its first descriptors are; it has no others. Those of this process have to be above them, or in their own places.
+    /// The program's first descriptors; it has no others. Those of this process must be above them, or in their own
+    /// places.
     public let streams: [Stream]
     public let belonging: Belonging
 

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The environment of this process.
 public enum Environment {
-    /// Whether this process has more rights than who started it, as a setuid program has: AT_SECURE, getauxval(3). What its
-    /// environment says is nobody's word then.
+    /// Whether this process has more rights than its caller, as a setuid program has: AT_SECURE, getauxval(3). Its
+    /// environment is not trusted then.
     public static var isUntrusted: Bool { clinux_is_secure() != 0 }
 
     /// The value of a variable; nil in a process that has more rights than who started it. Wraps `secure_getenv`.
@@ -20,7 +20,7 @@ public enum Environment {
         withheld.withLock { _ = $0.insert(name) }
     }
 
-    /// All variables that are not withheld, each as `NAME=value`: for programs that nobody here knows the needs of.
+    /// All variables that are not withheld, each as `NAME=value`: for programs with unknown needs.
     public static var all: [String] {
         guard !isUntrusted else { return [] }
         let withheld = withheld.withLock { $0 }
@@ -61,7 +61,7 @@ public enum Environment {
 
     // MARK: Programs
 
-    /// Where programs are looked for in a process that was not told, or that does not believe it.
+    /// The folders of programs for a process that has no PATH, or does not trust it.
     public static let standardPath = "/usr/local/bin:/usr/bin:/bin"
 
     /// The file of a program.

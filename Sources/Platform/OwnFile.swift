@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Small files that are this user's, and nobody else's to write.
+/// Small files that belong to this user, and that no other user can write.
 package enum OwnFile {
     /// The content; nil for an empty file, one of more than `limit` bytes, or one that another could have written.
     package static func read(_ path: String, limit: Int) -> [UInt8]? {
@@ -30,7 +30,7 @@ package enum OwnFile {
         return names
     }
 
-    /// Whether it is a folder that only this user can put files in.
+    /// Whether the path is a folder that only this user can put files in.
     package static func isOwnFolder(_ path: String) -> Bool {
         var information = stat()
         return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR && isOwn(information)

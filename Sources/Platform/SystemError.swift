@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Why the system did not do what it was asked: an error number, errno(3).
+/// The error of a system call: an error number, errno(3).
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     public let number: Int32
 

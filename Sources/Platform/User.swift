@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What the system knows of a user by number.
+/// The system's record of a user, by number.
 public struct User: Sendable {
     public let number: UInt32
 
@@ -14,7 +14,7 @@ public struct User: Sendable {
     /// Nil where the number is in no user database.
     public var name: String? { entry.name }
 
-    /// The folder that the user database names; nil where the number is in none.
+    /// The home folder in the user database; nil for an unknown number.
     public var home: String? { entry.home }
 
     /// Wraps `getpwuid_r`.
@@ -35,7 +35,7 @@ public struct User: Sendable {
         }
     }
 
-    /// The name, or the number of a user who has none.
+    /// The name, or the number of a user without one.
     public var text: String { name ?? "the user with number \(number)" }
 
     /// Whether the number stands for every user that this process's namespace has no number for, root of the machine maybe among

@@ -5,14 +5,14 @@ internal import KeychainHost
 extension SecKeychainAttribute {
     var name: Attribute { unsafe Attribute(tag: tag) }
 
-    /// What an item of the class has for it.
+    /// The attribute's value in an item of the class.
     ///
     /// - Throws: `errSecNoSuchAttr`; `errSecParam` for data that are no value of it.
     func value(in itemClass: ItemClass) throws(KeychainError) -> AttributeValue {
         try unsafe itemClass.value(ofTag: tag, data, length: length)
     }
 
-    /// Takes over the value of an item, or none.
+    /// Takes over the value of an item; an absent one empties the field.
     mutating func fill(from item: Item) throws(KeychainError) {
         (unsafe length, unsafe data) = (0, nil)
         guard let bytes = unsafe item.data(of: name) else { return }

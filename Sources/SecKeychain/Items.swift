@@ -155,7 +155,7 @@ func item(_ reference: OpaquePointer?) throws(KeychainError) -> ItemReference {
     return try unsafe reference.item()
 }
 
-/// What a list says of an item.
+/// The attributes that a C list gives.
 func attributes(
     in list: SecKeychainAttributeList?, of itemClass: ItemClass
 ) throws(KeychainError) -> Attributes {
@@ -167,7 +167,7 @@ func attributes(
     return attributes
 }
 
-/// The entries of a list; none where there is no list.
+/// The entries of a list; none for a null list.
 ///
 /// - Throws: `errSecParam` for a count without entries.
 private func entries(

@@ -114,7 +114,7 @@ public func SecKeychainGetPath(
     }
 }
 
-/// What codes mean; each text is kept for the life of the process, as C expects of it.
+/// The messages of codes; each text is kept for the life of the process, as C expects of it.
 private let messages = Mutex<[OSStatus: UInt]>([:])
 
 @c(tokenkit_keychain_message)

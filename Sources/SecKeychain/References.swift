@@ -6,7 +6,7 @@ internal import StandardDrivers
 internal import Synchronization
 internal import TokenKit
 
-/// What a `SecKeychainRef` points to.
+/// The object that a `SecKeychainRef` points to.
 final class KeychainReference: Sendable {
     let path: String
     private let isDeleted = Atomic(false)
@@ -29,7 +29,7 @@ final class KeychainReference: Sendable {
     }
 }
 
-/// What a `SecKeychainItemRef` points to.
+/// The object that a `SecKeychainItemRef` points to.
 final class ItemReference: Sendable {
     let keychain: KeychainReference
     let reference: PersistentReference
@@ -93,7 +93,7 @@ extension OpaquePointer {
     }
 }
 
-/// A result code for what `body` does; nothing of Swift's errors reaches C.
+/// The result code of `body`. Swift's errors do not reach C.
 ///
 /// - Parameter function: the one that the program called, for the log.
 func status(_ function: StaticString = #function, _ body: () throws(KeychainError) -> Void) -> OSStatus {

@@ -3,7 +3,7 @@ public import CSecKeychain
 internal import KeychainHost
 internal import Synchronization
 
-/// What a `SecKeychainSearchRef` points to: the items that were found, and are not yet given out.
+/// The object that a `SecKeychainSearchRef` points to: the items that were found, and are not yet given out.
 final class SearchReference: Sendable {
     private let items: Mutex<ArraySlice<ItemReference>>
 
@@ -46,7 +46,7 @@ public func SecKeychainSearchCopyNext(
 
 // MARK: - Names of items that outlive the process
 
-/// What a `CFDataRef` points to: bytes that stay where they are.
+/// The object that a `CFDataRef` points to: bytes that stay where they are.
 final class DataReference: Sendable {
     /// An address and no pointer, which no thread may have.
     private let address: UInt

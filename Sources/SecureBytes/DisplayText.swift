@@ -33,7 +33,7 @@ package enum DisplayText {
         return Array("\\u\(digits)".utf8)
     }
 
-    /// Whether a character is shown as itself, and does nothing else.
+    /// Whether a character is shown as itself, and has no other effect.
     package static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         guard !scalar.isASCII else { return 0x20...0x7E ~= scalar.value }
         let properties = scalar.properties

@@ -66,7 +66,8 @@ extension OutputSpan where Element == UInt8 {
 }
 
 extension Span where Element == UInt8 {
-    /// Takes a number off the front, most significant byte first; nil, and nothing taken, where there are too few bytes.
+    /// Takes a number off the front, most significant byte first; nil, with nothing taken, where there are too few
+    /// bytes.
     @_lifetime(self: copy self)
     package mutating func readBigEndian<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number? {
         let width = Number.bitWidth / 8
@@ -76,7 +77,7 @@ extension Span where Element == UInt8 {
         return number
     }
 
-    /// Takes bytes off the front that have their number before them, in four bytes: a `string` of RFC 4251 §5. Nil, and nothing
+    /// Takes bytes off the front that follow their number, in four bytes: a `string` of RFC 4251 §5. Nil, with nothing
     /// taken, where there are fewer.
     @_lifetime(self: copy self)
     @_lifetime(copy self)

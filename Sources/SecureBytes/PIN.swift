@@ -2,19 +2,19 @@
 ///
 /// It knows nothing of what a card accepts: the driver checks length and characters before a try is spent.
 public struct PIN: ~Copyable, Sendable {
-    /// Where the card has it from.
+    /// The origin of the PIN.
     public enum Origin: Sendable {
         /// From here.
         case given
-        /// From whoever types it on the keys of the reader, or on those of the token.
+        /// The PIN is typed on the keys of the reader, or on those of the token.
         case typed
-        /// It was presented just now, for the use that follows.
+        /// The PIN was presented just now, for the use that follows.
         case presented
     }
 
     public let origin: Origin
 
-    /// The characters, in the encoding they were typed in; none where it was not given here.
+    /// The characters, in the encoding they were typed in; empty for a PIN that is typed elsewhere.
     public let secret: Secret
 
     public init(_ secret: consuming Secret) {

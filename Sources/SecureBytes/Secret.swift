@@ -75,7 +75,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
         Secret(copying: bytes)
     }
 
-    /// The bytes of what is not secret, as a signature, or must go where only an array can.
+    /// The bytes as an array, for those that are not secret, as a signature, or that only an array can carry.
     package borrowing func copied() -> [UInt8] {
         let span = bytes
         return span.indices.map { span[$0] }
@@ -97,7 +97,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
 }
 
 extension [UInt8] {
-    /// Overwrites the bytes with zeros and leaves none. Another array that shares them keeps a copy.
+    /// Overwrites the bytes with zeros and empties the array. Another array that shares them keeps a copy.
     package mutating func wipe() {
         unsafe withUnsafeMutableBytes { buffer in
             if let start = buffer.baseAddress { unsafe explicit_bzero(start, buffer.count) }

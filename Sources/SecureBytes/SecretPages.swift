@@ -10,7 +10,7 @@ enum SecretPages {
     private static let owner = Atomic<pid_t>(0)
     private static let size = sysconf(Int32(_SC_PAGESIZE))
 
-    /// As many whole pages as `capacity` bytes take; none for none.
+    /// Takes the whole pages that `capacity` bytes need; none for none.
     static func take(for capacity: Int) -> UnsafeMutableRawBufferPointer {
         guard capacity > 0 else { return unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0) }
         if capacity <= size, let page = unsafe takeSpare() {

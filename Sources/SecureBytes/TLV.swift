@@ -59,11 +59,11 @@ public struct TLV: Hashable, Sendable {
     /// The octets of the value, within those that the object was read from.
     package let content: ArraySlice<UInt8>
 
-    /// How many octets the length field had, so that what was parsed encodes to the same bytes. Cards write `82 00 10`
-    /// where `10` would do.
+    /// The number of octets of the length field, so that a parsed object encodes to the same bytes. Cards write `82 00
+    /// 10` where `10` would do.
     let lengthOctets: Int
 
-    /// How many data objects enclose this one.
+    /// The number of data objects that enclose this one.
     let depth: Int
 
     /// The rules that the objects inside follow too.

@@ -1,6 +1,6 @@
 /// The encoding rules of tags and lengths.
 public enum TLVRules: Sendable, Hashable {
-    /// As cards write them: tags of one to four octets; lengths in the short form, or the long form with up to three
+    /// The encoding of cards: tags of one to four octets; lengths in the short form, or the long form with up to three
     /// octets, needless ones included. ISO/IEC 7816-4 §6.3.
     case card
     /// DER: tags of one octet, which are all that X.509 has; lengths of up to four octets in the shortest form.
@@ -35,7 +35,7 @@ package struct TLVHeader: Sendable {
         count = position
     }
 
-    /// Where the value is within `bytes`, the same that the header was read from.
+    /// The range of the value within `bytes`, which the header was read from.
     package func value(in bytes: Span<UInt8>) throws(TLVError) -> Range<Int> {
         guard count <= bytes.count, valueCount <= bytes.count - count else { throw TLVError(.truncated, tag: tag) }
         return count..<count + valueCount

@@ -1,6 +1,6 @@
-/// Reads data objects one after another. No read goes beyond the bytes given; one that fails reads nothing.
+/// Reads data objects one after another. No read goes beyond the given bytes; a failing one takes none.
 public struct TLVReader: Sendable {
-    /// How deep data objects may be nested; PIV's own nest three deep, a certificate's fields six.
+    /// The maximum nesting of data objects; PIV's own nest three deep, a certificate's fields six.
     public static let maximumDepth = 8
 
     /// The bytes that have not been read.
@@ -32,7 +32,7 @@ public struct TLVReader: Sendable {
         return TLV(header.tag, content, lengthOctets: header.lengthOctets, depth: depth, rules)
     }
 
-    /// The next data object if it has this tag; otherwise nothing is read.
+    /// The next data object if it has this tag; otherwise no byte is taken.
     public mutating func next(_ tag: TLVTag) throws(TLVError) -> TLV? {
         let start = remainder
         guard let found = try next(), found.tag == tag else {
@@ -55,7 +55,7 @@ public struct TLVReader: Sendable {
         return found
     }
 
-    /// Checks that nothing is left.
+    /// Throws unless all bytes have been read.
     public func end() throws(TLVError) {
         guard isAtEnd else { throw TLVError(.trailingBytes) }
     }

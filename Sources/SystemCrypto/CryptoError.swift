@@ -2,7 +2,7 @@
 ///
 /// Two errors are equal when their codes are. No error holds a key, a password or plaintext.
 public struct CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// The kind of failure.
     public enum Code: Sendable, Hashable, CaseIterable {
         /// The input is not what its format says: DER, PEM, a point off its curve, a nonsensical length.
         case malformed
@@ -25,7 +25,7 @@ public struct CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// What was being done, for example `AES-256-GCM open`.
+    /// The operation that failed, for example `AES-256-GCM open`.
     public let operation: String
     /// OpenSSL's own words, where it had any.
     public let reason: String?

@@ -1,10 +1,10 @@
 /// A message that is not as its kind is written.
 package enum WireError: Error {
-    /// It ends before its last field.
+    /// The message ends before its last field.
     case truncated
     /// Bytes follow its last field.
     case trailingBytes
-    /// A field has a value that nothing writes.
+    /// A field has a value that no writer gives it.
     case malformed
 }
 
@@ -28,7 +28,8 @@ package struct FieldWriter {
         for byte in value { bytes.append(byte) }
     }
 
-    /// How many elements follow. What has more than 4 bytes can tell is longer than any message, which is refused as a whole.
+    /// The number of elements that follow. A number beyond 4 bytes is of a message that is too long, and is refused as
+    /// a whole.
     package mutating func append(count: Int) { append(UInt64(UInt32(clamping: count)), byteCount: 4) }
 
     private mutating func append(_ number: UInt64, byteCount: Int) {
@@ -73,7 +74,7 @@ package struct FieldReader {
         return [UInt8](bytes[position..<position + count])
     }
 
-    /// How many elements follow.
+    /// The number of elements that follow.
     ///
     /// - Parameter size: the bytes that each has at least, so that no count is believed that the message has no room for.
     package mutating func count(ofElementsWith size: Int) throws(WireError) -> Int {

@@ -17,7 +17,7 @@ package struct FrameHeader: Equatable {
     }
 
     package var kind: Kind
-    /// The same in a request and its answer. A connection has one request under way at a time.
+    /// The number, equal in a request and its answer. A connection has one request under way at a time.
     package var number: UInt32
     package var fieldCount: Int
     package var secretCount: Int

@@ -5,9 +5,9 @@ package struct Hello: Equatable {
     package var newestVersion: UInt64
     /// The first number for handles. A client that lost its host begins above all that it had from it.
     package var firstHandle: UInt64
-    /// Whether answers come with what they mean in words.
+    /// Whether answers come with a text about their return value.
     package var wantsNotes: Bool
-    /// Where the client's library was loaded from. Empty where that cannot be told.
+    /// The path that the client's library was loaded from. Empty where it cannot be told.
     package var libraryPath: [UInt8]
     /// Environment variables, each as `NAME=value`.
     package var environment: [[UInt8]]

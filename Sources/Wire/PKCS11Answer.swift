@@ -2,7 +2,7 @@
 package struct PKCS11Answer: Equatable {
     /// A `CK_RV`.
     package var returnValue: UInt64
-    /// Lines for the client's log, where it wants them: what happened meanwhile, and last what the return value means.
+    /// Lines for the client's log, where it wants them: events meanwhile, and last the meaning of the return value.
     package var notes: [[UInt8]]
     /// Handles, flags and sizes.
     package var numbers: [UInt64]

@@ -70,7 +70,7 @@ package struct PKCS11Attribute: Equatable {
 
     package enum Value: Equatable {
         case bytes([UInt8])
-        /// As many bytes of the message's secrets.
+        /// The next `count` bytes of the message's secrets.
         case secret(count: UInt64)
     }
 
@@ -105,7 +105,7 @@ package struct PKCS11Attribute: Equatable {
     package static func isSecret(_ type: UInt64) -> Bool { type == 0x11 || 0x123...0x128 ~= type }
 }
 
-/// A mechanism with its parameter, whose structure is told as the numbers and the byte strings in it, in their order.
+/// A mechanism with its parameter, whose structure is flattened to the numbers and byte strings in it, in their order.
 package struct PKCS11Mechanism: Equatable {
     package var type: UInt64
     package var parameter: Parameter

@@ -4,7 +4,7 @@ internal import SecureBytes
 
 /// Forms of arguments in macOS's `security` that the parser does not know, as forms that it does.
 enum ArgumentForms {
-    /// What stands for a password that is to be asked for.
+    /// The argument that stands for a password that is to be asked for.
     static let ask = "\u{0}"
 
     static func expanded(_ given: [String]) throws -> [String] {
@@ -44,7 +44,7 @@ enum ArgumentForms {
         return rewritten
     }
 
-    /// A value after each `-w` that has none, which is the last one or before another option.
+    /// Adds a value to each `-w` without one, which is the last argument or before another option.
     private static func fillingPassword(
         _ arguments: [String], _ command: any ParsableCommand.Type
     ) throws -> [String] {
@@ -67,7 +67,7 @@ enum ArgumentForms {
         }
     }
 
-    /// The arguments with another form of the values of one option. What is the value of any other is no option.
+    /// The arguments with another form of the values of one option. Values of other options are left alone.
     ///
     /// - Parameter form: takes the option's values off what follows it, and returns what the parser is to find there.
     private static func rewriting(
@@ -158,7 +158,7 @@ enum SecretArgument {
         return Secret(consuming: &bytes)
     }
 
-    /// What the help says of an option that takes one.
+    /// The help of an option that takes one.
     static func help(_ what: String) -> ArgumentHelp {
         ArgumentHelp("\(what) Other programs can see it: better leave it out, and be asked.", valueName: "password")
     }

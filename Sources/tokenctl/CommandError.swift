@@ -1,4 +1,4 @@
-/// Why a command could not do what it was asked: what failed, why, and what to do.
+/// The error of a command: the failure, its reason, and the remedy.
 struct CommandError: Error, CustomStringConvertible {
     let description: String
 

@@ -87,8 +87,8 @@ struct CommandLineInterpreter {
         }
     }
 
-    /// The low byte of the code, as macOS's `security` has it: 44 for errSecItemNotFound. What is not trusted is an answer,
-    /// and 1.
+    /// The low byte of the code, as macOS's `security` has it: 44 for errSecItemNotFound. A certificate that is not
+    /// trusted is an answer, and gives 1.
     static func status(of code: ErrSec) -> Int32 {
         let status = code.rawValue & 0xFF
         return status == 0 || code == .notTrusted ? 1 : status
@@ -100,7 +100,7 @@ struct CommandLineInterpreter {
         return 0
     }
 
-    /// What the parser says, as a line like all others, with where to read on.
+    /// The parser's error, as a line like all others, with the help to read.
     private static func sentence(_ error: any Error) -> String {
         guard Tokenctl.exitCode(for: error) == .validationFailure else { return Tokenctl.message(for: error) }
         let lines = Tokenctl.message(for: error).split(whereSeparator: \.isNewline)

@@ -54,7 +54,7 @@ enum CommandName {
         return containing.count == 1 ? containing.first : nil
     }
 
-    /// How many letters have to be put in, taken out, replaced or swapped with the next one.
+    /// The number of letters that have to be added, removed, replaced or swapped with the next one.
     private static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left.prefix(64)), Array(right.prefix(64)))
         var rows = [Array(0...right.count)]

@@ -4,7 +4,8 @@ internal import FoundationEssentials
 internal import KeychainHost
 internal import TokenKit
 
-/// What a shell offers for names of keychains, cards and keys. No card is touched for it: a card is offered that was read before.
+/// The names of keychains, cards and keys that a shell offers. No card is asked: those that were read before are
+/// offered.
 enum Completions {
     static var keychains: CompletionKind {
         .custom { _, _, word in offered(word.contains("/") ? files(word) : names(ofKeychains: .own) + cardNames()) }
@@ -14,7 +15,7 @@ enum Completions {
 
     static var keys: CompletionKind { .custom { _, _, _ in offered(keyNames()) } }
 
-    /// Those that are one word in every shell and nothing but that: bash expands what it is offered, and a card's label or a file's
+    /// The names that are one plain word in every shell: bash expands offered words, and a card's label or a file's
     /// name may be a command.
     static func offered(_ names: [String]) -> [String] {
         let isPlain: (String) -> Bool = { $0.wholeMatch(of: /[A-Za-z0-9\/][A-Za-z0-9._:@%+\/-]*/) != nil }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KeychainModel
 
-/// The gaps in what the searches of a command found. Each is printed once.
+/// The gaps of a command's searches. Each is printed once.
 final class Gaps {
     private var told: [Missing] = []
 
@@ -19,7 +19,8 @@ final class Gaps {
         }
     }
 
-    /// Runs `body`, whose error where nothing matches also says that the item may be in a gap, and ends the command as that does.
+    /// Runs `body`. Its error for no match also says that the item may be in a gap, and ends the command with the gap's
+    /// status.
     func doubting<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as KeychainError where error.code == .itemNotFound {
             if let damage = told.first(where: \.isDamagedFile)?.error {
@@ -46,7 +47,7 @@ extension Missing {
         keychain.contains("/") && error.reason.contains(keychain) ? error.description : "\(keychain): \(error)"
     }
 
-    /// Whether the gap is there until somebody mends it.
+    /// Whether the gap lasts until a person repairs it.
     fileprivate var lasts: Bool { kind == .absentKeychain || place == .module }
 
     /// Whether a keychain file lacks what may have been looked for.

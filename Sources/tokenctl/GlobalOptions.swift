@@ -1,10 +1,10 @@
 internal import KeychainHost
 
-/// What stands before the command's name, as in macOS's `security`: `-i`, `-p prompt`, `-q`, `-v`, alone or together.
+/// The options before the command's name, as in macOS's `security`: `-i`, `-p prompt`, `-q`, `-v`, alone or together.
 ///
 /// Not options of the command itself, where `-v` and others mean something else.
 struct GlobalOptions: Equatable {
-    /// What the interactive mode asks with; nil outside of it.
+    /// The prompt of the interactive mode; nil outside of it.
     private(set) var prompt: String?
 
     /// Whether warnings and notes are left out; errors are not.
@@ -25,7 +25,7 @@ struct GlobalOptions: Equatable {
                 case "v": isVerbose = true
                 case "l": throw MissingCommand.reasons["leaks"] ?? CommandError("there is no '-l' here")
                 default:
-                    // What follows in the word is the prompt, or the next word.
+                    // The rest of the word is the prompt, or the next word is.
                     guard let text = letters.isEmpty ? arguments.popFirst() : String(letters) else {
                         throw CommandError("missing value for '-p <prompt>'", advice: "see 'tokenctl --help'")
                     }
@@ -51,7 +51,8 @@ enum Warnings {
     /// Writes `tokenctl: text` to standard error, if it is wanted. For all that does not end the command: what does is an error.
     static func show(_ text: String) { if areWanted { printError(text) } }
 
-    /// The same once a day at most, for what stays so from one command to the next; `tokenctl doctor` tells it at any time.
+    /// Shows a warning once a day at most, of a state that lasts from one command to the next; `tokenctl doctor` tells
+    /// it at any time.
     static func showDaily(_ text: String) {
         guard areWanted, DailyNotices(in: Directories.own.cache).isDue(text) else { return }
         show("\(text); told once a day, and by 'tokenctl doctor'")

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The file descriptors that the program was started with. Whoever names one means one of those, and not what the program has
-/// opened since under the same number: a PIN read from the connection to a card, or a keychain.
+/// The file descriptors that the program was started with. A descriptor in an argument must be one of them: under the
+/// same number the program may have opened the connection to a card, or a keychain, since.
 enum InheritedDescriptors {
     private static let numbers = current()
 

@@ -12,7 +12,7 @@ struct Input: ~Copyable {
     static let maximumWhole = 1 << 20
     /// Bytes of one that a symmetric key is used with, or that Ed25519 signs, which reads it twice.
     static let maximumMessage = 1 << 28
-    /// The same, encrypted: an initialisation vector and a tag come to it.
+    /// The maximum length of the encrypted message: an initialisation vector and a tag are added.
     static let maximumCiphertext = maximumMessage + 28
     private static let chunk = 1 << 16
     private static let longSize: Int64 = 1 << 26
@@ -43,7 +43,8 @@ struct Input: ~Copyable {
         return descriptor
     }
 
-    /// Whether it is one of the command's own descriptors, as a shell's `<(…)`: a pipe that has its writer already.
+    /// Whether the path is one of the command's own descriptors, as a shell's `<(…)`: a pipe that has its writer
+    /// already.
     private static func isInherited(_ path: String) -> Bool {
         path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
     }
@@ -63,7 +64,7 @@ struct Input: ~Copyable {
         }
     }
 
-    /// Whether reading it may take so long that nobody waits for a question that comes after it.
+    /// Whether reading it may take so long that a question after it would wait too long for its answer.
     var isLong: Bool { size.map { $0 > Input.longSize } ?? true }
 
     /// The digest, computed as the input is read: memory does not grow with the file.
@@ -114,12 +115,12 @@ struct Input: ~Copyable {
     }
 }
 
-/// Where a result goes: a file that is replaced as a whole, or whatever else a path leads to, or standard output.
+/// The destination of a result: a file that is replaced as a whole, any other kind of file that a path leads to, or
+/// standard output.
 struct Output {
     let path: String?
 
-    /// Sees to it that nothing is lost by writing: the file that is being read, which may be the only one with its content,
-    /// and keychains.
+    /// Checks that writing destroys neither the input, which may be the only copy of its content, nor a keychain.
     func check(sparing input: String? = nil) throws {
         var own = stat()
         guard let path, path != "-", unsafe stat(path, &own) == 0, own.st_mode & S_IFMT == S_IFREG else { return }
@@ -157,7 +158,7 @@ struct Output {
         try write(Secret(copying: bytes.span), mode: mode)
     }
 
-    /// Writes to a device, a pipe or a terminal, which stays what it is.
+    /// Writes to a device, a pipe or a terminal, which is not replaced.
     private static func fill(_ path: String, _ bytes: borrowing Secret) throws(SystemError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError() }

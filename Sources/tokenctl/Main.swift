@@ -40,7 +40,8 @@ enum Main {
         }
     }
 
-    /// One byte, not none: only then does the kernel not even start a program that collects dumps. core(5)
+    /// Sets the limit of core dumps to one byte: only then does the kernel not even start a program that collects them.
+    /// core(5)
     private static func forbidCoreDumps() {
         var limit = rlimit(rlim_cur: 1, rlim_max: 1)
         _ = unsafe setrlimit(__rlimit_resource_t(UInt32(RLIMIT_CORE.rawValue)), &limit)

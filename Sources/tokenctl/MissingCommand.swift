@@ -1,4 +1,4 @@
-/// Subcommands of macOS's `security` that there is nothing for on Linux: why not, and what to use instead.
+/// Subcommands of macOS's `security` that have no meaning on Linux: the reason, and the alternative.
 enum MissingCommand {
     static let reasons: [String: CommandError] = {
         var reasons: [String: CommandError] = [:]
@@ -13,7 +13,7 @@ enum MissingCommand {
         "set-generic-password-partition-list", "set-internet-password-partition-list", "set-key-partition-list",
     ]
 
-    /// What is said in place of running such a command; nil for every other.
+    /// The note that is printed in place of running such a command; nil for every other.
     static func note(_ arguments: [String]) -> String? {
         guard let name = arguments.first(where: { $0 != "help" }), needless.contains(name) else { return nil }
         return "note: \(name) has no effect, since every program of yours may use every item of an unlocked keychain"

@@ -6,15 +6,16 @@ internal import TokenKit
 
 /// The PKCS #11 modules of others that a run of the command uses.
 enum Modules {
-    /// What is used where the options say nothing else.
+    /// The modules where the options name none.
     static let choice = ModuleChoice(
         program: "tokenctl", configuration: Directories.own.userConfiguration,
         text: Environment.variable(ModuleChoice.variable))
 
-    /// Those that the options of the command name, for URIs that name modules as well.
+    /// The modules that the command's options name, for URIs that name modules as well.
     static let named = Mutex<[ConfiguredModule]>([])
 
-    /// Those that the options name, else those of the choice. p11-kit's configuration is read when tokens are searched for.
+    /// The modules that the options name, else those of the choice. p11-kit's configuration is read when tokens are
+    /// searched for.
     static func inUse(_ options: CardOptions?) throws -> @Sendable () -> [any TokenModule] {
         let names = options?.module ?? []
         do throws(ModuleChoice.Unknown) {

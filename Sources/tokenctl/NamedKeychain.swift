@@ -10,7 +10,7 @@ enum NamedKeychain {
     case local(LocalKeychain)
     case card(TokenKeychain)
 
-    /// What the help says of an argument that names one.
+    /// The help of an argument that names a keychain.
     static let help: ArgumentHelp = """
         A name, a path with a slash in it, a card's id or label, or a pkcs11: URI; the default keychain if left out.
         """
@@ -65,8 +65,8 @@ enum NamedKeychain {
         return unsafe access(KeychainName.path(name), F_OK) != 0
     }
 
-    /// What people call a card whose name this is: its id, or the label or the URI of one that is in and of no file; nil for
-    /// anything else.
+    /// The noun for a card of this name: its id, or the label or URI of an inserted one that no file has; nil for any
+    /// other name.
     static func noun(ofCard name: String) -> String? {
         guard tokenID(name) == nil else { return "a card" }
         let isURI = PKCS11URI.isURI(name)
@@ -76,7 +76,7 @@ enum NamedKeychain {
         return meant.map { $0.id.driver == PKCS11Module.driver ? "a module's token" : "a card" }
     }
 
-    /// The card whose id an argument is.
+    /// The card of an argument that is an id.
     static func tokenID(_ name: String) -> TokenID? {
         guard !PKCS11URI.isURI(name), let id = TokenID(name), CardDrivers.names.contains(id.driver) else { return nil }
         return id
@@ -152,14 +152,14 @@ enum KeychainName {
         PKCS11URI.isURI(name) ? try LocalKeychain.named(name).path : path(name)
     }
 
-    /// The file of a keychain that is to be deleted: for a name none but that in the folder, since a script may delete what is
-    /// left of its last run.
+    /// The file of a keychain to be deleted. A name means only the keychain in the folder, since a script may delete
+    /// the remains of its last run.
     static func fileToDelete(_ name: String) throws -> String {
         PKCS11URI.isURI(name) ? try LocalKeychain.named(name).path : normalized(name)
     }
 
-    /// The file of a keychain that is there. A name that no keychain in the folder has is that of the one in the search list
-    /// which listings call so.
+    /// The file of an existing keychain. A name that no keychain in the folder has means the one in the search list
+    /// that listings show under it.
     static func path(_ name: String) -> String {
         let path = Directories.own.path(ofKeychain: normalized(name))
         guard !name.contains("/"), isAbsent(path) else { return path }
@@ -171,7 +171,7 @@ enum KeychainName {
         return others.count == 1 ? others[0] : path
     }
 
-    /// Whether it is known that there is no such file.
+    /// Whether the file is known to be absent.
     static func isAbsent(_ path: String) -> Bool {
         unsafe access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno)
     }

@@ -9,18 +9,18 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// How the output is to look.
+/// The form of the output.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON for programs.")
     var json = false
 
-    /// Tells programs what was done so far, if anything was.
+    /// Prints the rows so far for programs, if there are any.
     func report(_ rows: [some Row]) {
         if json, !rows.isEmpty { try? Listing.show(rows, json: true) }
     }
 }
 
-/// Where bytes go that a command makes.
+/// The destination of bytes that a command makes.
 struct DestinationOptions: ParsableArguments {
     @Option(
         name: [.letter("o"), .customLong("output")],
@@ -30,7 +30,7 @@ struct DestinationOptions: ParsableArguments {
 
     @OptionGroup var output: OutputOptions
 
-    /// What bytes are called in JSON.
+    /// The member of JSON that has the bytes.
     enum Member {
         case base64(String)
         /// UTF-8 text under the first key; other bytes in Base64 under the second.
@@ -70,7 +70,7 @@ struct DestinationOptions: ParsableArguments {
     }
 }
 
-/// How a listing is to look that macOS's `security` has too: its readers expect its form, people a table.
+/// The form of a listing that macOS's `security` has too: its readers expect its form, people a table.
 struct ListingOptions: ParsableArguments {
     @Flag(help: "Print JSON for programs.")
     var json = false
@@ -81,7 +81,7 @@ struct ListingOptions: ParsableArguments {
     @Flag(name: .customLong("uri"), help: "Print the PKCS#11 URIs alone, by which other programs know them.")
     var uris = false
 
-    /// Whether it is a table or JSON.
+    /// Whether the listing is a table or JSON.
     var isListing: Bool { json || table || Terminal.isInteractive }
 
     func validate() throws {
@@ -90,7 +90,8 @@ struct ListingOptions: ParsableArguments {
         }
     }
 
-    /// Runs a search, whose gaps are in `gaps`. One that finds nothing is an error, and in JSON an empty list as well.
+    /// Runs a search, whose gaps are in `gaps`. A search without a result is an error, and in JSON an empty list as
+    /// well.
     func searching(_ gaps: Gaps, _ search: () throws -> Void) throws {
         try gaps.doubting {
             do {
@@ -102,13 +103,13 @@ struct ListingOptions: ParsableArguments {
         }
     }
 
-    /// Prints URIs, a line each; what the PKCS#11 module does not show has none.
+    /// Prints URIs, a line each, of the items that the PKCS#11 module shows.
     func show(_ uris: [PKCS11URI?]) {
         for uri in uris { if let uri { StandardOutput.line(uri.description) } }
     }
 }
 
-/// Which cards are used, and how their traffic is seen.
+/// The cards that are used, and the trace of their traffic.
 struct CardOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -135,7 +136,7 @@ struct CardOptions: ParsableArguments {
     }
 }
 
-/// Who is asked for PINs and passwords.
+/// The source of PINs and passwords.
 struct AuthenticationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -210,7 +211,7 @@ extension AuthenticationOptions {
     }
 }
 
-/// Where a search looks.
+/// The keychains and cards that are searched.
 struct SearchOptions: ParsableArguments {
     @Argument(
         help: """
@@ -223,14 +224,14 @@ struct SearchOptions: ParsableArguments {
 
     func session() throws -> Session { try Session(cards, keychains: keychains) }
 
-    /// The URIs among the keychains; what they name is to be found, and nothing else in the same places.
+    /// The URIs among the keychains. Of their places only the named items are found.
     var uris: [PKCS11URI] {
         get throws { try PKCS11URI.all(in: keychains) }
     }
 }
 
 extension Query {
-    /// All of a class, or those whose certificate has a common name that contains a text, be it upper or lower case.
+    /// All items of a class, or those whose certificate has a common name that contains a text, in upper or lower case.
     static func all(_ itemClass: ItemClass, commonName: String?) throws(KeychainError) -> Query {
         try Query(
             itemClass, filters: commonName.map { [.subject(.contains, $0)] } ?? [],

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 
-/// A value of an option by its name in macOS's `security`, some of whose names there is nothing for on Linux.
+/// A value of an option by its name in macOS's `security`. Some of these names have no meaning on Linux.
 protocol SecurityValue: CaseIterable, RawRepresentable<String> {
-    /// Of those names, why not, and what to use instead.
+    /// The names of macOS's `security` that are not taken, the reasons, and the alternatives.
     static var missing: [String: (why: String, instead: String)] { get }
 }
 
@@ -14,7 +14,7 @@ extension SecurityValue {
         self = value
     }
 
-    /// What an option that takes one is, for people.
+    /// The help of an option that takes one.
     static func help(_ summary: String, _ valueName: String) -> ArgumentHelp {
         ArgumentHelp("\(summary) (values: \(names))", valueName: valueName)
     }

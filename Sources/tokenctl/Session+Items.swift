@@ -8,12 +8,13 @@ extension Session {
         self.locals.first { $0.identifier == item.keychain }
     }
 
-    /// Where an item was found: the file, or the token's id.
+    /// The place of an item: the file, or the token's id.
     func location(of item: Item) -> String {
         local(of: item)?.path ?? item.keychain.rawValue
     }
 
-    /// What `body` makes of each card, and then of each token of a module; one that cannot be read hides no other.
+    /// The results of `body` for each card, and then for each token of a module; one that cannot be read hides no
+    /// other.
     func eachToken<Element>(
         _ body: (TokenKeychain, TokenIdentity) -> Element
     ) -> Outcome<[Element]> {
@@ -33,7 +34,7 @@ extension Session {
         return identifiers
     }
 
-    /// What `body` makes of those of the tokens that tell what they are.
+    /// The results of `body` for those of the tokens that can be identified.
     func identified<Element>(
         _ tokens: [TokenKeychain], _ body: (TokenKeychain, TokenIdentity) -> Element
     ) -> Outcome<[Element]> {
@@ -82,7 +83,7 @@ extension Session {
     }
 }
 
-/// What people know the keychains of a listing by: a file's name, a card's label.
+/// The names of a listing's keychains: a file's name, a card's label.
 struct KeychainNames {
     private var names: [String: String] = [:]
 
@@ -95,13 +96,13 @@ struct KeychainNames {
 }
 
 extension Item {
-    /// The object's name on its card with what it is for, or the item's label.
-    /// What people tell it by: its label, or else what it is for and whose it is.
+    /// The name for people: ``objectName``, or else the service or server and the account.
     var anyName: String {
         guard objectName.isEmpty else { return objectName }
         return [Attribute.service, .server, .account].compactMap { self[$0]?.string }.joined(separator: " ")
     }
 
+    /// The object's name on its card with its label, or the label alone.
     var objectName: String {
         guard case .token(_, let object) = reference.target else { return label ?? "" }
         let name = String(decoding: object.prefix { $0 != 0 }, as: UTF8.self)

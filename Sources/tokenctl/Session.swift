@@ -78,8 +78,8 @@ struct Session {
         throw KeychainError.cardNotInserted(first)
     }
 
-    /// What a deletion is about. Damage counts where it is of what matches by what it has now, and else not: programs delete
-    /// before they add.
+    /// The items to be deleted. A damaged item is reported only where its present values match: programs delete before
+    /// they add.
     func itemsToDelete(matching query: Query) throws(KeychainError) -> Outcome<[Item]> {
         var outcome = try self.searchList.items(matching: query)
         var damage: [Missing] = []
@@ -90,7 +90,7 @@ struct Session {
         return outcome
     }
 
-    /// The items or keys of a search, whose gaps are told as warnings.
+    /// The items or keys of a search, after its gaps were printed as warnings.
     func reporting<Found>(_ outcome: Outcome<Found>) -> Found {
         gaps.tell(self.missing + outcome.missing)
         return outcome.found
@@ -98,7 +98,7 @@ struct Session {
 }
 
 extension CardOptions {
-    /// Sees to it that there is what they name.
+    /// Checks that the named reader and modules exist.
     ///
     /// - Throws: for a reader that is not there, and a module that cannot be used.
     fileprivate func check(_ session: Session) throws {
@@ -131,7 +131,7 @@ extension ProcessKeychains {
         return Set(ids).union(Set(labels).intersection(candidates))
     }
 
-    /// Those of whoever runs the command, without the cards that the options leave out.
+    /// The keychains of the command's user, without the cards that the options leave out.
     ///
     /// Whoever chooses a reader wants no other tokens: modules are started where no reader of this program is that one.
     convenience init(_ options: CardOptions? = nil) throws {
@@ -154,7 +154,7 @@ extension ProcessKeychains {
     }
 }
 
-/// The reader that is meant: one whose name contains a text, or whose card a URI names.
+/// The chosen reader: one whose name contains a text, or whose card a URI names.
 private struct ReaderChoice {
     /// For a person who waits. A card waits for a touch for a quarter of this.
     static let answerLimit: Duration = .seconds(60)
@@ -197,12 +197,12 @@ enum CardDrivers {
 
     static let names = all.map(\.name)
 
-    /// Whether a name is one that every card of a kind has for a key, as PIV's slots are.
+    /// Whether a name is one that every card of a kind has for a key, as PIV's slots.
     static func isKeyName(_ name: String) -> Bool {
         all.contains { $0.keyNames.contains(TokenObjectID(name.uppercased())) }
     }
 
-    /// Whether the card in a reader is one that a URI names. It is let go again.
+    /// Whether the card in a reader is one that a URI names. The card is released again.
     ///
     /// - Throws: where another program holds it.
     static func card(in reader: PCSCReader, is uri: PKCS11URI) throws(CardError) -> Bool {
@@ -218,7 +218,7 @@ enum CardDrivers {
 }
 
 extension Directories {
-    /// Those of whoever runs the command.
+    /// The folders of the command's user.
     static var own: Directories { KeychainPreferences.own.directories }
 
     /// The socket over which a virtual card takes its orders.
@@ -226,6 +226,6 @@ extension Directories {
 }
 
 extension KeychainPreferences {
-    /// Those of whoever runs the command.
+    /// The settings of the command's user.
     static let own = KeychainPreferences()
 }

@@ -62,7 +62,7 @@ func socketOfSession(_ runtime: String) -> Int32 {
 
 signal(SIGPIPE, SIG_IGN)
 PCSCBlocking.forbid()
-// What is in this process's memory is in no core dump.
+// This process's memory stays out of core dumps.
 var none = rlimit(rlim_cur: 0, rlim_max: 0)
 unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 
@@ -87,7 +87,7 @@ case []:
         guard let runtime = Environment.variable("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") else {
             fail("the session has no folder for sockets (set XDG_RUNTIME_DIR)")
         }
-        // What the shell that started it had open is not to stay so.
+        // The descriptors of the shell that started this process are closed.
         for descriptor in handedIn..<Int32(clamping: min(descriptors, 4096)) { close(descriptor) }
         SharedHost(listener: socketOfSession(runtime), make).serve(end: EndSignal.catch()) {
             HostSocket.remove(in: runtime)

@@ -19,7 +19,7 @@ public enum HostReply: Sendable, Equatable {
     case consent(Bool)
     /// The answer to a notice.
     case shown
-    /// `errSecUserCanceled` where the person declines, `errSecInteractionNotAllowed` where nobody can be asked.
+    /// `errSecUserCanceled` where the person declines, `errSecInteractionNotAllowed` where no person can be asked.
     case failed(KeychainError)
 }
 
@@ -105,7 +105,7 @@ package struct ClientPrompter: Prompter {
         }
     }
 
-    /// A message that does not arrive changes nothing.
+    /// Tells a message. A failure to do so is ignored.
     package func tell(_ message: String) { _ = try? exchange(.notice(message)) }
 
     private static let unfitting = KeychainError(.internal, "the client answers another question than it was asked")

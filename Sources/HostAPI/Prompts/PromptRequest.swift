@@ -64,7 +64,7 @@ public struct PromptRequest: Sendable, Hashable {
         self.form = form
     }
 
-    /// Whether it is typed twice, since a slip would lock its owner out.
+    /// Whether the answer is typed twice, since a slip would lock its owner out.
     public var wantsRepetition: Bool {
         switch purpose {
         case .newPIN, .newUnblockingKey, .newPassword: true
@@ -72,7 +72,7 @@ public struct PromptRequest: Sendable, Hashable {
         }
     }
 
-    /// Whether it is worth to have an answer typed once more.
+    /// Whether an answer is to be typed again: one of a wrong form is not.
     public func wantsRepetition(of answer: borrowing Secret) -> Bool {
         wantsRepetition && form?.fits(answer) ?? true
     }
@@ -92,10 +92,10 @@ public struct PromptRequest: Sendable, Hashable {
     /// The sentence above the field: what for, where, and how many tries are left.
     package var sentence: String { "\(matter)\(tries)" }
 
-    /// The same where it is typed on the reader's own keys.
+    /// The instruction for the reader's own keys.
     package var instruction: String { "Enter the \(matter) on the reader's keypad\(tries)" }
 
-    /// Has whoever is to type it on the reader told so.
+    /// Asks the person to type on the reader.
     package func tellOfPINPad(_ prompter: any Prompter) {
         if let failure { prompter.tell(failure) }
         prompter.tell(instruction)

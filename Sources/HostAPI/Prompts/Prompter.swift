@@ -5,7 +5,7 @@ public import SecureBytes
 ///
 /// One protocol for the terminal, pinentry, a file descriptor, and nobody. It is never called while a card is held.
 public protocol Prompter: Sendable {
-    /// Whether anything can come of asking; where not, nothing is sent to a card on behalf of a question.
+    /// Whether a question can have an answer; where not, no command is sent to a card for one.
     var canAsk: Bool { get }
 
     /// Whether a wrong answer may be followed by another question. A file gives the same answer again.
@@ -22,10 +22,10 @@ public protocol Prompter: Sendable {
     /// Asks a yes-or-no question; what cannot be answered is a no.
     func confirm(_ question: String) throws(KeychainError) -> Bool
 
-    /// Whether somebody may be there who answers it otherwise. Where not, a card is not asked how its PIN stands for that.
+    /// Whether a person may be there to agree or decline. Where not, a card is not asked for its tries.
     var canConfirm: Bool { get }
 
-    /// Whether somebody may be there who types a PIN on the reader's own keys, also where nothing can be asked here.
+    /// Whether a person may be there to type a PIN on the reader's own keys, also where no question can be asked here.
     var allowsPINPad: Bool { get }
 
     /// Shows a message that wants no answer, where there is a place for it.
@@ -42,7 +42,7 @@ extension Prompter {
     /// A script or a file has the answer itself.
     public var allowsPINPad: Bool { canAskAgain }
 
-    /// A script or a file agrees to nothing.
+    /// Whether a person may agree: a script or a file does not.
     public var canConfirm: Bool { canAskAgain }
 
     public func tell(_ message: String) {}
@@ -51,7 +51,7 @@ extension Prompter {
 }
 
 extension KeychainError {
-    /// The ways of a program to give a PIN or password that nobody can be asked for.
+    /// The ways in which a program gives a PIN or password where no person can be asked.
     package static let waysOfPrograms =
         "give it by LAContext, SecKeychainUnlock or C_Login, or run where a prompt can be shown"
 }

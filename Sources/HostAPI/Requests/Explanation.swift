@@ -18,9 +18,9 @@ public struct Explanation: Sendable, Hashable {
         public let outcome: Outcome
         /// The defects of items that are damaged, and are not among the matches.
         public let damage: [String]
-        /// The question that would have to be answered to read what is wanted; nil for none.
+        /// The question that a reader of the wanted data would have to answer; nil for none.
         public let question: String?
-        /// The store's way to the rows, in its own words; empty where there is nothing to choose.
+        /// The store's way to the rows, in its own words; empty where there is no choice.
         public let plan: [String]
 
         public init(
@@ -35,7 +35,7 @@ public struct Explanation: Sendable, Hashable {
     }
 
     public let itemClass: ItemClass
-    /// The attributes that have to be equal, defaults included.
+    /// The attributes that must be equal, defaults included.
     public let columns: [Attribute]
     /// The keys of the filters that follow, in their order.
     public let filters: [String]

@@ -12,7 +12,7 @@ public struct KeyRequest: Sendable, Hashable {
         case exchange(peer: [UInt8], KeyExchangeParameters)
     }
 
-    /// The key's item, or an identity's, whose key is meant then.
+    /// The key's item, or an identity, for its key.
     public let key: PersistentReference
     public let algorithm: KeyAlgorithm
     public let operation: Operation

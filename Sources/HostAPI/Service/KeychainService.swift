@@ -8,7 +8,8 @@ public import SecureBytes
 ///
 /// An answer that is incomplete says so in its ``Outcome``: a member of the search list that fails hides no other.
 public protocol KeychainService: Sendable {
-    /// The members of the search list and their state, in its order. Costs no card a command but reading its label, and asks nobody.
+    /// The members of the search list and their state, in its order. Sends a card no command but for its label, and
+    /// asks no person.
     func keychains(_ context: RequestContext) throws(KeychainError) -> Outcome<[KeychainDescription]>
 
     /// A keychain by its identifier, be it in the search list or not, with what only the keychain itself can tell.
@@ -16,7 +17,7 @@ public protocol KeychainService: Sendable {
     /// - Throws: `errSecNoSuchKeychain`.
     func keychain(_ identifier: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) -> KeychainDetails
 
-    /// The items of one class that a query finds. Nobody is asked anything for it.
+    /// The items of one class that a query finds. Asks no person.
     ///
     /// - Throws: `errSecParam` and its kin, naming the key; the error of the first member where every member failed.
     func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]>
@@ -26,7 +27,7 @@ public protocol KeychainService: Sendable {
     /// - Throws: as ``items(matching:_:)`` does.
     func identities(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Identity]>
 
-    /// The way that a search for a query's items would go. Nobody is asked anything for it, and no secret is read.
+    /// The way that a search for a query's items would go. Asks no person, and reads no secret.
     ///
     /// - Parameter readsSecrets: whether the data of the items are wanted as well.
     /// - Throws: as the search does for a query that cannot be honoured.
@@ -34,14 +35,14 @@ public protocol KeychainService: Sendable {
         _ query: Query, readingSecrets readsSecrets: Bool, _ context: RequestContext
     ) throws(KeychainError) -> Explanation
 
-    /// The secret of an item: a password, a key's PKCS #8 or its bytes; nil for an item that has none.
+    /// The secret of an item: a password, a key's PKCS #8 or its bytes; nil for an item without one.
     ///
     /// - Throws: `errSecItemNotFound`, `errSecDataNotAvailable` for a key that stays where it is, `errSecKeyIsSensitive` for
     ///   one that leaves its keychain only encrypted, `errSecInteractionNotAllowed`
     ///   where a password is needed and nobody can be asked, `errSecAuthFailed`.
     func secret(of item: PersistentReference, _ context: RequestContext) throws(KeychainError) -> SharedSecret?
 
-    /// Carries out all steps, in whatever keychains, or none of them.
+    /// Carries out all steps, in any keychains, or none of them.
     ///
     /// - Throws: `errSecDuplicateItem`, `errSecReadOnly` for a token, `errSecNoDefaultKeychain`, `errSecItemNotFound` for an update or
     ///   a deletion that finds nothing; nothing has changed then.
@@ -70,7 +71,7 @@ public protocol KeychainService: Sendable {
         _ keychain: KeychainIdentifier, _ administration: CardAdministration, _ context: RequestContext
     ) throws(KeychainError)
 
-    /// The events after a position, waited for until there is one or the time is over.
+    /// The events after a position. Waits for the first one until the time is over.
     ///
     /// - Parameters:
     ///   - position: the ``EventPage/next`` of the page before; nil for a new subscription, whose first events tell of the cards that

@@ -70,7 +70,7 @@ public struct RequestContext: Sendable, Equatable {
     public var authentication: AuthenticationNumber?
     /// Whether a person has agreed to spend the last try of a PIN.
     public var mayUseLastTry: Bool
-    /// The time after which the request is as if it were cancelled; nil for none. Milliseconds are counted.
+    /// The time after which the request counts as cancelled, in milliseconds; nil for none.
     public var timeLimit: Duration?
 
     public init(

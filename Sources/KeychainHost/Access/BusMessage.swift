@@ -30,16 +30,16 @@ enum BusMessage {
         return message + body
     }
 
-    /// What a message answers, and with which flag; nil for one of another kind.
+    /// A message's reply serial and flag; nil for a message of another kind.
     struct Answer {
         let serial: UInt32
-        /// The flag; nil if the call failed, or was answered with something else.
+        /// The flag; nil if the call failed, or the answer has another type.
         let flag: Bool?
     }
 
     static let headerLength = 16
 
-    /// The length of the whole message whose header this is; nil if it is too long, or none that is understood.
+    /// The length of the whole message whose header this is; nil if it is too long, or unknown.
     static func length(header: [UInt8]) -> Int? {
         guard header.count >= headerLength, header[0] == 0x6C, header[3] == 1, let body = number(header, at: 4),
             let fields = number(header, at: 12), body <= maximumLength, fields <= maximumLength

@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// The screen locker tells logind; who has none leaves the session unlocked. org.freedesktop.login1(5), `LockedHint`.
 enum LoginSession {
-    /// How long an answer is good for, in milliseconds.
+    /// The time for which an answer is reused, in milliseconds.
     static let memory: Int64 = 1000
 
     private static let remembered = Mutex<(isLocked: Bool, at: Int64)?>(nil)
@@ -22,7 +22,7 @@ enum LoginSession {
         }
     }
 
-    /// Asks logind over the bus at a path; nil where nobody answers.
+    /// Asks logind over the bus at a path; nil without an answer.
     ///
     /// - Parameter patience: Seconds that each part of an answer may take: whoever listens there and says nothing must not
     ///   keep a program waiting.

@@ -5,12 +5,12 @@ extension AccessGroups {
     /// The environment's variable that names the groups of a program, with colons between them.
     public static let variable = "TOKENKIT_ACCESS_GROUPS"
 
-    /// Those that this program is given from outside, as an entitlement gives them.
+    /// The access groups of this program, given in its environment as an entitlement gives them.
     public static var configured: AccessGroups {
         AccessGroups(configured: Environment.variable(variable))
     }
 
-    /// Those that the variable names; every group where it names none.
+    /// The groups that the variable names; every group where it is not set.
     init(configured text: String?) {
         let names = text?.split(separator: ":").map(String.init) ?? []
         self.init(names.isEmpty ? AccessGroups.all.names : names)

@@ -3,24 +3,25 @@ public import KeychainModel
 internal import Glibc
 public import Platform
 
-/// Where things are kept, by the XDG Base Directory Specification.
+/// The folders for files, by the XDG Base Directory Specification.
 public struct Directories: Sendable, Hashable {
     /// The home of the user whose rights the program has.
     public let home: String
-    /// Where keychains and what belongs to them are: `$XDG_DATA_HOME/tokenkit`.
+    /// The folder of keychains and the files that belong to them: `$XDG_DATA_HOME/tokenkit`.
     public let data: String
-    /// Where the user's settings are: `$XDG_CONFIG_HOME/tokenkit`.
+    /// The folder of the user's settings: `$XDG_CONFIG_HOME/tokenkit`.
     public let configuration: String
-    /// Where what can be found out again is: `$XDG_CACHE_HOME/tokenkit`.
+    /// The folder of facts that can be found out again: `$XDG_CACHE_HOME/tokenkit`.
     public let cache: String
-    /// Where sockets are: `$XDG_RUNTIME_DIR`, unless it is another user's, as after `sudo -E`; or the folder for data where the session has none.
+    /// The folder of sockets: `$XDG_RUNTIME_DIR`, unless it is another user's, as after `sudo -E`; or the folder for
+    /// data where the session has none.
     public let runtime: String
-    /// Where the settings of the whole system are.
+    /// The folder of the whole system's settings.
     public let system: String
-    /// What is gone when the machine is off: `$XDG_RUNTIME_DIR`, or for programs that a service or `sudo` starts, which have none,
-    /// a folder that they share. Nil where there is no such folder of the user's own.
+    /// The folder that is emptied when the machine is switched off: `$XDG_RUNTIME_DIR`, or for programs that a service
+    /// or `sudo` starts, which have none, a folder that they share. Nil where the user has no such folder.
     public let volatile: String?
-    /// Why that is not a folder in memory, in words for a person; nil where it is one.
+    /// The reason that it is not a folder in memory, for people; nil where it is one.
     public let volatileRemark: String?
 
     /// The last part of a keychain's name.
@@ -50,7 +51,7 @@ public struct Directories: Sendable, Hashable {
         self.system = system
     }
 
-    /// Those of the user whose rights the program has.
+    /// The folders of the user whose rights the program has.
     public static var ofUser: Directories {
         let own = Directories()
         guard own.volatile == nil else { return own }
@@ -62,13 +63,13 @@ public struct Directories: Sendable, Hashable {
     /// Makes the folder for sockets where neither the session nor a keychain has made one.
     public func makeRuntime() throws(KeychainError) { try Folder(path: runtime).make() }
 
-    /// Where the user's settings of all programs are: `$XDG_CONFIG_HOME`.
+    /// The folder of the user's settings of all programs: `$XDG_CONFIG_HOME`.
     public var userConfiguration: String { String(configuration.dropLast("/tokenkit".count)) }
 
     /// The folder for keychains.
     public var keychains: String { data + "/keychains" }
 
-    /// The keychain that is there for the user from the first, unless settings name another.
+    /// The keychain that is unlocked at login, unless settings name another.
     public var loginKeychain: String { path(ofKeychain: "login") }
 
     /// A name without a slash is a keychain in the folder for them, one with `~/` at its start a file below the home;

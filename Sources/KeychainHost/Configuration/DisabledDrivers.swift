@@ -14,7 +14,7 @@ private struct DisabledDrivers: SettingsText {
 }
 
 extension KeychainPreferences {
-    /// The drivers whose cards are to be left alone.
+    /// The drivers whose cards are left alone.
     ///
     /// - Throws: what a file has against it that is not the user's own.
     public var disabledDrivers: Set<String> {

@@ -11,14 +11,14 @@ package enum HostSocket {
     package static func path(in runtime: String) -> String { "\(runtime)/\(folder)/\(name)" }
 
     package enum Failure: Error {
-        /// The session has no folder, or it belongs to somebody else.
+        /// The session has no folder, or it belongs to another user.
         case noFolder(String)
         /// Another host serves the session.
         case isServed
         case system(String, Int32)
     }
 
-    /// Makes the socket, and takes away what a host has left that is no longer there.
+    /// Makes the socket, and removes one that a dead host has left.
     ///
     /// - Parameter runtime: the session's folder.
     package static func listen(in runtime: String) throws(Failure) -> Int32 {
@@ -61,8 +61,8 @@ package enum HostSocket {
         unsafe unlink(path(in: runtime))
     }
 
-    /// The process that has made the socket that listens in the session: the host, or a service manager that starts it when it is
-    /// needed. Nil for none.
+    /// The process that has made the socket that listens in the session: the host, or a service manager that starts it
+    /// on demand. Nil for none.
     package static func listeningProcess(in runtime: String) -> Int32? {
         var address = sockaddr_un()
         return fill(&address, path(in: runtime)) ? listeningProcess(&address) : nil

@@ -25,7 +25,8 @@ extension KeychainPreferences {
         return try enlisted(keychain)
     }
 
-    /// What cannot be in the search list is not left where only its name is in the way.
+    /// Adds a new keychain to the search list, and deletes it again where that fails, so that no stray file keeps its
+    /// name in use.
     private func enlisted(_ keychain: LocalKeychain) throws(KeychainError) -> LocalKeychain {
         do throws(KeychainError) {
             try enlist(keychain.path)
@@ -49,7 +50,7 @@ extension KeychainPreferences {
         return try enlisted(keychain)
     }
 
-    /// Deletes a keychain, and what the user's settings say of it.
+    /// Deletes a keychain and the user's settings about it.
     ///
     /// - Throws: `errSecInvalidKeychain` for a file that is no keychain, which stays; `errSecParam` for a symbolic link, since
     ///   either of the two may be meant. Where there is no file, the settings still forget it; `errSecNoSuchKeychain` if they

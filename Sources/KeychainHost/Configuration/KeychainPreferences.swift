@@ -3,13 +3,13 @@ public import KeychainModel
 internal import Platform
 internal import TokenKit
 
-/// Which local keychains searches visit, which one gets new items, and which one is unlocked at login.
+/// The settings of local keychains: the search list, the default keychain, and the one that is unlocked at login.
 ///
 /// The settings are in `keychains.conf` of ``Directories/configuration``, and for the whole system of ``Directories/system``;
 /// both are for people to read and edit. Without them every keychain in the folder for keychains is visited, `login` first,
 /// and `login` gets new items. Keychain semantics 2.1.
 public struct KeychainPreferences: Sendable {
-    /// Whose settings they are. Keychain semantics 2.1, preference domain.
+    /// The preference domain of settings. Keychain semantics 2.1.
     public enum Domain: String, CaseIterable, Sendable {
         /// The user's.
         case user
@@ -17,7 +17,7 @@ public struct KeychainPreferences: Sendable {
         case system
         /// Another name for the whole system's: on Linux its daemons have no settings apart from everybody's.
         case common
-        /// The cards': they come and go, and nobody sets them.
+        /// The cards, which come and go by themselves.
         case dynamic
     }
 
@@ -42,7 +42,7 @@ public struct KeychainPreferences: Sendable {
         searchList(try text(of: domain), in: domain)
     }
 
-    /// Replaces a search list. The user's drops what is in the system's: it is visited anyway.
+    /// Replaces a search list. Keychains of the system's list are dropped from the user's: they are visited anyway.
     ///
     /// - Parameter paths: names as ``Directories/path(ofKeychain:)`` takes them; they need not exist.
     /// - Throws: `errSecInvalidPrefsDomain` for the cards'; `errSecParam` for a path that the file cannot hold.

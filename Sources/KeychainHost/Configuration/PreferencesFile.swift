@@ -4,9 +4,9 @@ internal import Glibc
 internal import Platform
 internal import TokenKit
 
-/// What a file of settings says.
+/// The content of a settings file.
 protocol SettingsText {
-    /// What a new file begins with.
+    /// The content of a new file.
     init()
 
     /// - Parameter path: where the text is from, for the error.
@@ -23,7 +23,7 @@ struct PreferencesFile<Text: SettingsText> {
     /// Whether everybody is to read it, when it is made.
     var isForAll = false
 
-    /// What the file says; nil if there is none.
+    /// Reads the file; nil if there is none.
     ///
     /// - Throws: `errSecDecode` for what is no such file, `errSecNoAccessForItem` if other users may write to it or lead its path
     ///   elsewhere, `errSecIO` if it cannot be read.
@@ -45,8 +45,8 @@ struct PreferencesFile<Text: SettingsText> {
         return try Text(parsing: text, of: path)
     }
 
-    /// Replaces the file by what `body` makes of it; nobody else changes it meanwhile, and a reader sees the one or the
-    /// other. Nothing is written where nothing changes.
+    /// Replaces the file by the result of `body`, under a lock. A reader sees the old file or the new one. An unchanged
+    /// text is not written.
     func change(_ body: (inout Text) throws(KeychainError) -> Void) throws(KeychainError) {
         try Folder(of: path).make(mode: isForAll ? 0o755 : Folder.mode)
         let lock = try lock()
@@ -109,7 +109,7 @@ struct PreferencesFile<Text: SettingsText> {
         }
     }
 
-    /// The mode of the file that is there, or that of a new one.
+    /// The mode of the file, or that of a new one.
     private func mode(of path: String) -> mode_t {
         var status = stat()
         guard unsafe stat(path, &status) != 0 else { return status.st_mode & 0o755 }

@@ -35,7 +35,7 @@ struct PreferencesText: SettingsText {
 
     private var lines: [Line] = []
 
-    /// What a new file begins with.
+    /// The content of a new file.
     init() {
         lines = Self.introduction.split(separator: "\n", omittingEmptySubsequences: false).map {
             Line(text: String($0))
@@ -80,7 +80,8 @@ struct PreferencesText: SettingsText {
         return Line(text: text, assignment: (setting, value))
     }
 
-    /// The values of a setting in the order of their lines; nil if there is no line, none if all lines are without one.
+    /// The values of a setting in the order of their lines; nil without a line, empty where all lines are without a
+    /// value.
     subscript(setting: Setting) -> [String]? {
         let values = lines.compactMap { $0.assignment }.filter { $0.setting == setting }.map(\.value)
         return values.isEmpty ? nil : values.filter { !$0.isEmpty }

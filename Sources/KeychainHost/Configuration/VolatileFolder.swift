@@ -2,9 +2,9 @@ internal import KeychainStore
 internal import Glibc
 internal import Platform
 
-/// The folder in which the programs of a user that have none of a session share what is gone when the machine is off.
+/// The folder, emptied when the machine is switched off, for programs of a user that have no session's folder.
 struct VolatileFolder {
-    /// Nil where there is none that only the user can write to.
+    /// The path; nil where there is no folder that only the user can write to.
     let path: String?
     /// The reason, for a person, why the folder is not in memory; nil where it is.
     let remark: String?

@@ -2,10 +2,10 @@ internal import KeychainStore
 internal import KeychainModel
 internal import Glibc
 
-/// How the programs of a user tell each other that one of them had a card block its PIN: by a line in a file that is gone when
-/// the machine is off. No card tells it to others, and asking would cost commands.
+/// The file by which a user's programs tell each other of a blocked PIN. It is gone when the machine is switched off.
+/// No card tells of a blocked PIN by itself, and asking would cost commands.
 struct BlockedPINs: Sendable {
-    /// What is watched; nil where there is no folder for it, so that only this process is told.
+    /// The watched folder; nil where there is none, so that only this process is told.
     let folder: String?
 
     private var path: String? { folder.map { $0 + "/blocked-pins" } }
@@ -32,21 +32,21 @@ struct BlockedPINs: Sendable {
         _ = unsafe write(file, line, line.count)
     }
 
-    /// How far the file goes at present.
+    /// The present length of the file.
     var end: Int {
         var position = 0
         _ = events(after: &position)
         return position
     }
 
-    /// What other processes have told since; what is no line of theirs is left out.
+    /// The events that other processes have added since. Malformed lines are left out.
     func events(after position: inout Int) -> [KeychainEvent] {
         guard let path else { return [] }
         let file = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else { return [] }
         defer { close(file) }
         guard let length = Self.length(of: file) else { return [] }
-        // It was begun anew.
+        // The file was begun anew.
         if length < position { position = 0 }
         var bytes = [UInt8](repeating: 0, count: min(length - position, 2 * Self.limit))
         let count = unsafe pread(file, &bytes, bytes.count, position)

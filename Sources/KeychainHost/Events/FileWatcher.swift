@@ -6,7 +6,8 @@ final class FileWatcher: Sendable {
     /// Can be read once something happened; negative where the system has no more of them.
     let descriptor: Int32
 
-    /// How long whoever waits for it may wait, in milliseconds: without a descriptor there is nothing but to look again.
+    /// The longest wait of a reader of the descriptor, in milliseconds. Without a descriptor the files have to be
+    /// looked at again.
     var longestWait: Int32 { descriptor < 0 ? 1000 : -1 }
 
     init() {
@@ -17,10 +18,10 @@ final class FileWatcher: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Watches a file's times and its end. What is watched already, or is not there, changes nothing.
+    /// Watches a file's times and its end. A file that is watched already, or absent, changes nothing.
     func watch(file path: String) { _ = unsafe clinux_watch_file(descriptor, path) }
 
-    /// Watches for who has written to a file and is done. What is watched already, or is not there, changes nothing.
+    /// Watches for the end of a write to a file. A file that is watched already, or absent, changes nothing.
     func watch(writingTo path: String) { _ = unsafe clinux_watch_writing(descriptor, path) }
 
     /// Watches the names in a folder, and whether its files are written.
@@ -32,7 +33,7 @@ final class FileWatcher: Sendable {
     /// Ends a watch. Wraps `inotify_rm_watch`.
     func end(_ watch: Int32) { _ = clinux_unwatch(descriptor, watch) }
 
-    /// Forgets what happened so far. What it was does not matter: whoever is woken looks at everything.
+    /// Discards the pending events: a reader looks at everything in any case.
     func clear() {
         var events = [UInt8](repeating: 0, count: 4096)
         while unsafe read(descriptor, &events, events.count) > 0 {}

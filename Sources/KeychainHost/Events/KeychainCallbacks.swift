@@ -6,7 +6,7 @@ public import TokenKit
 ///
 /// They are called on a thread of their own, one after the other. It needs no run loop.
 public final class KeychainCallbacks: Sendable {
-    /// Those of the process.
+    /// The callbacks of the process.
     public static let shared = KeychainCallbacks()
 
     private struct Callback {

@@ -15,7 +15,7 @@ struct KeychainSnapshot {
     /// The watches over folders where keychains of the list are missing.
     private var awaited: [Int32] = []
     private let blockedPINs: BlockedPINs
-    /// How far what others tell of PINs was read.
+    /// The position up to which the other processes' notes of blocked PINs were read.
     private var toldOfPINs = 0
 
     /// The first snapshot, which makes no event.
@@ -31,8 +31,8 @@ struct KeychainSnapshot {
         _ = look()
     }
 
-    /// How long whoever waits for the next may wait, in milliseconds: a key that the session's keyring loses in time, it loses
-    /// without a word.
+    /// The longest wait for the next events, in milliseconds. The session's keyring drops a key without notice, so that
+    /// an unlocked keychain is looked at each second.
     var longestWait: Int32 { journals.values.contains { $0.isInSession } ? 1000 : watcher.longestWait }
 
     /// The events since the last look.
@@ -68,8 +68,7 @@ struct KeychainSnapshot {
         return defaultKeychain != before
     }
 
-    /// What the journals of the keychains have that was not read yet, and which keychains have come to where the list had them
-    /// already.
+    /// The unread entries of the keychains' journals, and the keychains that have appeared at paths of the search list.
     private mutating func changes(_ listed: Set<String>) -> [KeychainEvent] {
         journals = journals.filter { searchList.contains($0.key) && $0.value.isPresent }
         return searchList.flatMap { path -> [KeychainEvent] in
@@ -98,8 +97,8 @@ final class JournalReader {
     /// When it was told last that the keychain was locked while the session had its key, which then loses it.
     private var lockTold: ContinuousClock.Instant?
 
-    /// Begins behind what is there now, or with all that ever happened to a keychain that is not older than `start`; nil for
-    /// what is no keychain.
+    /// Begins behind the journal's present end, or with all events of a keychain that is not older than `start`; nil
+    /// for a file that is no keychain.
     init?(_ path: String, since start: Int64) {
         do throws(KeychainError) {
             let file = try KeychainFile(existing: path)

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A descriptor that can be read from the moment somebody has something to say until it is heard. Wraps `eventfd`.
+/// A descriptor that is readable from a signal until it is taken. Wraps `eventfd`.
 final class Signal: Sendable {
     /// To be polled; negative where the system has no more descriptors.
     let descriptor: Int32

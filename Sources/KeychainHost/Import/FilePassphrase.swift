@@ -5,7 +5,7 @@ internal import SystemCrypto
 
 /// Decrypts the parts of a file. Asks for a passphrase once, and again for each part that no earlier answer decrypts.
 public final class FilePassphrase {
-    /// Where the passphrase of a file comes from.
+    /// The source of a file's passphrase.
     public enum Source {
         case given(SharedSecret)
         case asking(AuthenticationContext)

@@ -36,8 +36,8 @@ extension KeyAlgorithm {
         return named
     }()
 
-    /// Apple's name, `algid:sign:RSA:message-PKCS1v15:SHA256`; one in the manner of those where Apple has none. Algorithms
-    /// that differ in what no name tells of, as another salt or label, share one.
+    /// Apple's name, `algid:sign:RSA:message-PKCS1v15:SHA256`, or a name of that form where Apple has none. Algorithms
+    /// that differ in parts that no name has, as another salt or label, share one.
     public var rawValue: String {
         let parts: [String]
         switch self {

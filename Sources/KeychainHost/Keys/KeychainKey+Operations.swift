@@ -3,15 +3,16 @@ public import SecureBytes
 public import SystemCrypto
 internal import TokenKit
 
-/// Who is asked for a PIN or password, and what the key is used for.
+/// The purpose of an operation, and the context that is asked for a PIN or password.
 private struct Use {
     let description: String
     let authentication: AuthenticationContext
 }
 
-/// What Apple's `SecKey` does, for every key: what a key does not do itself is made of what it does.
+/// The operations of Apple's `SecKey` for every key: those that a key does not do itself are made of those that it
+/// does.
 extension KeychainKey {
-    /// Whether the algorithm can be used with this key. Nobody is asked for it, and no card.
+    /// Whether the algorithm can be used with this key. Asks no person and no card.
     public func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
         guard let key = try? PublicKey(spki: publicKey) else { return false }
         switch operation {

@@ -3,7 +3,7 @@ public import SecureBytes
 public import SystemCrypto
 public import TokenKit
 
-/// A private key, wherever it lives: what it can do, it does there.
+/// A private key, in a file or on a card, where its operations are done.
 public protocol KeychainKey: Sendable {
     /// The name of the keychain it is in, ``Keychain/name``.
     var keychainName: String { get }
@@ -20,7 +20,7 @@ public protocol KeychainKey: Sendable {
     /// The slot of the token that it is on; nil for one in a file, or on a card that is in no reader.
     var tokenSlot: (any TokenBackend)? { get }
 
-    /// Whether the key does the algorithm itself. Nobody is asked for it, and no card.
+    /// Whether the key does the algorithm itself. Asks no person and no card.
     ///
     /// What it does not do may still come down to something it does: ``isSupported(_:for:)`` tells that.
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool

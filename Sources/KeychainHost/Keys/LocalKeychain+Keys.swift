@@ -32,7 +32,7 @@ extension LocalKeychain {
         do throws(KeychainError) {
             return KeyPair(privateKey: try add(.privateKey(key, born)), publicKey: publicKey)
         } catch {
-            // What made the second impossible is what is told, whatever comes of this.
+            // The error is that of the second half, even if the deletion fails as well.
             _ = try? delete(matching: Query(publicKey.reference))
             throw error
         }

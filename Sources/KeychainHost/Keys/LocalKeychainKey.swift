@@ -15,7 +15,7 @@ struct LocalKeychainKey: KeychainKey {
     /// Certificates have rows of their own; they are paired by the public-key hash.
     var certificate: [UInt8]? { nil }
 
-    /// What the kind of key does, as far as the item lets it.
+    /// Whether the key offers an algorithm: its type has it, and the item allows it.
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
         guard let kind = try? PublicKey(spki: publicKey).kind, let permission = operation.permission else {
             return false

@@ -1,7 +1,7 @@
 public import KeychainModel
 public import SystemCrypto
 
-/// What a public key does by Apple's algorithms, wherever its private half is.
+/// The public key's part of Apple's algorithms, wherever the private half is.
 extension PublicKey {
     /// Whether the algorithm can be used with this key.
     public func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
@@ -32,7 +32,7 @@ extension PublicKey {
         }
     }
 
-    /// Encrypts what the private half decrypts.
+    /// Encrypts for the private half.
     ///
     /// - Parameter sharedInfo: for ECIES, what both sides know beside their keys.
     /// - Throws: `errSecParam` for an algorithm that is not this key's, or a plaintext that does not fit.

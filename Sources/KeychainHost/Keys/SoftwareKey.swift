@@ -34,14 +34,14 @@ public struct SoftwareKey: KeychainKey {
 }
 
 extension KeyKind {
-    /// What OpenSSL does with a private key of this kind, without a step around it.
+    /// Whether OpenSSL does the operation with a private key of this kind in one step.
     func offers(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
         TokenOperation.Action(AlgorithmStep(operation, algorithm), []) != nil && algorithm.suits(self)
     }
 }
 
 extension PrivateKey {
-    /// Does in software what a card does on the card.
+    /// Performs in software the operations that a card performs on the card.
     func perform(_ action: TokenOperation.Action) throws(CryptoError) -> Secret {
         switch action {
         case .sign(.rsaRaw, let block), .decrypt(.raw, let block): return try rsaPrivateOperation(block)

@@ -2,10 +2,10 @@ public import KeychainModel
 public import SecureBytes
 public import SystemCrypto
 
-// What a symmetric key does, under the names of `SecKey`'s operations. Apple's algorithms have none for it.
+// The operations of a symmetric key, under the names of `SecKey`'s operations. Apple's algorithms have none for it.
 extension SymmetricKey {
-    /// Whether the algorithm can be used with this key: it is of the key's type, and its attributes allow it. Nobody is
-    /// asked for it.
+    /// Whether the algorithm can be used with this key: it is of the key's type, and its attributes allow it. Asks no
+    /// person.
     public func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
         guard algorithm.suits(type), let permission = algorithm.permission(for: operation) else {
             return false
@@ -74,7 +74,7 @@ extension SymmetricKey {
         }
     }
 
-    /// What people call its type.
+    /// The name of the key's type, for people.
     public var typeName: String {
         switch type {
         case .aes: "AES"

@@ -6,7 +6,7 @@ internal import SystemCrypto
 ///
 /// It has no public half, so checking a code and encrypting take the key itself, and whatever that asks for.
 public struct SymmetricKey: Sendable {
-    /// What its item has; of a key in memory, what its item would have.
+    /// The attributes of its item; for a key in memory, those that its item would have.
     public let attributes: Attributes
     private let place: Place
 
@@ -75,7 +75,8 @@ public struct SymmetricKey: Sendable {
 }
 
 extension SymmetricKey: Hashable {
-    /// Keys in memory are equal by their bytes, those in keychains, whose bytes may have to be asked for, by their items.
+    /// Keys in memory are equal by their bytes; those in keychains by their items, since reading their bytes may need a
+    /// question.
     public static func == (left: SymmetricKey, right: SymmetricKey) -> Bool {
         switch (left.place, right.place) {
         case (.memory(let own), .memory(let other)):

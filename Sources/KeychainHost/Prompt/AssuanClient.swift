@@ -42,7 +42,7 @@ final class AssuanClient {
         child.end()
     }
 
-    /// Sends a command whose answer carries no data. Its argument is shown as one line, with nothing in it that a terminal obeys.
+    /// Sends a command whose answer carries no data. Its argument is shown as one line, without control characters.
     func command(_ name: String, _ argument: String) throws(KeychainError) {
         try child.write(AssuanClient.line(name, DisplayText.line(argument)))
         _ = try answer(within: patience)
@@ -121,7 +121,7 @@ final class AssuanClient {
     }
 }
 
-/// What a line of an answer is.
+/// A line of an answer.
 private enum AssuanLine {
     case ok, data, inquiry, repeated, other
     case error(UInt32)

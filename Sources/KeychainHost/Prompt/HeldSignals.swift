@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Several threads may hold them at a time: the last to be done lets them through.
 struct HeldSignals {
-    /// Those that end a process.
+    /// The signals that end a process.
     static let ending = [SIGTERM, SIGHUP, SIGINT, SIGQUIT]
 
     private static let state = Mutex((holders: 0, held: [Int32]()))
@@ -60,8 +60,8 @@ package enum TerminalSignals {
     private static let numbers = [SIGINT, SIGQUIT, SIGTSTP, SIGHUP]
     private static let areLeft = Atomic(false)
 
-    /// Leaves them to the client, in whose process group a host of its own is: a client that lives on needs its host, which ends
-    /// with it. Programs that this process starts have them by default all the same.
+    /// Leaves the signals to the client, in whose process group its private host is: a client that lives on needs its
+    /// host, which ends with it. Child programs have them by default all the same.
     package static func leaveToClient() {
         areLeft.store(true, ordering: .relaxed)
         for number in numbers {

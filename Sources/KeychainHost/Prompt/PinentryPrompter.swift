@@ -10,7 +10,7 @@ public struct PinentryPrompter: Prompter {
     private let place: PromptPlace
     private let trial = Trial()
 
-    /// Milliseconds that the program may take for what needs nobody's thought.
+    /// The time that the program may take for an answer that needs no person, in milliseconds.
     var patience: Int32 = 10_000
 
     /// - Parameters:

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Platform
 internal import SecureBytes
 
-/// A program whose standard input and output are ours to write and to read.
+/// A program whose standard input and output are sockets of this process.
 ///
 /// One socket pair serves both directions; closing it tells the program that it is not needed any more.
 final class ProgramOnSocket {

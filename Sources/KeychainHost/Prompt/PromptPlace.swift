@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Platform
 
-/// Where and how a person can be asked: the terminal, the display and the language of the program in whose name it is done.
+/// The place where a person can be asked: the terminal, the display and the language of a program.
 public struct PromptPlace: Sendable {
     /// The path of the terminal; nil for none.
     let terminal: String?
 
-    /// Variables of that program's environment; nil where it is this process, whose own there are.
+    /// The variables of the program's environment; nil for this process, which reads its own.
     private let variables: [String: String]?
 
     /// - Parameters:
@@ -17,7 +17,7 @@ public struct PromptPlace: Sendable {
         self.variables = variables
     }
 
-    /// Those of another process.
+    /// The place of another process.
     ///
     /// - Parameters:
     ///   - process: the process, whose controlling terminal is looked up.
@@ -26,7 +26,7 @@ public struct PromptPlace: Sendable {
         self.init(terminal: PromptPlace.terminal(of: process), variables: variables)
     }
 
-    /// Those of this process. Its terminal has a name only where one of the standard streams is it.
+    /// The place of this process. Its terminal has a name only where one of the standard streams is a terminal.
     public static var ofProcess: PromptPlace {
         for descriptor in [STDIN_FILENO, STDERR_FILENO, STDOUT_FILENO] {
             if let name = unsafe ttyname(descriptor) {

@@ -17,7 +17,7 @@ extension KeychainError {
     }
 }
 
-/// Asks nobody: every question fails at once.
+/// Refuses every question at once.
 public struct NoPrompter: Prompter {
     public var canAsk: Bool { false }
     public var canAskAgain: Bool { false }

@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// Nothing typed there is ever the answer to "spend the last try?".
 public final class SecretSource: Prompter {
-    /// Bytes that one answer may have: what is stored may come from here as well.
+    /// The maximum length of one answer in bytes: secrets to be stored may come from here as well.
     static let maximumLength = Limits.secret
 
     private enum Origin: Sendable {
@@ -67,7 +67,8 @@ public final class SecretSource: Prompter {
         }
     }
 
-    /// Keeps what a source names from every program that is started from now on: descriptors never go along, a variable would.
+    /// Hides a source from every program that is started from now on: descriptors are never inherited, a variable would
+    /// be.
     public static func withhold(_ text: String) {
         guard text.hasPrefix("env:") else { return }
         Environment.withhold(String(text.dropFirst("env:".count)))
@@ -95,8 +96,8 @@ public final class SecretSource: Prompter {
         }
     }
 
-    /// The next line but the first, which is kept for the keychain, should that be asked for later: what the others are for
-    /// is not to depend on whether it is unlocked.
+    /// The next line after the first, which is kept for the keychain's password: the meaning of the others must not
+    /// depend on whether the keychain is locked.
     ///
     /// - Throws: as ``ask(_:)``.
     public func askForAnother(_ request: PromptRequest) throws(KeychainError) -> Secret {
@@ -106,7 +107,7 @@ public final class SecretSource: Prompter {
         }
     }
 
-    /// Leaves the first line to the keychain, or the card, that turned out to need none.
+    /// Keeps the first line for the keychain or card, which has turned out to need none.
     public func leaveFirstLine() throws(KeychainError) {
         try lines.withLock { (lines) throws(KeychainError) in
             if lines.count == 0 { _ = try next(&lines, for: SecretSource.ofKeychain) }
@@ -155,7 +156,7 @@ public final class SecretSource: Prompter {
         return descriptor
     }
 
-    /// Reads up to a line feed, a byte at a time: what follows belongs to the next question, or to somebody else.
+    /// Reads up to a line feed, a byte at a time: the rest belongs to the next question, or to another process.
     private static func line(from descriptor: Int32) throws(KeychainError) -> Secret? {
         var (isWhole, isAtEnd) = (false, false)
         var line = Secret(capacity: 0) { _ in }
@@ -193,7 +194,7 @@ public final class SecretSource: Prompter {
             guard let end = unsafe bytes.firstIndex(of: CChar(bitPattern: lineFeed)) else { return nil }
             unsafe bytes = bytes[(end + 1)...]
         }
-        // What ends with a line feed has no line behind it.
+        // A line feed at the end begins no further line.
         if unsafe bytes.isEmpty, number > 0 { return nil }
         var line = unsafe bytes
         if let end = unsafe bytes.firstIndex(of: CChar(bitPattern: lineFeed)) {

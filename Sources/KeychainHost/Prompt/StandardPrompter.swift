@@ -3,8 +3,8 @@ internal import Glibc
 internal import Platform
 
 extension FirstAvailablePrompter {
-    /// Asks through pinentry where there is a desktop or a terminal for it, else on the terminal; nobody in a process that has more
-    /// rights than who started it, who chooses the terminal and the program.
+    /// Asks through pinentry where there is a desktop or a terminal for it, else on the terminal. In a process that has
+    /// more rights than its caller, who chooses terminal and program, every question fails.
     ///
     /// `PINENTRY_PROGRAM` names another program than `pinentry`.
     ///

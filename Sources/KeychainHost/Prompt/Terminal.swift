@@ -20,7 +20,7 @@ final class Terminal {
 
     deinit { close(descriptor) }
 
-    /// Writes text in one line, with nothing in it that a terminal obeys.
+    /// Writes text in one line, without control characters.
     func write(_ text: String) { put(DisplayText.line(text)) }
 
     func writeLine(_ text: String) { put(DisplayText.line(text) + "\n") }
@@ -36,7 +36,7 @@ final class Terminal {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Asks for a line that is not shown. What was typed before the question is there is thrown away.
+    /// Asks for a line that is not shown. Keys that were typed before the question are discarded.
     ///
     /// The terminal is as it was before when this returns, and when a signal ends the process meanwhile. Ctrl-C arrives
     /// as a character and cancels.
@@ -96,7 +96,7 @@ final class Terminal {
         return false
     }
 
-    /// Milliseconds between two looks at the signals; nobody waits for it but a program that is to end.
+    /// The time between two looks at the signals, in milliseconds; it delays only a program that is about to end.
     private static let signalCheckInterval: Int32 = 100
 
     private func readByte() -> UInt8? {
@@ -109,7 +109,7 @@ final class Terminal {
     }
 }
 
-/// What a key does while a secret is typed.
+/// The effect of a key while a secret is typed.
 private enum Keystroke {
     case enter, cancel, erase, eraseAll, character, ignored
 

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Platform
 
-/// How a terminal is set, for the time that another program has it.
+/// The settings of a terminal, restored after another program has had it.
 final class TerminalState {
     private let descriptor: Int32
     private var mode = termios()
@@ -14,7 +14,7 @@ final class TerminalState {
 
     deinit { close(descriptor) }
 
-    /// Puts the terminal back to what it was, if the program was ended before it could.
+    /// Restores the terminal's settings, if the program ended before it did so.
     ///
     /// One that left its mode has left its screen too: a sane mode means that there is nothing to do.
     func restore() {

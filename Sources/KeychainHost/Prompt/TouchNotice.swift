@@ -1,15 +1,15 @@
 package import HostAPI
 package import TokenKit
 
-/// Asks a person to touch the card, where a key's operation waits for that: where the key's policy says so, and where it says nothing
-/// and the card has not answered for a second.
+/// Asks a person to touch the card during a key's operation: at once where the key's policy is known to want it, and
+/// after a second without an answer where the policy is unknown.
 ///
 ///     let notice = TouchNotice(key.touchPolicy, of: label, prompter)
 ///     defer { notice.end() }
 package struct TouchNotice: Sendable {
-    /// How long a card may take that refuses at once, for want of the PIN.
+    /// The time that a card may take to refuse at once, for want of the PIN.
     private static let timeOfRefusal: Duration = .milliseconds(300)
-    /// How long a card takes that waits for nothing.
+    /// The time that a card takes for an operation that needs no touch.
     private static let timeOfOperation: Duration = .seconds(1)
 
     private let answered = CountingSemaphore()

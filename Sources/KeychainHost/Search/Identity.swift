@@ -16,7 +16,7 @@ extension SearchList {
         var result = Outcome<[Identity]>([], missing: certificates.missing)
         guard !certificates.found.isEmpty else { return result }
         let keys = try items(matching: query.half(.key), for: client)
-        // What fails for certificates mostly fails for keys as well; it is told once.
+        // Most failures for certificates repeat for keys; they are told once.
         result.add(missing: keys.missing)
         let candidates = Dictionary(grouping: keys.found.filter(\.isUsablePrivateKey)) { $0.publicKeyHash ?? [] }
         result.found = certificates.found.compactMap { certificate in
@@ -32,7 +32,7 @@ extension SearchList {
 }
 
 extension Item {
-    /// Whether it is a private key that does something for its owner; a card's attestation key does not.
+    /// Whether the item is a private key for its owner's use; a card's attestation key is not.
     var isUsablePrivateKey: Bool {
         let uses: [Attribute] = [.canSign, .canDecrypt, .canUnwrap, .canDerive]
         return isPrivateKey && uses.contains { self[$0]?.isTrue ?? false }

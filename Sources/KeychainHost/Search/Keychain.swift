@@ -3,25 +3,25 @@ public import SecureBytes
 
 /// A member of the search list: a local file, or a card.
 public protocol Keychain: Sendable {
-    /// What people know it by: a file's name, or a card's label.
+    /// The name for people: a file's name, or a card's label.
     var name: String { get }
 
     /// Whether its items can be neither added, changed nor deleted.
     var isReadOnly: Bool { get }
 
-    /// What the items of a keychain that can be written to give as theirs; nil for one that is only read.
+    /// The identifier that its items carry; nil for a keychain that can only be read.
     var writableIdentifier: KeychainIdentifier? { get }
 
-    /// Whether it is the keychain that items give as theirs.
+    /// Whether items carry this identifier for it.
     func isIdentified(by identifier: KeychainIdentifier) -> Bool
 
     /// The keychain that items give as theirs, where several are one member of the search list; itself for all others.
     func part(identifiedBy identifier: KeychainIdentifier) -> (any Keychain)?
 
-    /// What is wrong with the keychain itself, whatever of its items is found; nil where nothing is known to be.
+    /// The defect of the keychain itself, whatever is found of its items; nil where none is known.
     var damage: KeychainError? { get }
 
-    /// The items that the query finds, in the keychain's own order. Nobody is asked anything for it.
+    /// The items that the query finds, in the keychain's own order. Asks no person.
     ///
     /// A keychain whose card is out has no items; one that cannot be read throws.
     func items(matching query: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]>
@@ -29,7 +29,7 @@ public protocol Keychain: Sendable {
     /// The gap that the keychain leaves in an answer where it cannot be read, or only in part.
     func missing(_ error: KeychainError) -> Missing
 
-    /// The secret of one of its items: a password, a key's PKCS #8 or its bytes; nil where it has none.
+    /// The secret of one of its items: a password, a key's PKCS #8 or its bytes; nil for an item without one.
     ///
     /// - Parameter use: what for, in words that complete "password to …".
     /// - Throws: `errSecDataNotAvailable` for what never leaves the keychain, `errSecInteractionNotAllowed` if nobody can
@@ -38,19 +38,20 @@ public protocol Keychain: Sendable {
         of item: Item, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret?
 
-    /// What can be done with it at the moment; nothing once it is gone. Nobody is asked for anything.
+    /// The keychain's state at the moment; empty once it is gone. No one is asked for anything.
     var status: KeychainStatus { get }
 
-    /// Whether a password would have to be asked for to read a secret.
+    /// Whether reading a secret takes a password.
     var isLocked: Bool { get }
 
-    /// How often a PIN may still be tried; nil where there is none, or the card does not tell. It costs no try.
+    /// The number of tries that the PIN has left; nil for a keychain without a PIN, or a card that does not tell. Costs
+    /// no try.
     func triesLeft() -> Int?
 
-    /// Why the query finds nothing here whatever there is; nil if it has to be searched. No card is touched for it.
+    /// The reason that the query cannot find anything here; nil if the keychain has to be searched. Touches no card.
     func reasonToSkip(_ query: Query) -> String?
 
-    /// How the store gets to the items of a query, in its own words; empty where there is nothing to choose.
+    /// The store's way to the items of a query, in its own words; empty where there is no choice.
     func plan(for query: Query) -> [String]
 
     /// Makes sure that secrets can be read and written.
@@ -68,12 +69,12 @@ public protocol Keychain: Sendable {
         _ item: NewItem, authentication: AuthenticationContext
     ) throws(KeychainError) -> NewItem
 
-    /// What a change needs that is asked for, before anything is held for it.
+    /// The secrets of a change, sealed before any lock is held. Asks for what it needs.
     func sealedSecrets(
         for changes: ItemChanges, matching query: ResolvedQuery, authentication: AuthenticationContext
     ) throws(KeychainError) -> SealedSecrets
 
-    /// Carries out all steps, and what else belongs to the change, or none of it.
+    /// Carries out all steps and the caller's part of the change, or nothing.
     ///
     /// - Parameter others: called with the results of the steps; what it throws undoes them.
     /// - Throws: `errSecReadOnly` from a keychain that is only read; nothing has changed then.
@@ -90,7 +91,7 @@ extension NewItem {
 }
 
 extension Keychain {
-    /// Whether somebody would be asked to unlock it: not where the login session has the key, which is taken over then.
+    /// Whether unlocking asks a person. A key in the login session is taken over, and needs no question.
     var needsPassword: Bool { isLocked && (try? (self as? LocalKeychain)?.unlockFromSession()) != true }
 
     public var damage: KeychainError? { nil }

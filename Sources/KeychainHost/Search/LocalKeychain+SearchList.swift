@@ -6,7 +6,7 @@ extension LocalKeychain: Keychain {
     /// The file's name without folder and ending.
     public var name: String { LocalKeychain.name(ofFile: path) }
 
-    /// What a keychain in that file is called.
+    /// The name of the keychain in a file.
     public static func name(ofFile path: String) -> String {
         KeychainFile.keychainName(ofFile: path)
     }
@@ -50,7 +50,7 @@ extension LocalKeychain: Keychain {
         let keys = result.found.filter(\.isPrivateKey).compactMap { item in
             item.der.map { LocalKeychainKey(keychain: self, item: item, publicKey: $0) }
         }
-        // That there is none is not known of a keychain with a damaged one.
+        // A keychain with a damaged key cannot be said to have none.
         if keys.isEmpty { _ = try result.complete(besides: []) }
         return keys
     }

@@ -3,10 +3,11 @@ internal import SystemCrypto
 
 // Keychain semantics 1.5, `m_Issuers` and `m_TrustedOnly`.
 extension SearchList {
-    /// How far a chain of names is followed.
+    /// The maximum length of a chain of names.
     static let maximumChainLength = 10
 
-    /// The query for a client, with what its filters have to know of chains; the certificates between may be in any member.
+    /// The query for a client, with the facts about chains that its filters need; intermediate certificates may be in
+    /// any member.
     ///
     /// - Throws: `errSecTrustNotAvailable` where there are no roots to be trusted.
     func resolve(_ query: Query, for client: SearchClient) throws(KeychainError) -> ResolvedQuery {

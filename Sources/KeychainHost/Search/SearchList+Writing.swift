@@ -13,7 +13,7 @@ extension SearchList {
         case delete(Query)
     }
 
-    /// Carries out all steps, in whatever files, or none of them.
+    /// Carries out all steps, in any files, or none of them.
     ///
     /// - Parameters:
     ///   - steps: the steps, each with the list that its query is about.
@@ -154,7 +154,7 @@ extension SearchList {
     private func planUpdate(
         _ query: Query, _ changes: ItemChanges, _ client: SearchClient, _ authentication: AuthenticationContext
     ) throws(KeychainError) -> Plan {
-        // What cannot be at all is refused as such, whatever there is and wherever.
+        // Changes that are never valid are refused first, whatever the query finds.
         _ = try changes.checked(for: query.itemClass)
         guard query.itemClass == .identity else {
             let resolved = try resolve(query, for: client)

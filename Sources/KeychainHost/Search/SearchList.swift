@@ -99,7 +99,8 @@ public struct SearchList: Sendable {
 }
 
 extension Item {
-    /// What makes an item another wherever both are; what is absent counts as empty or 0, and text as its bytes.
+    /// The attributes by which an item and its copy in another keychain are the same. Absent ones count as empty or 0,
+    /// text as its bytes.
     fileprivate var distinction: Attributes {
         let unique = Set(itemClass.uniqueAttributes).subtracting([.accessGroup, .synchronizable])
         return attributes.filter { unique.contains($0.key) && !$0.value.isDefault }

@@ -88,7 +88,7 @@ final class EventSubscription: Sendable {
 
     func end() { watch.cancel() }
 
-    /// Whether nobody has fetched events for a while.
+    /// Whether no events were fetched for a while.
     var isIdle: Bool {
         state.withLock { $0.useCount == 0 && $0.lastUse.duration(to: .now) > EventSubscription.longestIdleTime }
     }

@@ -33,7 +33,7 @@ extension KeychainSession {
         return .one(.add(item, to: keychain))
     }
 
-    /// The error of a change of which one query finds nothing.
+    /// The error of a change with a query that finds nothing.
     func reason(notFoundBy queries: [Query]) throws(KeychainError) -> KeychainError {
         for query in queries {
             let list = searchList(for: query)

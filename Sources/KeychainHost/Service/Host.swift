@@ -69,7 +69,7 @@ public final class Host: KeychainService {
         }
     }
 
-    /// The authentication context of a request, for what is done with its keychains beside the face.
+    /// The authentication context of a request, for operations on its keychains beside the face.
     ///
     /// - Throws: `errSecAllocate` where the client has too many.
     package func authentication(of context: RequestContext) throws(KeychainError) -> AuthenticationContext {

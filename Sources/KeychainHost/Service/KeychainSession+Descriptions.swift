@@ -3,7 +3,7 @@ internal import KeychainModel
 internal import TokenKit
 
 extension KeychainSession {
-    /// The members with their state. A reader without a card that a driver knows is none.
+    /// The members with their state, without readers that have no card of a known kind.
     func descriptions() -> Outcome<[KeychainDescription]> {
         var outcome = Outcome<[KeychainDescription]>([], missing: searchList.missing)
         for member in searchList.members {
@@ -21,7 +21,7 @@ extension KeychainSession {
         return outcome
     }
 
-    /// A keychain with what only it can tell. A card is asked for the tries that are left, which costs none.
+    /// A keychain with the facts that only it can tell. Asking a card for the tries that are left costs none.
     ///
     /// - Throws: `errSecNoSuchKeychain`.
     func details(of identifier: KeychainIdentifier) throws(KeychainError) -> KeychainDetails {

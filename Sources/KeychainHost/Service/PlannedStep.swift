@@ -158,6 +158,6 @@ extension Item {
 }
 
 extension Attributes {
-    /// Those that items of the class have.
+    /// The attributes that items of the class have.
     fileprivate func half(_ itemClass: ItemClass) -> Attributes { filter { itemClass.has($0.key) } }
 }

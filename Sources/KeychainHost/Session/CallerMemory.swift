@@ -35,7 +35,8 @@ package enum CallerMemory {
 }
 
 extension AttributeValue {
-    /// A text of a length that the caller of a C function keeps; nil for a null pointer. What is not UTF-8 stays bytes.
+    /// Text of a given length from the caller of a C function; nil for a null pointer. Bytes that are not UTF-8 stay
+    /// data.
     ///
     /// - Throws: `errSecParam` for a length without a text.
     @unsafe package static func callers(

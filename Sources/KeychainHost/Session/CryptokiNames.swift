@@ -1,7 +1,7 @@
 package import KeychainModel
 package import TokenKit
 
-/// What a keychain in a file is called in PKCS #11, said here alone for the module that shows it and for URIs that name it.
+/// The names of a file's keychain in PKCS #11, for the module that shows it and for URIs that name it.
 extension LocalKeychain {
     /// The keychain as a token.
     package var cryptokiName: CryptokiTokenName {
@@ -26,7 +26,7 @@ extension LocalKeychain {
 package struct CryptokiItemNames {
     /// By the hashes of public keys.
     private let tags: [[UInt8]: [UInt8]]
-    /// Those that are not what the items are called.
+    /// The labels that carry a number, since another item has the same label.
     private let numberedLabels: [PersistentReference: String]
 
     /// - Parameters:
@@ -41,8 +41,8 @@ package struct CryptokiItemNames {
         }
     }
 
-    /// The id it is shown under, and after that the hash, by which it is found as well; none for what is not shown, an empty
-    /// one for passwords.
+    /// The id under which the item is shown, and then the hash, which finds it as well; none for an item that is not
+    /// shown, an empty one for passwords.
     package func ids(of item: Item) -> [[UInt8]] {
         if let traits = item.tokenTraits { return traits.cryptokiID.map { [$0] } ?? [] }
         let hash: [UInt8]?

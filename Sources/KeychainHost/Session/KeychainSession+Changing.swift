@@ -35,8 +35,8 @@ extension KeychainSession {
         return damage
     }
 
-    /// The error of a change that finds nothing: why what matches could not be changed, that a card which the query names is out
-    /// (keychain semantics 1.12), or that nothing matches.
+    /// The error of a change that finds nothing: the reason that a matching item could not be changed, a card of the
+    /// query that is not inserted (keychain semantics 1.12), or that no item matches.
     func notFound(_ query: Query) throws(KeychainError) -> KeychainError {
         for case let keychain as LocalKeychain in searchList(for: query).members {
             let damage = try keychain.damage(matching: ResolvedQuery(query, accessGroups: client.accessGroups))

@@ -3,7 +3,7 @@ internal import KeychainModel
 internal import TokenKit
 
 extension KeychainSession {
-    /// The way that a search would go. Nobody is asked for anything, and no secret is read.
+    /// The way that a search would go. Asks no person, and reads no secret.
     ///
     /// - Throws: what the search itself throws for a query that cannot be honoured.
     func explain(_ query: Query, readingSecrets readsSecrets: Bool) throws(KeychainError) -> Explanation {
@@ -79,8 +79,8 @@ extension KeychainSession {
     }
 }
 
-/// What would be asked for to read what is wanted of items: a bound card's PIN or the password of the keychain where that
-/// is locked or one of them is guarded, and the passwords of the items themselves.
+/// The questions of reading the wanted secrets: a bound card's PIN or the password of the keychain, where that is
+/// locked or an item is guarded, and the items' own passwords.
 private func question(
     for items: [Item], in keychain: any Keychain, _ query: Query, cards: @autoclosure () -> [TokenKeychain]
 ) -> String? {

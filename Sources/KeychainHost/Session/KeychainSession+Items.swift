@@ -2,7 +2,7 @@ internal import KeychainModel
 internal import SecureBytes
 
 extension KeychainSession {
-    /// The secret of an item: a password, a key's PKCS #8 or its bytes; nil where it has none.
+    /// The secret of an item: a password, a key's PKCS #8 or its bytes; nil for an item without one.
     ///
     /// - Parameter use: completes "password to …".
     /// - Throws: `errSecNoSuchKeychain` if its keychain is neither in the search list nor open, `errSecDataNotAvailable` for what is on a

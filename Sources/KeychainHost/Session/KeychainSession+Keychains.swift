@@ -1,7 +1,8 @@
 internal import KeychainModel
 
 extension KeychainSession {
-    /// The keychain of an identifier: of the search list, or one that the process has opened beside it; the default one for none.
+    /// The keychain of an identifier: a member of the search list, or one that the process has opened beside it. The
+    /// default one for nil.
     ///
     /// - Throws: `errSecNoSuchKeychain`, `errSecNoDefaultKeychain`.
     func keychain(_ identifier: KeychainIdentifier?) throws(KeychainError) -> any Keychain {

@@ -1,15 +1,15 @@
 public import KeychainModel
 public import TokenKit
 
-/// The keychains of one request: those that it searches, the one that it adds to, the access groups that are open to the client, and
-/// who is asked for PINs and passwords.
+/// The keychains of one request: those to search, the one to add to, the client's access groups, and its authentication
+/// context.
 public struct KeychainSession: Sendable {
     public let searchList: SearchList
     /// The keychain of new items that name none.
     public let defaultKeychain: (any Keychain)?
     public let accessGroups: AccessGroups
     public let authentication: AuthenticationContext
-    /// The roots that chains of certificates have to lead to where only trusted ones are wanted.
+    /// The roots of chains for searches of trusted certificates.
     public let trustAnchors: TrustAnchors
     /// The cards that were read before, be they in now or not.
     let knownTokens: @Sendable () -> [KnownToken]

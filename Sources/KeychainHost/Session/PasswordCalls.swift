@@ -139,7 +139,7 @@ package struct SearchedKeychains: Sendable {
     package let locals: [LocalKeychain]
     package let missing: [Missing]
 
-    /// Those that were named.
+    /// The keychains that were named.
     package init(_ locals: [LocalKeychain]) {
         (self.locals, missing) = (locals, [])
     }
@@ -150,9 +150,8 @@ package struct SearchedKeychains: Sendable {
         (locals, missing) = (present.locals, present.missing)
     }
 
-    /// Finds a password. What was given as text of no length stands for any. An item that synchronizes is found where no other
-    /// matches, as the other ways to ask do not find it unless it is asked for. Neither a keychain that fails nor a damaged
-    /// password hides another.
+    /// Finds a password. An empty text counts as not given. An item that synchronizes is found only where no other
+    /// matches. A keychain that fails or a damaged password hides no other.
     ///
     /// - Parameter take: gives out what was found; `errSecDecode` has the next one tried.
     /// - Returns: what could not be looked at, and may be a password that would have been given out.

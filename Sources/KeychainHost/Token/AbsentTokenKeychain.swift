@@ -13,8 +13,8 @@ public struct AbsentTokenKeychain: CardKeychain {
         self.token = token
     }
 
-    /// The cards that are known and in none of the readers, by name. What is in a reader that fails nobody can tell, and
-    /// the search of that says so.
+    /// The known cards that are in none of the readers, by name. A failing reader may hide one, and a search of it says
+    /// so.
     public static func all(of known: [KnownToken], besides present: [TokenKeychain]) -> [AbsentTokenKeychain] {
         let inserted = Set(present.compactMap { (try? $0.identity())?.id })
         return known.filter { !inserted.contains($0.identity.id) }
@@ -55,7 +55,7 @@ public struct AbsentTokenKeychain: CardKeychain {
     }
 }
 
-/// A private key on a card that is not in: what can be done without it is done, and for the rest it is asked for.
+/// A private key on a card that is not inserted: operations of its public half are done, and others ask for the card.
 struct AbsentTokenKey: TokenObjectKey {
     let identity: TokenIdentity
     let object: TokenObject

@@ -1,14 +1,14 @@
 public import KeychainModel
 public import SecureBytes
 
-/// A card as a keychain, be it in a reader or not: it is only read, and what is secret on it stays there.
+/// A card as a keychain, inserted or not: read-only, and its secrets stay on it.
 public protocol CardKeychain: Keychain {}
 
 extension CardKeychain {
     public var isReadOnly: Bool { true }
     public var writableIdentifier: KeychainIdentifier? { nil }
 
-    /// What needs the PIN is used and never read.
+    /// A card is never locked: objects that need the PIN are used and not read.
     public var isLocked: Bool { false }
 
     public func plan(for query: Query) -> [String] { [] }
@@ -17,7 +17,7 @@ extension CardKeychain {
 
     public func reasonToSkip(_ query: Query) -> String? { cardReasonToSkip(query) }
 
-    /// What holds for all keychains that are cards.
+    /// The common reasons to skip a card.
     func cardReasonToSkip(_ query: Query) -> String? {
         if query.itemClass.isPassword { return "a token has no \(query.itemClass.noun)" }
         if let reference = query.reference, reference.tokenID == nil { return "the reference is to a local item" }
@@ -31,7 +31,7 @@ extension CardKeychain {
         return nil
     }
 
-    /// A key on a card is used there and never read; everything else there is public.
+    /// A key on a card is used there and never read; all other objects are public.
     public func secret(
         of item: Item, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret? {
@@ -39,7 +39,7 @@ extension CardKeychain {
             .dataNotAvailable, "the key '\(item.label ?? "")' never leaves the card", remedy: "use it there")
     }
 
-    /// There is nothing to write; what needs the PIN asks for it.
+    /// Does nothing: a card needs no unlocking before an operation, which asks for the PIN itself.
     public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {}
 
     public func prepared(
@@ -54,7 +54,7 @@ extension CardKeychain {
         _ steps: [KeychainStep], then others: @Sendable ([KeychainStep.Result]) throws(KeychainError) -> Final
     ) throws(KeychainError) -> Final { throw refusal }
 
-    /// What is on a card was put there by its issuer, and stays as it is.
+    /// The error of a change: a card's content is its issuer's.
     private var refusal: KeychainError {
         KeychainError(.readOnly, "the card in '\(name)' cannot be written to", remedy: "name a keychain file")
     }

@@ -74,7 +74,7 @@ public struct FileTokenMemory: TokenMemory {
         return bytes
     }
 
-    /// The authentication code of what is in a file; nothing where there is no key, nil where it cannot be had.
+    /// The authentication code of a file's content; empty without a key, nil where the key cannot be read.
     private func code(of bytes: [UInt8], named name: String, makingKey: Bool) -> [UInt8]? {
         guard let keyFile else { return [] }
         if makingKey, let key = try? RandomBytes.make(count: FileTokenMemory.keyLength) {
@@ -93,12 +93,12 @@ public struct FileTokenMemory: TokenMemory {
     }
 }
 
-/// Where drivers remember what they read of cards, in folders of the user's, and what the user wants of them.
+/// The folders in which drivers remember what they read of cards, and the user's settings for it.
 public struct TokenCaches: Sendable {
     /// Facts about tokens.
     public let tokens: FileTokenMemory
     public let certificates: FileTokenMemory
-    /// What cards refused; nil where there is no folder of the user's own that is gone when the machine is off.
+    /// The PINs that cards refused; nil where the user has no folder that is emptied when the machine is switched off.
     public let rejectedPINs: FileTokenMemory?
     /// Whether a card has to show that it holds the key by which it is known before it is given a PIN.
     public let provesBeforePIN: @Sendable () -> Bool

@@ -19,7 +19,8 @@ package struct PINQuestion {
     private let authentication: AuthenticationContext
     private var failure: String?
 
-    /// How often the prompter was asked. It may be a program that has one answer and no person behind it, as pinentry may.
+    /// The number of questions so far. The prompter may be a program that has one answer and no person behind it, as
+    /// pinentry may.
     private var timesAsked = 0
 
     /// Whether the last answer was the context's.
@@ -78,7 +79,7 @@ package struct PINQuestion {
         }
     }
 
-    /// Asks once. Where nobody can be asked, nothing is sent to the card either.
+    /// Asks once. Where no person can be asked, no command is sent to the card either.
     mutating func ask() throws(KeychainError) -> PIN {
         refusal = nil
         let purpose: PromptRequest.Purpose = kind == .pin ? .pin : .unblockingKey
@@ -89,7 +90,7 @@ package struct PINQuestion {
         guard isFromContext || usesPINPad || authentication.prompter.canAsk else {
             throw .cannotAsk(PromptRequest(purpose, subject: subject, use: use), by: authentication.prompter)
         }
-        // Who presents the PIN looks as well: a question of its own is for a person who is to know, or to agree.
+        // The tries are looked up here only for a person to see. VERIFY looks at them by itself.
         let triesLeft = authentication.prompter.canConfirm || rules.isTypedOnToken ? try look(rules) : nil
         try obtainConsent(triesLeft: triesLeft)
         if isFromContext, let held = authentication.credential(.pin) { return PIN(held) }
@@ -138,7 +139,7 @@ package struct PINQuestion {
         lastTry = authentication.lastTry
     }
 
-    /// Sees to it that somebody is there who types the PIN on the token.
+    /// Checks that a person is there to type the PIN on the token.
     ///
     /// - Parameter isGiven: whether the context has a PIN, which the token would not take.
     private func checkTyping(isGiven: Bool) throws(KeychainError) {
@@ -166,7 +167,7 @@ package struct PINQuestion {
         }
     }
 
-    /// The error of a wrong answer after which nobody is asked again, with the card that refused it.
+    /// The error of a wrong answer that ends the questions, with the card that refused it.
     private func wrong(_ error: TokenError) -> KeychainError {
         let reason: String
         switch error.code {

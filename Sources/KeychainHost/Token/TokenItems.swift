@@ -72,7 +72,8 @@ package struct TokenItems {
         return item
     }
 
-    /// A key on a card never leaves it, and what it can do its driver says (keychain semantics 1.10, "token key").
+    /// A key item. The key never leaves its card, and its driver tells its operations (keychain semantics 1.10, "token
+    /// key").
     ///
     /// One of a kind that nobody here knows is listed all the same.
     private func key(_ key: TokenKey, of object: TokenObject) -> Item {
@@ -126,7 +127,7 @@ package struct TokenItems {
         Array(object.rawValue.utf8) + [0] + (hash ?? [])
     }
 
-    /// The hash that pairs the object's key with certificates; nil where nobody can tell.
+    /// The hash that pairs the object's key with certificates; nil where it is unknown.
     static func publicKeyHash(of object: TokenObject) -> [UInt8]? {
         guard let key = object.key else { return nil }
         if let publicKey = try? PublicKey(spki: key.publicKey) { return publicKey.keyHash }

@@ -5,12 +5,12 @@ public import TokenKit
 
 /// A card's PIN, as `lock`, `unlock` and "change password" have it for a card.
 extension TokenKeychain {
-    /// How the PIN and the unblocking key stand, without spending a try.
+    /// The state of the PIN and the unblocking key. Costs no try.
     public func status(of kind: PINKind) throws(KeychainError) -> PINStatus {
         try present { () throws(TokenError) in try slot.status(of: kind) }
     }
 
-    /// What the card tells of itself.
+    /// The card's facts for people.
     public func facts() throws(KeychainError) -> [TokenFact] {
         try present { () throws(TokenError) in try slot.facts() }
     }
@@ -24,7 +24,7 @@ extension TokenKeychain {
         try verifyPIN(at: insertion(), use: use, authentication: authentication)
     }
 
-    /// The same, of the card that was there at `insertion`.
+    /// Verifies the PIN of the card that was present at `insertion`.
     func verifyPIN(
         at insertion: TokenInsertion, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) {
@@ -49,7 +49,7 @@ extension TokenKeychain {
             } catch {
                 try question.answer(failedWith: error)
                 old = try question.ask()
-                // Which of the two has the wrong form the card does not say.
+                // The card does not tell which of the two values has the wrong form.
                 if error.code == .pinFormat, error.status != nil {
                     new = try askNew(kind, for: question.subject, at: insertion, authentication)
                 }
@@ -91,7 +91,7 @@ extension TokenKeychain {
         try present { () throws(TokenError) in try slot.isPINPresented() }
     }
 
-    /// Readable, and unlocked while ``isUnlocked()``; nothing where there is no card that a driver knows.
+    /// Readable, and unlocked while ``isUnlocked()``; empty without a card of a known kind.
     public var status: KeychainStatus {
         (try? isUnlocked()).map { $0 ? [.readable, .unlocked] : .readable } ?? []
     }
@@ -101,7 +101,7 @@ extension TokenKeychain {
         try present { () throws(TokenError) in try slot.logOut() }
     }
 
-    /// Asks for a new PIN or unblocking key until it has a form that the card takes: a slip costs nothing but this question.
+    /// Asks for a new PIN or unblocking key until its form is right: a mistake costs only another question.
     private func askNew(
         _ kind: PINKind, for subject: String, at insertion: TokenInsertion, _ authentication: AuthenticationContext
     ) throws(KeychainError) -> PIN {

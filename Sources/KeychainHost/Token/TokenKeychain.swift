@@ -16,7 +16,7 @@ public struct TokenKeychain: CardKeychain {
     /// The reader's name, which costs no command to the card.
     public var name: String { slot.name }
 
-    /// Which card is in the reader.
+    /// The identity of the card in the reader.
     ///
     /// - Returns: nil where the reader is empty or holds a card that no driver knows.
     public func identity() throws(KeychainError) -> TokenIdentity? {
@@ -46,12 +46,12 @@ public struct TokenKeychain: CardKeychain {
         try ifPresent { () throws(TokenError) in try slot.selection(ofCryptokiID: id, at: slot.insertion()) } ?? nil
     }
 
-    /// The key to which a keychain is bound where nobody names another. No command is sent for it.
+    /// The key that binds a keychain by default. No command is sent for it.
     package func bindingKey() throws(KeychainError) -> TokenObjectID? {
         try ifPresent { () throws(TokenError) in try slot.bindingKey() } ?? nil
     }
 
-    /// Reads a data object of the card; nil where there is none.
+    /// Reads a data object of the card; nil for an absent one.
     ///
     /// - Throws: `errSecNotLoggedIn` for one that wants the PIN first.
     public func content(of data: TokenObjectID) throws(KeychainError) -> [UInt8]? {
@@ -113,7 +113,7 @@ public struct TokenKeychain: CardKeychain {
 // MARK: What a query is about
 
 extension Query {
-    /// What there is to read on a token for the answer; nil for nothing, since the query is about other tokens.
+    /// The objects that must be read for the answer; nil for none, since the query is about other tokens.
     fileprivate func selection(on token: TokenID) -> TokenSelection? {
         let id = token.description
         guard includes(KeychainIdentifier(rawValue: id)) else { return nil }
@@ -125,7 +125,7 @@ extension Query {
 }
 
 extension KeySelector {
-    /// Whether an object of a token is one that is meant, of those that were read for it.
+    /// Whether an object is one that the query means.
     fileprivate func isFor(_ object: TokenObject) -> Bool {
         switch self {
         case .name, .signer: true
@@ -141,7 +141,7 @@ extension KeySelector {
         }
     }
 
-    /// Whether it names one key of a token, and nothing else was read for it.
+    /// Whether the query names one key of a token, so that nothing else is read.
     fileprivate var namesTokenKey: Bool {
         switch self {
         case .name, .signer: true

@@ -30,8 +30,8 @@ struct TokenKeychainKey: TokenObjectKey {
     var keychainName: String { slot.name }
     var tokenSlot: (any TokenBackend)? { slot }
 
-    /// Uses what was verified in this session where the key's policy lets it, else asks for the PIN and presents it in
-    /// the transaction of the operation.
+    /// Uses a PIN that was verified in this session where the key's policy lets it, else asks for the PIN and presents
+    /// it in the transaction of the operation.
     func perform(
         _ action: TokenOperation.Action, use: String, authentication: AuthenticationContext
     ) throws(KeychainError) -> Secret {
@@ -40,13 +40,13 @@ struct TokenKeychainKey: TokenObjectKey {
         do throws(TokenError) {
             return try slot.perform(operation, at: insertion, notice: touch)
         } catch  where error.code == .pinRequired {
-            // Nobody holds the card from here on until the PIN is there.
+            // The card is free from here on until the PIN is there.
         } catch {
             throw KeychainError(error)
         }
         var question = self.question(use, authentication)
         return try question.present { (pin, lastTry) throws(TokenError) in
-            // Where the PIN is typed on the reader, that is what the card waits for.
+            // The card waits for a PIN that is typed on the reader, and not for a touch.
             let notice = pin.origin == .typed ? nil : touch
             return try slot.perform(operation, presenting: pin, lastTry: lastTry, at: insertion, notice: notice)
         }

@@ -4,7 +4,7 @@ public import SecureBytes
 internal import Synchronization
 public import TokenKit
 
-/// Who is asked where a PIN or password is needed, and what a program has put in so that nobody need be.
+/// The way to PINs and passwords: a prompter, and the values that a program has given in advance.
 ///
 /// It is made once and used for any number of operations. What was put in comes before any question, and is forgotten
 /// once a card or keychain refused it: nothing is sent twice. Keychain semantics 3.3 and 4.4.
@@ -27,7 +27,7 @@ public struct AuthenticationContext: Sendable {
         self.init(prompter: prompter, lastTry: lastTry, lookForCards: cards, credentials: Credentials())
     }
 
-    /// A context that has a PIN and asks nobody.
+    /// A context that has a PIN and asks no questions.
     init(pin: borrowing Secret, lastTry: LastTry) {
         self.init(lastTry: lastTry)
         setCredential(pin.clone(), .pin)
@@ -85,22 +85,24 @@ public struct AuthenticationContext: Sendable {
         return context
     }
 
-    /// The context with the same credentials and presence, in which nobody is asked.
+    /// The context with the same credentials and presence, without questions.
     public func withoutQuestions() -> AuthenticationContext {
         asking(NoPrompter(alternative: prompter.alternative), lastTry: lastTry)
     }
 
-    /// The context in which somebody who has shown to be there is not asked again for the items after it, in the same keychain.
+    /// The context in which a person who has proved to be present is not asked again for further items of the same
+    /// keychain.
     public func rememberingPresence() -> AuthenticationContext {
         var context = self
         context.remembersPresence = true
         return context
     }
 
-    /// Forgets that somebody has shown to be there.
+    /// Forgets that a person has proved to be present.
     public func forgetPresence() { credentials.forgetPresence() }
 
-    /// Whether somebody has shown to be there, by the password of a keychain or the PIN of a card that is bound to it.
+    /// Whether a person has proved to be present, by the password of a keychain or the PIN of a card that is bound to
+    /// it.
     func knowsPresence(for keychain: KeychainIdentifier) -> Bool {
         remembersPresence && credentials.knowsPresence(for: keychain)
     }
@@ -109,7 +111,7 @@ public struct AuthenticationContext: Sendable {
         if remembersPresence { credentials.notePresence(for: keychain) }
     }
 
-    /// Whether a question could be answered that somebody's presence depends on: by a person, or by what a program put in.
+    /// Whether a proof of presence is possible: by a person, or by a given credential.
     public var canConfirmPresence: Bool { prompter.canAsk || hasCredential(.password) || hasCredential(.pin) }
 
     func credential(_ kind: CredentialKind) -> Secret? { credentials.clone(kind) }
@@ -121,7 +123,7 @@ private final class Credentials: Sendable {
         var pin: Secret?
         var password: Secret?
         var applicationPassword: Secret?
-        /// The keychains for which somebody has shown to be there.
+        /// The keychains for which a person has proved to be present.
         var present: Set<KeychainIdentifier> = []
     }
 

@@ -13,7 +13,7 @@ public struct CardBinding: Sendable, Hashable {
     /// The key on its card.
     public let reference: PersistentReference
 
-    /// What people know the card by.
+    /// The card's label, for people.
     public let label: String
 
     /// The public half of the card's key as a DER SubjectPublicKeyInfo.
@@ -23,7 +23,7 @@ public struct CardBinding: Sendable, Hashable {
     /// The key by which the card is known before its PIN is asked for; nil where it had none, and in bindings of older layouts.
     public let proof: ProofKey?
 
-    /// What the card's key is given: a ciphertext, or a public key.
+    /// The input of the card's key: a ciphertext, or a public key.
     private(set) var exchange: [UInt8] = []
     /// Nothing, sealed under the keychain's key together with the card and its key: unique as a salt has to be, and made by
     /// a holder of the keychain's key alone.
@@ -66,7 +66,7 @@ extension CardBinding {
 }
 
 extension CardBinding {
-    /// Seals the key of a keychain for a card's key, whose public half is all that is needed for it.
+    /// Seals the key of a keychain for a card's key, of which only the public half is needed.
     ///
     /// - Parameter another: the advice where the key neither decrypts nor agrees.
     /// - Throws: `errSecParam` for such a key.
@@ -83,7 +83,7 @@ extension CardBinding {
         try seal(secret, of: keychain)
     }
 
-    /// The same card's binding to another key of the keychain. The card is not needed for it.
+    /// The binding of the same card to another key of the keychain. The card need not be present.
     ///
     /// - Parameter old: the key that it is bound to.
     /// - Returns: nil for a binding that the holder of the old key has not made: the card in it may be anybody's.
@@ -173,7 +173,7 @@ extension CardBinding {
         try key.encrypt(secret.bytes, using: encryption)
     }
 
-    /// Both public keys are part of what the key is derived from (SP 800-56A §5.8.2), and so is what it is for.
+    /// The wrapping key, derived from both public keys (SP 800-56A §5.8.2) and its purpose.
     private func wrappingKey(_ shared: borrowing Secret) throws(CryptoError) -> Secret {
         try HKDF.deriveKey(
             from: shared, salt: salt, info: Array("tokenkit card binding 1".utf8) + publicKey + exchange,

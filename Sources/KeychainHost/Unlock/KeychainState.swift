@@ -40,8 +40,8 @@ final class KeychainState: Sendable {
         if opened.lockIfOver() { record(.lock, in: opened, unlessAfter: sharing) }
     }
 
-    /// Writes down, for those who listen, that the keychain was locked or unlocked: for nobody else, since who reads one secret
-    /// has nothing else to write. It has happened all the same where that is not possible soon.
+    /// Records for watchers that the keychain was locked or unlocked. Without watchers nothing is written, so that
+    /// reading one secret costs no write. A failing record changes nothing about the event.
     func record(_ kind: KeychainEvent.Kind, in opened: borrowing KeychainConnection, unlessAfter known: Int64? = nil) {
         guard !isReadOnly, notifier.hasListeners else { return }
         opened.record(kind, unlessAfter: known)
@@ -50,7 +50,8 @@ final class KeychainState: Sendable {
 }
 
 extension KeychainConnection {
-    /// Whether this is a child by `fork`, which does not have its parent's key. The parent has it still, so that nobody is to be told.
+    /// Whether this is a child by `fork`, which does not have its parent's key. The parent still has it, so that no
+    /// event is recorded.
     fileprivate var isKeyLost: Bool {
         switch key {
         case .some(let key): key.isEmpty

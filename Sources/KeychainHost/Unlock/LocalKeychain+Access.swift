@@ -133,7 +133,7 @@ extension LocalKeychain {
 }
 
 extension AuthenticationContext {
-    /// The application password that the context carries, else one that is asked for.
+    /// The application password of the context, else the answer to a question.
     fileprivate func applicationPassword(_ request: PromptRequest) throws(KeychainError) -> Secret {
         switch credential(.applicationPassword) {
         case .some(let password): return password

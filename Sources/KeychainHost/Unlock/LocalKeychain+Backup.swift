@@ -6,8 +6,8 @@ public import SecureBytes
 // A backup is a keychain file like any other, made at one moment, without the items that never leave their device.
 // Keychain semantics 3.1.
 extension LocalKeychain {
-    /// Writes all items that may leave this device to a new file, secrets as encrypted as they are here. Nobody is kept from
-    /// writing meanwhile, and the keychain may be locked.
+    /// Writes all items that may leave this device to a new file, with their secrets encrypted as they are. Other
+    /// programs can write meanwhile, and the keychain may be locked.
     ///
     /// - Throws: `errSecDuplicateKeychain` if anything is at `path`, `errSecDiskFull`; then nothing is there.
     public func backUp(to path: String) throws(KeychainError) -> BackupCount {
@@ -63,7 +63,7 @@ extension LocalKeychain {
 }
 
 extension KeychainError {
-    /// The same of a backup: it cannot be restored from itself.
+    /// The error as one about a backup: it cannot be restored from itself.
     fileprivate var ofBackup: KeychainError {
         code == .invalidKeychain && remedy != nil ? KeychainError(code, reason, remedy: "use another backup") : self
     }

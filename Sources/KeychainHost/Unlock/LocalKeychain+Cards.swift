@@ -99,7 +99,7 @@ extension LocalKeychain {
         return true
     }
 
-    /// The keychain's key, by the first bound card that is in one of the readers; nil where none of them is in.
+    /// The keychain's key, by the first bound card in one of the readers; nil without such a card.
     ///
     /// - Parameter afresh: whether the PIN is to be presented for this, also where the card counts it as presented.
     func boundKey(
@@ -140,7 +140,7 @@ extension LocalKeychain {
             }
             return secret
         } catch {
-            // It is not the card's fault that it opens another keychain than this has become.
+            // Where the keychain's own row was altered, the card is not at fault.
             throw error.code == .dataNotAvailable ? current.damage ?? error : error
         }
     }

@@ -13,7 +13,7 @@ extension LocalKeychain {
         }
     }
 
-    /// What can be done with the keychain at the moment; nothing once its file has been deleted.
+    /// The keychain's state at the moment; empty once its file has been deleted.
     public var status: KeychainStatus {
         guard isValid else { return [] }
         let access: KeychainStatus = isReadOnly ? .readable : [.readable, .writable]
@@ -33,7 +33,7 @@ extension LocalKeychain {
         state.withLock { state.record(.unlock, in: $0) }
     }
 
-    /// What it is unlocked for where that is all that is wanted, in words that complete "password to …".
+    /// The purpose of unlocking for its own sake, in words that complete "password to …".
     public static let plainUnlock = "unlock it"
 
     /// Unlocks explicitly, with the password that is asked for.
@@ -48,7 +48,7 @@ extension LocalKeychain {
         }
     }
 
-    /// Forgets the key. Locking what is locked changes nothing.
+    /// Forgets the key. Does nothing for a locked keychain.
     public func lock() {
         state.withLock { opened in
             if opened.lock() { state.record(.lock, in: opened) }
@@ -97,7 +97,7 @@ extension LocalKeychain {
         startTimer()
     }
 
-    /// What one guess at the password costs.
+    /// The cost of one guess at the password.
     ///
     /// - Throws: `errSecInvalidKeychain` where that is not as it was written.
     public var cost: ScryptCost {
@@ -129,11 +129,11 @@ extension LocalKeychain {
     public func shareKeyWithSession(seconds: UInt32) throws(KeychainError) {
         try use { opened throws(KeychainError) in try opened.shareKey(seconds: seconds) }
         startTimer()
-        // Who watches the file looks from now on whether the session still has it.
+        // From now on watchers of the file check whether the session still has the key.
         state.notifier.notify()
     }
 
-    /// How many seconds the session keeps a key where nobody says otherwise: a working day.
+    /// The time that the session keeps a key by default, in seconds: a working day.
     public static let standardSessionTime: UInt32 = 28_800
 
     /// Unlocks for later programs of the login session as well; where the kernel keeps no keys, for this one alone.
@@ -168,8 +168,8 @@ extension LocalKeychain {
         }
     }
 
-    /// Locks here, in the login session, and in every program that has the key from there. Where the kernel keeps no keys
-    /// there is none to take away.
+    /// Locks here, in the login session, and in every program that has the key from there. A kernel without keyrings
+    /// has no key to withdraw.
     public func lockEverywhere() throws(KeychainError) {
         do throws(KeychainError) {
             try lockSession()
@@ -182,7 +182,7 @@ extension LocalKeychain {
 // MARK: Time
 
 extension LocalKeychain {
-    /// Sees to it that the key is forgotten in time, though nobody calls, and whoever sets the time.
+    /// Starts the timer that forgets the key in time without a call.
     private func startTimer() {
         guard state.withLock({ $0.key != nil }) else { return }
         timer.start(watching: path) { [state] in state.timeToNextCheck() }

@@ -5,7 +5,8 @@ internal import SystemCrypto
 
 /// The side effects of a change of password.
 public struct PasswordChange: Sendable {
-    /// Why the old password, or the old key, is still in a file beside the keychain's, and what to do; nil where it is in none.
+    /// The reason that the old password or key is still in a file beside the keychain's, and the remedy; nil where no
+    /// file has it.
     public fileprivate(set) var leftover: KeychainError?
     /// The cards that open the keychain with its new key as well.
     public internal(set) var renewedBindings: [CardBinding] = []
@@ -15,8 +16,8 @@ public struct PasswordChange: Sendable {
 
 // Another password, and another key. Keychain semantics 2.2.
 extension LocalKeychain {
-    /// Replaces the password; items stay as they are, and so does being locked or unlocked in this process and in others.
-    /// Login sessions lose the key. Without a password, items go that may only be where there is one
+    /// Replaces the password. Items stay unchanged, and so does the locked state here and in other processes. Login
+    /// sessions lose the key. Without a password, items that require one are deleted
     /// (``Accessibility/whenPasscodeSet``).
     ///
     /// The key stays: whoever has a copy of the file from before, and the old password, has it. ``rekey(from:to:cost:)``

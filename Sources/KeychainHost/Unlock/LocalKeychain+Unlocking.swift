@@ -6,8 +6,8 @@ internal import SecureBytes
 // The order in which a keychain's key is looked for: a password that a program gave, a bound card, a password that is asked for.
 // Keychain semantics 4.4.
 extension LocalKeychain {
-    /// Unlocks with what this login session keeps, else with the context's password, else with a bound card, else with
-    /// a password that is asked for.
+    /// Unlocks with the login session's key, else with the context's password, else with a bound card, else with the
+    /// answer to a question.
     ///
     /// - Parameter use: completes "password to …".
     public func unlock(use: String, authentication: AuthenticationContext) throws(KeychainError) {
@@ -44,7 +44,7 @@ extension LocalKeychain {
             return try boundKey(with: authentication.cards, use: use, afresh: afresh, authentication: authentication)
         }
         if let byCard { return byCard }
-        // Where the file itself is damaged another question leads nowhere.
+        // Another question is useless where the file itself is damaged.
         if let failure, failure.code == .invalidKeychain { throw failure }
         let isPINRefused = hasPIN && !authentication.hasCredential(.pin)
         // A script gives its answers in an order: the next one is not for another question than it was written for.

@@ -18,7 +18,7 @@ public import SecureBytes
 public final class LocalKeychain: Sendable {
     /// The file, without symbolic links.
     public let path: String
-    /// What the items of this keychain give as their keychain.
+    /// The identifier that the items of this keychain carry.
     public let identifier: KeychainIdentifier
     /// Whether the file can only be read.
     public let isReadOnly: Bool
@@ -34,7 +34,8 @@ public final class LocalKeychain: Sendable {
         state = KeychainState(opened, notifier: ChangeNotifier(of: path), isReadOnly: isReadOnly)
     }
 
-    // Who lets go of the keychain closes its file: the timer's thread might not come to it before the process ends.
+    // The end of the last reference closes the file: the timer's thread might be too late for that before the process
+    // ends.
     deinit { timer.end() }
 
     /// Creates a keychain and opens it unlocked.
@@ -75,7 +76,7 @@ public final class LocalKeychain: Sendable {
         return try LocalKeychain(KeychainConnection(file, in: environment))
     }
 
-    /// Whether a keychain is there that can be opened.
+    /// Whether a keychain exists that can be opened.
     public static func isValid(at path: String) -> Bool {
         (try? open(path)) != nil
     }
@@ -85,16 +86,16 @@ public final class LocalKeychain: Sendable {
         state.withLock { $0.database.isPresent }
     }
 
-    /// What is wrong with what the keychain is known and opened by: no item is hidden for it, but URIs and references may give
-    /// it another id than it has.
+    /// The defect of the keychain's own row: no item is hidden for it, but URIs and references may give another id than
+    /// the keychain has.
     public var damage: KeychainError? {
         state.withLock { opened in
-            // It may have been written anew since.
+            // The row may have been written anew since.
             opened.wasAltered ? (try? WrappedKey(readingFrom: opened.database))?.damage : nil
         }
     }
 
-    /// Another number once anybody else has changed the file. Asking for it is no use that puts off locking.
+    /// A number that changes when another program changes the file. Reading it does not put off locking.
     package var version: Int64? {
         state.withLock { (try? $0.database.dataVersion) ?? nil }
     }
@@ -106,12 +107,12 @@ public final class LocalKeychain: Sendable {
         try use { opened throws(KeychainError) in
             try KeychainFile(existing: path).remove()
             opened.lock()
-            // Where the kernel keeps no keys there is none to take away.
+            // A kernel without keyrings has no key to withdraw.
             _ = try? opened.withdrawKey()
         }
     }
 
-    /// The one way to the file: what is no longer there is not used any more, nor a key whose time is over.
+    /// The only access to the file: a deleted file or an expired key is not used.
     func use<Result: Sendable & ~Copyable>(
         _ body: (inout KeychainConnection) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
@@ -127,7 +128,7 @@ public final class LocalKeychain: Sendable {
         }
     }
 
-    /// As ``use(_:)``; tells those who watch the file that something may have changed.
+    /// Runs `body` as ``use(_:)`` does, and tells watchers of the file that something may have changed.
     func change<Result: Sendable & ~Copyable>(
         _ body: (inout KeychainConnection) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
@@ -144,7 +145,7 @@ public final class LocalKeychain: Sendable {
         try use { opened throws(KeychainError) in try opened.checkWritable() }
     }
 
-    /// Gives the file another time. Nothing else does, so that who has the keychain unlocked wakes for new settings alone.
+    /// Gives the file a new time. Only new settings do so, so that holders of the key wake for nothing else.
     func touch() {
         _ = unsafe utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
     }
@@ -176,8 +177,8 @@ extension LocalKeychain {
         }
     }
 
-    /// The items that match by what they have now, but are not as they were written: they are neither found, nor changed, nor
-    /// deleted but by their references.
+    /// The altered items that match by their present values: they are not found or changed, and are deleted only by
+    /// their references.
     public func damage(matching query: ResolvedQuery) throws(KeychainError) -> [Missing] {
         try use { opened throws(KeychainError) in try opened.damage(matching: query) }
     }
@@ -196,7 +197,7 @@ extension LocalKeychain {
 // MARK: Seals
 
 extension LocalKeychain {
-    /// Whether the item is as it was stored by a holder of the keychain's key. Nobody is asked for anything.
+    /// Whether the item is as a holder of the keychain's key stored it. Asks no person.
     ///
     /// - Parameter der: the public part that is about to be used.
     /// - Throws: `errSecDecode` where the item has been altered, `errSecItemNotFound`.

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 internal import TokenKit
 
-/// Forgets the key of a keychain that nobody uses, on a thread that lives as long as there is something to wait for.
+/// The timer that forgets the key of an unused keychain, on a thread that lives as long as a key does.
 ///
 /// In a child by `fork` there is no such thread, and the keychain is locked.
 final class LockTimer: Sendable {
@@ -43,8 +43,7 @@ final class LockTimer: Sendable {
         }
     }
 
-    /// Waits until the time is over, the file has changed, the machine was woken, or somebody set its clock. Time goes on
-    /// while it sleeps.
+    /// Waits until the time is over, the file has changed, the machine woke up, or its clock was set. Sleep counts.
     ///
     /// - Returns: false where the system has no such timer.
     private func sleep(milliseconds: Int64, _ watcher: FileWatcher) -> Bool {

@@ -99,7 +99,7 @@ public struct Attribute: RawRepresentable, Hashable, Sendable {
 extension Attribute: CustomStringConvertible, Comparable {
     public var description: String { rawValue }
 
-    /// The order of the codes' bytes; what is stored and authenticated relies on it.
+    /// The order of the codes' bytes, which the stored and authenticated form relies on.
     public static func < (left: Attribute, right: Attribute) -> Bool {
         left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
     }

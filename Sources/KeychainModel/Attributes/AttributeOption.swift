@@ -1,10 +1,10 @@
-/// How commands of `security` take an attribute; security(1).
+/// The form in which commands of `security` take an attribute; security(1).
 ///
 /// An attribute that they take by different letters has a row of the table for each.
 public struct AttributeOption: Sendable, Hashable {
-    /// What takes attributes by letters.
+    /// The groups of commands that take attributes by letters.
     public enum Command: String, Sendable, Hashable, CaseIterable {
-        /// Those that add, find and delete passwords, of either class.
+        /// The commands that add, find and delete passwords, of either class.
         case passwords
         case findKey = "find-key"
         case createKeypair = "create-keypair"
@@ -18,29 +18,29 @@ public struct AttributeOption: Sendable, Hashable {
         public let value: Int64
     }
 
-    /// How a value is written.
+    /// The written form of a value.
     public enum Form: Sendable, Hashable {
-        /// As it is.
+        /// The text itself.
         case text
-        /// As hexadecimal digits, perhaps after `0x`; what is none, as it is.
+        /// Hexadecimal digits, optionally after `0x`; any other text stands for itself.
         case digits
-        /// As one to four characters; a number is the one that their bytes spell, as `OSType` is in C.
+        /// One to four characters; a number is the one that their bytes spell, as `OSType` is in C.
         case characters
-        /// As a whole number from 0 to this one.
+        /// A whole number from 0 to this one.
         case number(upTo: Int64)
-        /// As one of these names. The summary's part before its colon says of what.
+        /// One of these names. The part of the summary before its colon says of what.
         case name([NamedValue])
-        /// As a day, and perhaps a time of it, in UTC.
+        /// A day, optionally with a time, in UTC.
         case date
         /// Not at all: the letter alone says that it is so.
         case flag
     }
 
     public let letter: Character
-    /// What the value is called in a help text; empty where there is none.
+    /// The name of the value in a help text; empty for an option without a value.
     public let valueName: String
     public let form: Form
-    /// Those that have the letter.
+    /// The groups of commands that have the letter.
     public let commands: Set<Command>
 
     init(
@@ -59,7 +59,7 @@ public struct AttributeOption: Sendable, Hashable {
 }
 
 extension AttributeOption.Form {
-    /// The halves of a pair, and a key that has none.
+    /// The halves of a pair, and symmetric keys.
     static let keyClasses = AttributeOption.Form.name([
         .init(name: "symmetric", value: KeyClass.symmetric.rawValue),
         .init(name: "public", value: KeyClass.public.rawValue),
@@ -75,7 +75,7 @@ extension AttributeOption.Form {
 }
 
 extension AttributeOption.Form {
-    /// What a number is called; nil where it has no name.
+    /// The name of a number; nil for a number without one.
     public func name(of number: Int64?) -> String? {
         guard case .name(let values) = self else { return nil }
         return values.first { $0.value == number }?.name

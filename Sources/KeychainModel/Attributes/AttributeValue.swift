@@ -1,9 +1,9 @@
-/// What kind of value an attribute holds.
+/// The type of an attribute's values.
 public enum AttributeType: String, Sendable, Hashable, CaseIterable {
     case string, data, number, boolean, date
     /// Four characters, or none.
     case code
-    /// Bytes that nothing else passes for.
+    /// Bytes that no value of another type stands for.
     case opaque
 
     /// With its article, for a sentence.
@@ -74,7 +74,7 @@ public enum AttributeValue: Sendable, Hashable {
         }
     }
 
-    /// Four printable characters, or none at all, which says that there is no code.
+    /// Four printable characters; the empty text for no code.
     private static func code(of bytes: [UInt8]) -> String? {
         guard bytes.isEmpty || bytes.count == 4, bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
         return String(decoding: bytes, as: UTF8.self)

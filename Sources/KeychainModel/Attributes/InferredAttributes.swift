@@ -2,7 +2,8 @@ package import SystemCrypto
 
 /// The attributes that follow from the data itself (keychain semantics 1.10).
 package enum InferredAttributes {
-    /// Those of a certificate: names without their outer header and normalised, the serial number's content octets.
+    /// The attributes of a certificate: names without their outer header and normalised, the serial number's content
+    /// octets.
     package static func certificate(_ certificate: Certificate) -> Attributes {
         var attributes: Attributes = [
             .certificateType: .number(Int64(certificate.version)),
@@ -17,7 +18,7 @@ package enum InferredAttributes {
         return attributes
     }
 
-    /// Those of a private or public key.
+    /// The attributes of a private or public key.
     package static func key(_ key: PublicKey, _ keyClass: KeyClass) -> Attributes {
         let (isPrivate, bits) = (keyClass == .private, Int64(key.kind.bits ?? 0))
         var attributes: Attributes = [
@@ -33,7 +34,7 @@ package enum InferredAttributes {
         return attributes
     }
 
-    /// Those of a symmetric key. What is given of what it may do takes the place of what follows from its type.
+    /// The attributes of a symmetric key. Given uses take the place of those that follow from its type.
     ///
     /// - Throws: `errSecKeySizeNotAllowed` for a size that keys of the type do not have; `errSecParam`, naming the attribute,
     ///   where one that is given is not the key's, and for a type whose keys nothing is done with.
@@ -64,8 +65,8 @@ package enum InferredAttributes {
     /// `CSSM_CERT_ENCODING_DER`
     private static let encodingDER: Int64 = 3
 
-    /// What a person would call the certificate: its common name with the description that the subject has, else the first
-    /// of its e-mail addresses or DNS names, else the whole subject.
+    /// A certificate's title for people: its common name with the description that the subject has, else the first of
+    /// its e-mail addresses or DNS names, else the whole subject.
     package static func summary(of certificate: Certificate) -> String? {
         if let name = certificate.commonName {
             return certificate.subject.descriptionAttribute.map { "\(name) (\($0))" } ?? name

@@ -9,7 +9,7 @@ public struct InternetProtocol: RawRepresentable, Sendable, Hashable {
     /// The value `ptcl` has for it.
     public var value: AttributeValue { .string(rawValue) }
 
-    /// Those with a name in Apple's headers, by what follows `kSecAttrProtocol`.
+    /// The protocols with a name in Apple's headers, by the part after `kSecAttrProtocol`.
     public static let named: [(name: String, value: InternetProtocol)] = [
         ("FTP", "ftp "), ("FTPAccount", "ftpa"), ("HTTP", "http"), ("IRC", "irc "), ("NNTP", "nntp"),
         ("POP3", "pop3"), ("SMTP", "smtp"), ("SOCKS", "sox "), ("IMAP", "imap"), ("LDAP", "ldap"),
@@ -32,7 +32,7 @@ public struct InternetAuthentication: RawRepresentable, Sendable, Hashable {
     /// The value `atyp` has for it.
     public var value: AttributeValue { .string(rawValue) }
 
-    /// Those with a name in Apple's headers, by what follows `kSecAttrAuthenticationType`.
+    /// The authentication types with a name in Apple's headers, by the part after `kSecAttrAuthenticationType`.
     public static let named: [(name: String, value: InternetAuthentication)] = [
         ("NTLM", "ntlm"), ("MSN", "msna"), ("DPA", "dpaa"), ("RPA", "rpaa"), ("HTTPBasic", "http"),
         ("HTTPDigest", "httd"), ("HTMLForm", "form"), ("Default", "dflt"),

@@ -3,7 +3,7 @@ extension AttributeDefinition {
     public static let all =
         everyClass + passwords + genericPasswords + internetPasswords + certificates + keys + keyFlags
 
-    /// Columns that the keychain keeps for itself, or that only Apple's has: nobody may name them.
+    /// The keychain's own columns, and those that only Apple's has. Callers may not name them.
     static let bookkeeping = Set(
         [
             "sha1", "vwht", "musr", "ggrp", "tomb", "UUID", "sysb", "clip", "pcss", "pcsk", "pcsi", "binn", "bini",

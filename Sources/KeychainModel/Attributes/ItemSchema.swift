@@ -1,9 +1,9 @@
-/// What there is to know of one attribute: a row of the table that validation, the columns and indexes of the store, the
+/// The definition of one attribute: a row of the table that validation, the columns and indexes of the store, the
 /// options of commands, and the reference page derive from (keychain semantics 1.2 and 1.3).
 ///
 /// One code may have two rows: `type` is a number that a program chose for a password, and the kind of a key.
 public struct AttributeDefinition: Sendable, Hashable {
-    /// Where the attribute may be given.
+    /// The places where the attribute may be given.
     public struct Uses: OptionSet, Sendable, Hashable {
         public let rawValue: UInt8
 
@@ -13,31 +13,31 @@ public struct AttributeDefinition: Sendable, Hashable {
 
         /// When an item is added.
         public static let add = Uses(rawValue: 1 << 0)
-        /// In what a search asks for.
+        /// A condition of a search.
         public static let find = Uses(rawValue: 1 << 1)
-        /// As a new value for items that are there.
+        /// A new value for existing items.
         public static let change = Uses(rawValue: 1 << 2)
         public static let all: Uses = [.add, .find, .change]
     }
 
     /// The four-character code.
     public let attribute: Attribute
-    /// What Apple's constant is called after its `kSecAttr`: `Account`.
+    /// The rest of Apple's constant after `kSecAttr`: `Account`.
     public let name: String
     public let type: AttributeType
     /// The classes whose items have it. Identities have what certificates and keys have.
     public let classes: [ItemClass]
-    /// Whether it is part of what makes an item of these classes unique.
+    /// Whether items of these classes are unique by the attribute, among others.
     public let isUnique: Bool
     public let uses: Uses
-    /// What it says, in one line.
+    /// The attribute's meaning, in one line.
     public let summary: String
-    /// How commands take it by a letter; nil for one that none does.
+    /// The option letter of commands; nil for an attribute without one.
     public let option: AttributeOption?
 }
 
 extension Attribute {
-    /// What the attribute holds; nil if no class has one of this code.
+    /// The type of the attribute's values; nil if no class has an attribute of this code.
     public var type: AttributeType? { Self.types[self] }
 
     private static let types = Dictionary(
@@ -51,7 +51,7 @@ extension ItemClass {
     /// The attributes an item of the class can have; for an identity those of certificates and of keys.
     public var attributes: [Attribute] { definitions.map(\.attribute) }
 
-    /// The row of an attribute, or nil where items of the class have none of this code.
+    /// The row of an attribute; nil where items of the class have no attribute of this code.
     public func definition(of attribute: Attribute) -> AttributeDefinition? {
         schema.byAttribute[attribute]
     }
@@ -64,8 +64,8 @@ extension ItemClass {
     /// The token id completes the set across keychains: the same certificate on a card and in a file is two items.
     public var uniqueAttributes: [Attribute] { schema.unique }
 
-    /// What sets a new item of these attributes apart from others: the ``uniqueAttributes``, with what it gets by default,
-    /// and what is absent as what it counts as. A search for them finds the item that it cannot be added beside.
+    /// The values that a new item of these attributes is unique by: the ``uniqueAttributes`` with their defaults, and
+    /// absent ones as empty values. A query for them finds the item that is in the way.
     public func uniqueValues(of attributes: Attributes) -> Attributes {
         var values: Attributes = [.accessGroup: .string(AccessGroup.standard)]
         for attribute in uniqueAttributes {
@@ -116,7 +116,7 @@ extension ItemClass {
 }
 
 extension AttributeType {
-    /// What an absent value counts as.
+    /// The value that an absent one is equal to.
     fileprivate var emptyValue: AttributeValue {
         switch self {
         case .string, .data, .code, .opaque: ""
@@ -146,7 +146,7 @@ extension ItemClass {
         return result
     }
 
-    /// What is wrong with the first attribute, in the order of their codes, that has something wrong with it.
+    /// The error of the first refused attribute, in the order of their codes.
     private func refusal(of attributes: Attributes, _ use: AttributeDefinition.Uses) -> KeychainError {
         for (attribute, value) in attributes.sorted(by: { $0.key < $1.key }) {
             do throws(KeychainError) { _ = try checked(value, for: attribute, use) } catch { return error }

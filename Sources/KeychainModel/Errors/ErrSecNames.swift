@@ -1,8 +1,8 @@
 extension ErrSec: CustomStringConvertible {
-    /// The name Apple's headers give the code, `errSecDuplicateItem` say; nil for a number that has none here.
+    /// The name in Apple's headers, `errSecDuplicateItem`; nil for a number without one.
     public var name: String? { Self.named[self].map { "errSec" + $0.name } }
 
-    /// What the code means, in lower case; a code without a name says its number.
+    /// The code's meaning, in lower case; the number of a code without a name.
     public var message: String { Self.named[self]?.message ?? "error \(rawValue)" }
 
     /// Name and number, `errSecDuplicateItem -25299`; the number alone where there is no name.

@@ -1,7 +1,7 @@
 public import SystemCrypto
 
 extension KeychainError {
-    /// What a failure of the cryptographic library means for a caller of the keychain.
+    /// The keychain error of a failure of the cryptographic library.
     public init(_ error: CryptoError) {
         let code: ErrSec =
             switch error.code {

@@ -6,16 +6,17 @@ internal import SecureBytes
 public struct KeychainError: Error, Sendable {
     /// The result code.
     public let code: ErrSec
-    /// What went wrong, in lower case and without the code; the code's own message unless something better is known.
+    /// The reason of the failure, in lower case and without the code; the code's own message unless a more exact one is
+    /// known.
     public let reason: String
-    /// What the user can do about it, in lower case; nil where nothing helps.
+    /// The user's way out, in lower case; nil where there is none.
     public let remedy: String?
     /// The key of the query or the attribute that was refused, by the name the caller used.
     public let key: String?
-    /// How often a PIN may still be tried, where the failure concerns one and the card said.
+    /// The number of tries that a PIN has left, where the failure concerns one and the card told it.
     public let triesLeft: Int?
 
-    /// An error of `code`; what is left out is taken from the code or absent.
+    /// Makes an error of `code`. Parts that are left out are the code's, or absent.
     public init(
         _ code: ErrSec, _ reason: String? = nil, remedy: String? = nil, key: String? = nil, triesLeft: Int? = nil
     ) {

@@ -1,6 +1,6 @@
 public import SystemCrypto
 
-/// What anybody may know of a keychain item. Its secret is never part of it.
+/// The public part of a keychain item: everything except its secret.
 public struct Item: Sendable, Hashable {
     /// The class; never ``ItemClass/identity``, which is made of two items.
     public let itemClass: ItemClass
@@ -53,7 +53,7 @@ public struct Item: Sendable, Hashable {
     /// Whether the item is on a token, and so can be neither changed nor read out.
     public var isOnToken: Bool { reference.tokenID != nil }
 
-    /// The label, if there is one and it is text.
+    /// The label; nil where there is none, or it is not text.
     public var label: String? { attributes[.label]?.string }
 
     /// The hash of the public key that pairs certificates with private keys: `pkhh` of the one, `klbl` of the other.

@@ -27,7 +27,7 @@ public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable
     /// Whether items of the class are passwords, whose secret can be changed.
     public var isPassword: Bool { self == .genericPassword || self == .internetPassword }
 
-    /// What a person calls an item of the class.
+    /// The noun for an item of the class.
     public var noun: String {
         switch self {
         case .genericPassword: "generic password"
@@ -43,8 +43,8 @@ public enum ItemClass: String, Sendable, Hashable, CaseIterable, BitwiseCopyable
 }
 
 extension ItemClass {
-    /// Whether items with these attributes hold a secret, be it nothing: all but certificates and public keys. They are never
-    /// without a seal.
+    /// Whether items with these attributes have a secret, which may be empty: all but certificates and public keys.
+    /// They always have a seal.
     package func holdsSecret(_ attributes: Attributes) -> Bool {
         isPassword || self == .key && attributes[.keyClass]?.isTrue == true
     }

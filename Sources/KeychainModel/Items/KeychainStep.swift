@@ -17,6 +17,6 @@ public enum KeychainStep: Sendable {
         package var count: Int { if case .count(let count) = self { count } else { 1 } }
     }
 
-    /// Whether it does nothing but delete, which needs neither a key nor sound indexes.
+    /// Whether the step only deletes, which needs neither a key nor sound indexes.
     package var isDeletion: Bool { if case .delete = self { true } else { false } }
 }

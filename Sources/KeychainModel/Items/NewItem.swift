@@ -8,7 +8,7 @@ public struct NewItem: Sendable {
     public private(set) var attributes: Attributes
     /// The public part in DER, as ``Item/der`` has it.
     public let der: [UInt8]?
-    /// What only an unlocked keychain gives back: a password, or a private key in PKCS #8.
+    /// The part that only an unlocked keychain gives back: a password, or a private key in PKCS #8.
     public let secret: SharedSecret?
     /// Whether the secret is under an application password already.
     let isApplicationSealed: Bool
@@ -33,7 +33,7 @@ public struct NewItem: Sendable {
     /// Whether the keychain's key is needed to store it. The others get a seal where the keychain is unlocked.
     package var isSealed: Bool { secret != nil || itemClass.holdsSecret(attributes) }
 
-    /// The same item in an access group, if it names none.
+    /// The item with this access group, unless it names one.
     package func defaulting(to accessGroup: String?) -> NewItem {
         guard let accessGroup, attributes[.accessGroup] == nil else { return self }
         var item = self
@@ -80,7 +80,7 @@ public struct NewItem: Sendable {
         return try NewItem(.key, attributes, der: key.publicKey.spki, secret: secret)
     }
 
-    /// Refuses a key that nothing could be done with.
+    /// Refuses a kind of key that has no supported operation.
     ///
     /// - Throws: `errSecUnsupportedFormat`, naming the algorithm.
     public static func checkUsable(_ kind: KeyKind) throws(KeychainError) {
@@ -90,7 +90,7 @@ public struct NewItem: Sendable {
             remedy: "RSA, P-256, P-384, P-521, Ed25519 and X25519 can be used")
     }
 
-    /// Refuses attributes that say of the data what they are not: nobody would find them by what they are.
+    /// Refuses attributes that contradict the data: a search by the data would not find the item.
     private static func check(
         _ given: Attributes, of itemClass: ItemClass, against inferred: Attributes
     ) throws(KeychainError) {
@@ -104,13 +104,13 @@ public struct NewItem: Sendable {
         let inferred = InferredAttributes.key(key, keyClass)
         try check(given, of: .key, against: inferred)
         var attributes = inferred.merging(given) { $1 }
-        // What may not decrypt does not unwrap either, unless that is said.
+        // A key that may not decrypt does not unwrap either, unless it is said to.
         if let decrypts = given[.canDecrypt] { attributes[.canUnwrap] = given[.canUnwrap] ?? decrypts }
         return attributes
     }
 }
 
-/// What is to become of items that a query finds.
+/// A change of all items that a query finds.
 public struct ItemChanges: Sendable {
     /// The attributes that get another value; those not named keep theirs.
     public let attributes: Attributes
@@ -170,7 +170,7 @@ public enum Limits {
 }
 
 extension ItemClass {
-    /// What an item is called after by its data.
+    /// The attributes that name an item and come from its data.
     var namesOfData: [Attribute] {
         switch self {
         case .certificate: [.issuer, .serialNumber, .publicKeyHash]
@@ -220,7 +220,7 @@ extension ItemClass {
     }
 }
 
-/// What synchronizes goes to other devices.
+/// Refuses items that synchronize, which would go to other devices.
 ///
 /// - Throws: `errSecParam` for a number that is none of 0 and 1, and for what is to stay on this device.
 private func checkSynchronizable(_ attributes: Attributes) throws(KeychainError) {
@@ -240,9 +240,9 @@ public enum Accessibility {
     public static let always: AttributeValue = "dk"
     /// Only where the keychain has a password; gone with it.
     public static let whenPasscodeSet: AttributeValue = "akpu"
-    /// Those whose items are only to be used while the login session is unlocked.
+    /// The protection classes of items that can be used only while the login session is unlocked.
     package static let whileUnlocked: [AttributeValue] = [whenUnlocked, "aku", whenPasscodeSet]
-    /// Those whose items never leave the device.
+    /// The protection classes of items that never leave the device.
     package static let thisDeviceOnly: [AttributeValue] = ["aku", "cku", "dku", whenPasscodeSet]
     static let all: [AttributeValue] = ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"]
 }

@@ -16,7 +16,7 @@ final class ParsedCertificate: Sendable {
 
     init(_ certificate: Certificate) { state = Mutex(.parsed(certificate)) }
 
-    /// The certificate; nil where the bytes are none.
+    /// The certificate; nil for bytes that are not one.
     var certificate: Certificate? {
         state.withLock { state in
             switch state {

@@ -2,7 +2,7 @@
 ///
 /// An item that is deleted and added again has a new one (keychain semantics 1.8).
 public struct PersistentReference: Sendable, Hashable {
-    /// Where the item is, and what it is called there.
+    /// The item's keychain and its name there.
     public enum Target: Sendable, Hashable {
         /// An item of a local keychain.
         case local(UniqueID)
@@ -14,7 +14,7 @@ public struct PersistentReference: Sendable, Hashable {
     public let itemClass: ItemClass
     public let target: Target
 
-    /// What the token id and the object's name may have together, in bytes.
+    /// The maximum size of the token id and the object's name together, in bytes.
     public static let maximumTokenNameLength = 1024
 
     public init(_ itemClass: ItemClass, _ target: Target) {

@@ -18,7 +18,7 @@ package struct TokenTraits: Hashable, Sendable {
     package let cryptokiID: [UInt8]?
     package let pinUse: PINUse
     package let purpose: Purpose
-    /// The object identifier of a data object in DER, tag and length included; nothing where it has none.
+    /// The object identifier of a data object in DER, tag and length included; empty for an object without one.
     package let objectIdentifier: [UInt8]
 
     package init(

@@ -1,6 +1,6 @@
 /// Something that happened to a keychain. Keychain semantics 2.4.
 public struct KeychainEvent: Sendable, Hashable {
-    /// What happened, by the numbers of SecKeychainEvent; those from 24 on are of cards.
+    /// The kind of the event, by the numbers of SecKeychainEvent; those from 24 on are of cards.
     public enum Kind: Int, Sendable, Hashable, CaseIterable {
         case lock = 1
         case unlock = 2
@@ -37,9 +37,9 @@ public struct KeychainEvent: Sendable, Hashable {
     }
 
     public let kind: Kind
-    /// The keychain; nil where the event concerns none, or a card that could not be read.
+    /// The keychain; nil for an event of none, or of a card that could not be read.
     public let keychain: KeychainIdentifier?
-    /// Where it is: a file's path, or the name of a card's reader.
+    /// The place: a file's path, or the name of a card's reader.
     public let location: String?
     /// The item that was added, changed or deleted.
     public let item: PersistentReference?
@@ -58,7 +58,7 @@ public struct KeychainEvent: Sendable, Hashable {
     }
 }
 
-/// The events that somebody wants to be told of: a bit for each, `1 << number`.
+/// The events that a callback wants: a bit for each, `1 << number`.
 public struct KeychainEventMask: OptionSet, Sendable, Hashable {
     public let rawValue: UInt32
 

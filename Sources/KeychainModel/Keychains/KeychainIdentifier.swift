@@ -1,4 +1,4 @@
-/// Which keychain an item is in: a local file, or a token.
+/// The identifier of a keychain, which its items carry: a local file's, or a token's.
 ///
 /// A token's is the token id its items carry (`tkid`): the driver's id, a colon, and the card's serial.
 public struct KeychainIdentifier: RawRepresentable, Hashable, Sendable {

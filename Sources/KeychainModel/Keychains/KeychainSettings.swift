@@ -1,6 +1,6 @@
 /// When a keychain locks by itself. Keychain semantics 2.1.
 public struct KeychainSettings: Sendable, Hashable {
-    /// Whether it locks when the machine sleeps.
+    /// Whether the keychain locks when the machine sleeps.
     public var locksOnSleep: Bool
     /// After how many seconds without use it locks; nil for never.
     public var lockInterval: UInt32?

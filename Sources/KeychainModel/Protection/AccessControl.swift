@@ -1,6 +1,6 @@
 internal import SecureBytes
 
-/// What has to be shown before an item's secret is used: Apple's `SecAccessControl`. Keychain semantics 3.2.
+/// The conditions for the use of an item's secret: Apple's `SecAccessControl`. Keychain semantics 3.2.
 ///
 /// A person shows to be there by the keychain's password or the PIN of a card that opens it; there are no biometrics
 /// here. An application password is no test but a second key, under which the secret is encrypted.
@@ -22,9 +22,9 @@ public struct AccessControl: Sendable, Hashable {
         public static let companion = Flags(rawValue: 1 << 5)
         /// One of the constraints is enough.
         public static let or = Flags(rawValue: 1 << 14)
-        /// All constraints have to be met.
+        /// All constraints must be met.
         public static let and = Flags(rawValue: 1 << 15)
-        /// The constraints guard what a private key does.
+        /// The constraints guard a private key's operations.
         public static let privateKeyUsage = Flags(rawValue: 1 << 30)
         public static let applicationPassword = Flags(rawValue: 1 << 31)
 
@@ -72,7 +72,7 @@ public struct AccessControl: Sendable, Hashable {
         }
     }
 
-    /// Whether a person has to show that he is there each time the secret is used.
+    /// Whether a person must prove to be present each time the secret is used.
     public var wantsPasscode: Bool { !flags.isDisjoint(with: .passcode) }
 
     /// Whether the secret is encrypted under an application password as well.

@@ -1,6 +1,6 @@
 /// The values of `agrp` that have a meaning of their own.
 public enum AccessGroup {
-    /// Where items go that name no group.
+    /// The group of items that name none.
     public static let standard = "local"
     /// The group of every item that is on a token.
     public static let token = "com.apple.token"

@@ -1,4 +1,5 @@
-/// What protects a private or symmetric key where it is, so that a copy of it is protected no less. Keychain semantics 2.3 and 3.2.
+/// The protection of a private or symmetric key, so that a copy of it is protected no less. Keychain semantics 2.3 and
+/// 3.2.
 package struct KeyProtection {
     private let attributes: Attributes
 
@@ -11,12 +12,12 @@ package struct KeyProtection {
     }
 
     private static let uses: [Attribute] = [.canSign, .canDecrypt, .canDerive, .canUnwrap]
-    /// What a pair does with its public half, and a symmetric key with itself.
+    /// The uses of a pair's public half, and of a symmetric key.
     private static let publicUses: Set<Attribute> = [.canEncrypt, .canVerify, .canWrap]
     private static let copied = Set(
         uses + [.isExtractable, .isSensitive, .wasAlwaysSensitive, .accessible, .accessControl])
 
-    /// The attributes of a copy: those that are given, and the original's where these say nothing of its protection.
+    /// The attributes of a copy: the given ones, and the original's protection where these are silent about it.
     ///
     /// - Throws: `errSecReadOnlyAttr`, naming the attribute, where the copy would be less protected.
     package func strengthened(by given: Attributes) throws(KeychainError) -> Attributes {

@@ -4,7 +4,7 @@ public struct ScryptCost: Sendable, Hashable {
     public let n: UInt64
     /// The block size, in units of 128 bytes.
     public let r: UInt32
-    /// How often the mixing is repeated.
+    /// The number of times that the mixing is repeated.
     public let p: UInt32
 
     /// 128 MiB and some tenths of a second.

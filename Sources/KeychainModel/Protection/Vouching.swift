@@ -1,8 +1,8 @@
 /// The public part of an item: a certificate, a public key or the public half of a private one, and its attributes.
 public enum Vouching: Sendable {
-    /// It is as the holder of the keychain's key has stored it.
+    /// The row was stored with the keychain's key, and is unchanged.
     case sealed
-    /// It was stored without the keychain's key, or by another program.
+    /// The row was stored without the keychain's key, or by another program.
     case unsealed
     /// The keychain is locked, or has not been unlocked since certificates and public keys have seals.
     case unknown

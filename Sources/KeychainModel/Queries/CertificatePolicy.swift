@@ -1,6 +1,6 @@
 public import SystemCrypto
 
-/// What a certificate is wanted for: the part of Apple's policies that one certificate alone can answer, by its key usage
+/// The purpose of a certificate: the part of Apple's policies that one certificate alone can answer, by its key usage
 /// (RFC 5280 §4.2.1.3) and extended key usage (§4.2.1.12). Neither time nor trust is looked at.
 public enum CertificatePolicy: String, Sendable, Hashable, CaseIterable {
     /// Anything.
@@ -14,7 +14,7 @@ public enum CertificatePolicy: String, Sendable, Hashable, CaseIterable {
     public func accepts(_ certificate: Certificate) -> Bool {
         guard let purpose else { return true }
         if let uses = certificate.keyUsage, uses.isDisjoint(with: keyUsage) { return false }
-        // What names no purpose is for all of them, but nobody signs code by default.
+        // A certificate without purposes is for all of them except code signing.
         guard let purposes = certificate.extendedKeyUsage else { return self != .codeSigning }
         return purposes.contains(purpose) || (self != .codeSigning && purposes.contains(.anyExtendedKeyUsage))
     }

@@ -8,7 +8,7 @@ public enum Filter: Sendable, Hashable {
     case issuers([[UInt8]])
     /// An e-mail address that the certificate has, without regard to case. No certificate has the empty one.
     case emailAddress(String)
-    /// What the certificate is to be used for.
+    /// The purpose of the certificate.
     case policy(CertificatePolicy)
     /// A time within the certificate's validity, in seconds since 1970, UTC.
     case validOn(Int64)
@@ -16,7 +16,7 @@ public enum Filter: Sendable, Hashable {
     case hostOrSubdomain(String)
     /// A chain that leads to a root which the client trusts; at the time of ``validOn(_:)``, else now.
     case trusted
-    /// Items of which it is one.
+    /// The items of a list.
     case items(ItemList)
 
     /// A subject match.
@@ -83,9 +83,9 @@ public struct ItemList: Sendable, Hashable {
     }
 }
 
-/// How the common name of a certificate's subject is compared with a text.
+/// The comparison of the common name of a certificate's subject with a text.
 public struct SubjectMatch: Sendable, Hashable {
-    /// Which part of the name must be equal.
+    /// The part of the name that must be equal.
     public enum Part: String, Sendable, Hashable, CaseIterable {
         case contains = "m_SubjectContains"
         case startsWith = "m_SubjectStartsWith"

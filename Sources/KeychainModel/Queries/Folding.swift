@@ -1,7 +1,7 @@
 // The standard library decomposes text, but says so to no one but Foundation; Foundation is too much to link for it.
 @_spi(_Unicode) internal import Swift
 
-/// Which differences between texts a search overlooks.
+/// The differences between texts that a search overlooks.
 public struct Folding: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
 

@@ -12,7 +12,7 @@ public struct Outcome<Found: Sendable>: Sendable {
         self.missing = missing
     }
 
-    /// Adds gaps that are not known yet: one that two searches meet is one.
+    /// Adds gaps that are not in the list yet: two searches may meet the same one.
     package mutating func add(missing gaps: [Missing]) {
         missing += gaps.filter { !missing.contains($0) }
     }
@@ -109,7 +109,7 @@ extension Missing {
 }
 
 extension KeychainError {
-    /// The error of a search that found nothing, with what it could not look at.
+    /// The error of a search without a result, with the gaps that may have hidden one.
     ///
     /// - Parameter text: the statement that nothing matches.
     package static func notFound(_ text: String, besides missing: [Missing]) -> KeychainError {

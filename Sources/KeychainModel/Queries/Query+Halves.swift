@@ -30,7 +30,8 @@ extension Query {
 }
 
 extension Attributes {
-    /// Those of an identity that concern one of the two items it is made of: what both have is the certificate's.
+    /// The attributes of an identity's query that concern one of its two items. Attributes that both have are the
+    /// certificate's.
     package func concerning(_ half: ItemClass) -> Attributes {
         filter { half.has($0.key) && (half == .certificate || !ItemClass.certificate.has($0.key)) }
     }

@@ -1,6 +1,6 @@
 /// A search for keychain items, checked when it is made: a query that exists has no key that would be ignored.
 public struct Query: Sendable, Hashable {
-    /// How many items are wanted.
+    /// The number of wanted items.
     public enum Limit: Sendable, Hashable {
         case one
         case all
@@ -23,9 +23,9 @@ public struct Query: Sendable, Hashable {
     public let attributes: Attributes
     /// The one item that is meant, if the query names it.
     public let reference: PersistentReference?
-    /// What an item has to pass besides.
+    /// The further conditions of a match.
     public let filters: [Filter]
-    /// What differences labels and subjects may have.
+    /// The differences that labels and subjects may have.
     public let folding: Folding
     /// The keychains to search instead of the search list, in this order.
     public let keychains: [KeychainIdentifier]?
@@ -135,7 +135,7 @@ extension Query {
     /// Whether an attribute is compared without regard to some difference, and so by no index.
     package func folds(_ attribute: Attribute) -> Bool { !folding.isEmpty && attribute.isFolded }
 
-    /// The same query for everything that matches.
+    /// The query without its limit.
     package var withoutLimit: Query {
         var query = self
         query.limit = .all

@@ -15,7 +15,7 @@ extension ResolvedQuery {
         return query.filters.allSatisfy { accepts($0, item, certificate) }
     }
 
-    /// Whether the item's access group is open to the client. What is on a token is open to everybody.
+    /// Whether the item's access group is open to the client. Items on a token are open to every client.
     package func isReadable(_ item: Item) -> Bool {
         guard let accessGroups, !item.isOnToken else { return true }
         return item[.accessGroup]?.bytes.map { accessGroups.allow(String(decoding: $0, as: UTF8.self)) } ?? false
@@ -60,8 +60,8 @@ extension ResolvedQuery {
 }
 
 extension Query {
-    /// Whether an item satisfies everything the query asks for by itself, the limit aside: access groups are not looked at,
-    /// a certificate's chain ends with its issuer, and nothing is trusted.
+    /// Whether an item meets all conditions that the query states by itself, the limit aside: access groups are not
+    /// looked at, a certificate's chain ends with its issuer, and no root is trusted.
     public func matches(_ item: Item) -> Bool { ResolvedQuery(self).matches(item) }
 
     /// Whether a keychain is one of those the query is about.

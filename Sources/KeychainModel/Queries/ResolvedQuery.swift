@@ -17,7 +17,7 @@ public struct ResolvedQuery: Sendable, Hashable {
         self.accessGroups = accessGroups
     }
 
-    /// The same for everything that matches.
+    /// The query without its limit.
     package var withoutLimit: ResolvedQuery {
         var resolved = self
         resolved.query = query.withoutLimit
@@ -28,7 +28,7 @@ public struct ResolvedQuery: Sendable, Hashable {
 /// The roots that decide whether a certificate is trusted, the certificates that may lead to them, and the time.
 package struct ChainTrust: Sendable, Hashable {
     let roots: [Certificate]
-    /// Certificates that may help; nothing is believed of them.
+    /// Certificates for chains; they are not trusted.
     let intermediates: [Certificate]
     /// When the chain must be valid, in seconds since 1970.
     let time: Int64

@@ -9,7 +9,7 @@ public struct ItemAttributes<Kind: ItemKind>: Sendable {
 
     public init() {}
 
-    /// The same with one value more.
+    /// These attributes with one more value.
     public func setting<Value>(_ attribute: ItemAttribute<Kind, Value>, _ value: Value) -> Self {
         var copy = self
         copy.attributes[attribute.attribute] = value.attributeValue

@@ -39,7 +39,7 @@ public enum Identities: CertificateKind, KeyItemKind {
     public static let itemClass = ItemClass.identity
 }
 
-/// What can be the value of an attribute.
+/// A type that an attribute's values can have.
 public protocol AttributeConvertible: Sendable {
     var attributeValue: AttributeValue { get }
 }

@@ -40,20 +40,20 @@ public struct TypedQuery<Kind: ItemKind>: QueryForm {
         return query
     }
 
-    /// Those whose attribute has the value.
+    /// Limits the search to items whose attribute has the value.
     public func `where`<Value>(_ attribute: ItemAttribute<Kind, Value>, _ value: Value) -> Self {
         changed { $0.attributes[attribute.attribute] = value.attributeValue }
     }
 
-    /// Those that synchronise, too; without it only those that do not.
+    /// Adds the items that synchronise, which are left out otherwise.
     public func includingSynchronizable() -> Self {
         changed { $0.attributes[.synchronizable] = Query.anySynchronizable }
     }
 
-    /// Those of some keychains.
+    /// Limits the search to some keychains.
     public func `in`(_ keychains: KeychainIdentifier...) -> Self { changed { $0.keychains = keychains } }
 
-    /// Those that are named.
+    /// Limits the search to the items of a list.
     public func among(_ items: ItemList) -> Self { filtered(.items(items)) }
 
     /// The first so many.
@@ -75,30 +75,30 @@ public struct TypedQuery<Kind: ItemKind>: QueryForm {
 }
 
 extension TypedQuery where Kind: CertificateKind {
-    /// Those whose subject's common name matches.
+    /// Limits the search to certificates whose subject's common name matches.
     public func subject(_ part: SubjectMatch.Part, _ text: String) -> Self { filtered(.subject(part, text)) }
 
-    /// Those that one of the names, in DER, issued, directly or further up.
+    /// Limits the search to certificates that one of the names, in DER, issued, directly or further up.
     public func issued(by names: [[UInt8]]) -> Self { filtered(.issuers(names)) }
 
-    /// Those that have the e-mail address.
+    /// Limits the search to certificates with an e-mail address.
     public func emailAddress(_ address: String) -> Self { filtered(.emailAddress(address)) }
 
-    /// Those that are for a purpose.
+    /// Limits the search to certificates for a purpose.
     public func policy(_ policy: CertificatePolicy) -> Self { filtered(.policy(policy)) }
 
-    /// Those that are valid at a time.
+    /// Limits the search to certificates that are valid at a time.
     public func valid(on date: ItemDate) -> Self { filtered(.validOn(date.seconds)) }
 
-    /// Those that are valid now.
+    /// Limits the search to certificates that are valid now.
     public func validNow() -> Self { filtered(.validNow) }
 
-    /// Those whose chain leads to a root that the client trusts.
+    /// Limits the search to certificates whose chain leads to a root that the client trusts.
     public func trusted() -> Self { filtered(.trusted) }
 }
 
 extension TypedQuery where Kind == InternetPasswords {
-    /// Those for a host and its subdomains.
+    /// Limits the search to passwords for a host and its subdomains.
     public func hostOrSubdomain(of host: String) -> Self { filtered(.hostOrSubdomain(host)) }
 }
 

@@ -30,7 +30,7 @@ package struct KeyLifetime: Sendable {
         return remaining(at: now).map { $0 <= 0 } ?? false
     }
 
-    /// Milliseconds until it is over if nothing is done; nil where it is not a matter of time.
+    /// The time until the key is dropped if it stays unused, in milliseconds; nil without a limit.
     func remaining(at now: Uptime) -> Int64? {
         let unused = isShared ? nil : interval.map { lastUse.total + $0 - now.total }
         return [unused, end.map { $0 - now.total }].compactMap { $0 }.min()
@@ -45,7 +45,7 @@ package struct KeyLifetime: Sendable {
     /// Whether the session's time for the key is worth lengthening: it is counted from the last use, and that was a while ago.
     func isRenewalDue(at now: Uptime) -> Bool { isShared && interval != nil && now.total - lastUse.total >= 500 }
 
-    /// When a key that nobody uses is to be looked at again, in milliseconds; the most there is for never.
+    /// The time until an unused key is looked at again, in milliseconds; the maximum for never.
     package func nextCheck(at now: Uptime) -> Int64 {
         let limits = [remaining(at: now), isShared ? interval : nil].compactMap { $0 }
         return limits.min().map { max($0, 1) } ?? .max

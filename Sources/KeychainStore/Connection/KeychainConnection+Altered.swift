@@ -2,7 +2,7 @@ internal import KeychainModel
 
 // SQL compares what an altered row has now, and a search may be for what it had. Keychain semantics 2.3.
 extension KeychainConnection {
-    /// Adds to a result that came back short what is known of the altered items of the class.
+    /// Adds the altered items of the class to a result that may lack some.
     func assessAltered(_ query: Query, in result: inout Outcome<[Item]>) {
         guard query.itemClass != .identity, query.includes(identifier), query.tokenID == nil else { return }
         let numbers = integrity.alteredRows(query.itemClass) {
@@ -27,7 +27,7 @@ extension KeychainConnection {
         }
     }
 
-    /// Whether an altered row may be what a query is for.
+    /// Whether an altered row may be one that a query looks for.
     ///
     /// It is where nothing that is asked for differs from what can be read of it, and where it fits its checksum with what
     /// is asked for: then it was stored with that.
@@ -41,7 +41,7 @@ extension KeychainConnection {
         else { return true }
         let item = row.item(in: identifier)
         let differing = query.attributes.filter { attribute, wanted in
-            // What cannot be read may have been anything.
+            // An unreadable value may have been the attribute's.
             let isUnreadable = row.attributes[attribute] == nil && row.damagedColumn != nil
             return !isUnreadable && !query.matches(wanted, for: attribute, of: item)
         }

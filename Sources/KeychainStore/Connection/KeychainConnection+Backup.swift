@@ -90,7 +90,8 @@ extension KeychainConnection {
         return key
     }
 
-    /// Copies the rows of a backup into an empty file with a schema of its own, so that nothing else in the backup comes along.
+    /// Copies the rows of a backup into an empty file with its own schema, so that no other content of the backup is
+    /// taken over.
     ///
     /// - Throws: `errSecInvalidKeychain` for a backup whose schema is not that of its layout, or whose pages are damaged.
     private static func copyRows(of source: KeychainFile, to path: String) throws(KeychainError) {
@@ -153,7 +154,8 @@ extension KeychainConnection {
         }
     }
 
-    /// What tells the keychain from its original, or its id where it is one.
+    /// The identity of a keychain or backup: a mark that tells a restored copy from its original, else the keychain's
+    /// id.
     static func identity(
         in database: borrowing Database, of keychain: UniqueID
     ) throws(KeychainError) -> UniqueID {
@@ -181,7 +183,7 @@ extension KeychainConnection {
 }
 
 extension Database {
-    /// The tables whose rows belong to the keychain: what is in the journal happened to another file.
+    /// The tables whose rows belong to the keychain: a journal tells of another file.
     fileprivate var tablesWithContent: [String] {
         get throws(SQLiteError) {
             try texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'journal'")

@@ -3,9 +3,9 @@ internal import Glibc
 package import SecureBytes
 internal import SystemCrypto
 
-/// How a keychain comes into being and is opened.
+/// Creating and opening a keychain.
 extension KeychainConnection {
-    /// How long a call waits for another process that writes, in milliseconds.
+    /// The time that a call waits for another process that writes, in milliseconds.
     static let busyTimeout: Int32 = 10_000
 
     /// Opens the file and brings it to the present layout.
@@ -98,8 +98,8 @@ extension KeychainConnection {
         return try KeychainError.mapping { () throws(SQLiteError) in try connect(file.path, access: .noSpace) }
     }
 
-    /// Brings changes that a program has left beside the file into it, if they fit. Who has the file for himself alone needs
-    /// no room for that (SQLite, "Write-Ahead Logging", use without shared memory).
+    /// Takes the changes that a killed program has left beside the file into it, if they fit. With exclusive access
+    /// this needs no space for shared memory (SQLite, "Write-Ahead Logging", use without shared memory).
     private static func bringChangesIn(_ file: KeychainFile) throws(KeychainError) {
         guard try file.hasChangesBeside, try file.isWritable else { return }
         let database = try KeychainError.mapping { () throws(SQLiteError) in

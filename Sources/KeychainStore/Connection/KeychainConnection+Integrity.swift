@@ -1,7 +1,7 @@
 internal import KeychainModel
 internal import Synchronization
 
-/// What is known of a file's pages, found out at most once for each opening of it.
+/// The result of checking a file's pages, which is done at most once for each opening.
 final class IntegrityCheck: Sendable {
     enum Finding: Sendable {
         case sound
@@ -13,7 +13,7 @@ final class IntegrityCheck: Sendable {
     private let finding = Mutex<Finding?>(nil)
     private let unaltered = Mutex<Set<ItemClass>>([])
 
-    /// The rows of items of a class that are not as they were written; looked up until none is found.
+    /// The altered rows of a class; looked for again until one is found.
     func alteredRows(_ itemClass: ItemClass, _ look: () -> [SQLValue]) -> [SQLValue] {
         unaltered.withLock { known in
             if known.contains(itemClass) { return [] }
@@ -31,7 +31,7 @@ final class IntegrityCheck: Sendable {
             case .damaged: return known
             case nil:
                 let found = look()
-                // Who could not look for others tries again.
+                // The check found another program at the file, and is repeated at the next use.
                 if case .damaged(let error) = found, error.code == .notAvailable { return found }
                 known = found
                 return found
@@ -43,7 +43,7 @@ final class IntegrityCheck: Sendable {
 // SQLite has no checksums: an index that a flipped bit made differ from its table loses items to searches without a word, and
 // lets a second one of a kind in.
 extension KeychainConnection {
-    /// Makes sure that nothing is lost to an answer that may lack something.
+    /// Checks the file where an answer may lack items, so that damage is told.
     ///
     /// - Returns: nil where it lacks nothing for all that can be known.
     func checkIntegrity() -> IntegrityCheck.Finding? {
@@ -58,7 +58,7 @@ extension KeychainConnection {
         }
     }
 
-    /// Makes sure that what is written lands beside all that it must not double.
+    /// Checks the indexes before a write, so that a damaged one lets no duplicate in.
     ///
     /// - Throws: `errSecInvalidKeychain` for a file whose indexes cannot be made anew; a damaged row is no hindrance.
     func checkIndexes() throws(KeychainError) {
@@ -89,7 +89,7 @@ extension KeychainConnection {
         }
     }
 
-    /// What was damaged may have been the table, and not the index.
+    /// The error of a repaired file: its indexes were made anew, but the table itself may have been damaged.
     static var repaired: KeychainError {
         KeychainError(
             .invalidKeychain, "the keychain file was damaged, and its indexes have been made anew",

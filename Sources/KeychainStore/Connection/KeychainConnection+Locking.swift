@@ -1,7 +1,7 @@
 package import KeychainModel
 package import SecureBytes
 
-/// How a keychain gets its key, hands it on, and loses it.
+/// The key of a keychain: unlocking, sharing with the session, locking.
 extension KeychainConnection {
     /// Takes the key.
     package mutating func unlock(_ key: consuming Secret) throws(KeychainError) {
@@ -32,7 +32,7 @@ extension KeychainConnection {
         return lock()
     }
 
-    /// Takes over settings that another process has made since the last look. Those that cannot be read change nothing.
+    /// Takes over settings that another process has made since the last look. Unreadable ones change nothing.
     ///
     /// - Returns: false if another process has given the keychain another key.
     private mutating func heedChanges() -> Bool {
@@ -65,8 +65,8 @@ extension KeychainConnection {
         }
     }
 
-    /// Makes sure that what is sealed under the key can be read later: no other process can change it until the transaction
-    /// ends that is going on.
+    /// Checks that secrets sealed under the key will be readable: no other process can change the key until the current
+    /// transaction ends.
     ///
     /// - Throws: `errSecInteractionNotAllowed` where the keychain has got another key.
     func checkKeyIsCurrent() throws(KeychainError) {
@@ -85,7 +85,7 @@ extension KeychainConnection {
 
     // MARK: The login session
 
-    /// What the key is called in the session's keyring.
+    /// The name of the key in the session's keyring.
     private var sharedKeyName: String {
         "tokenkit:keychain:\(identifier.rawValue.dropFirst(KeychainIdentifier.localPrefix.count))"
     }

@@ -3,8 +3,8 @@ package import SecureBytes
 internal import SystemCrypto
 
 extension KeychainConnection {
-    /// Puts a newly wrapped key in the place of the one before. Without a password there is nothing left that could protect
-    /// items which ask for one: they go. Keychain semantics 3.1.
+    /// Replaces the wrapped key. Items that require a password are deleted where the new key has none. Keychain
+    /// semantics 3.1.
     ///
     /// - Parameter others: what else belongs to the transaction.
     /// - Returns: nil if the old one is no longer there.
@@ -103,7 +103,7 @@ extension KeychainConnection {
         return leftover()
     }
 
-    /// The same, with another key.
+    /// Finishes a change of the password that has replaced the key as well.
     package mutating func finishPasswordChange(_ key: borrowing Secret) -> KeychainError? {
         if self.key != nil { self.key = key.clone() }
         return finishPasswordChange()
@@ -129,7 +129,7 @@ extension KeychainConnection {
 }
 
 extension ItemRow {
-    /// The same under another key; nil for one without a seal.
+    /// The row's seal under another key; nil for a row without one.
     ///
     /// - Throws: `errSecDecode` if the row is not the one that was written.
     fileprivate func resealed(

@@ -1,8 +1,8 @@
 internal import KeychainModel
 
-// How rows are read: one that is damaged hides no other.
+// Reading rows: a damaged one hides no other.
 extension KeychainConnection {
-    /// Calls `body` for each row that SQL finds, until it returns false; what it is given reads the row.
+    /// Calls `body` with a reader for each row that SQL finds, until it returns false.
     ///
     /// - Parameter startingOver: called where SQLite gives up amid the rows: `body` is then called for all of them once more.
     func forEachRow(
@@ -27,7 +27,7 @@ extension KeychainConnection {
         }
     }
 
-    /// The same, each row by itself: one that SQLite cannot read, or cannot get to, is then one of them.
+    /// Calls `body` with each row, read by itself: a row that SQLite cannot read or reach is reported as damaged.
     private func forEachRow(
         numbered numbers: [Int64], _ query: Query,
         _ body: (() throws(KeychainError) -> ItemRow) throws(KeychainError) -> Bool

@@ -4,7 +4,7 @@ internal import SystemCrypto
 
 // The seals of items that are only read. Those of secrets are opened with them.
 extension KeychainConnection {
-    /// Makes sure that a certificate or a key is what was stored, as far as that can be told.
+    /// Checks that a certificate or a key is as it was stored, as far as the seal can tell.
     ///
     /// - Throws: `errSecDecode` where it is not: by its seal while the keychain is unlocked, else by the hash of a key's public half.
     @discardableResult

@@ -5,9 +5,9 @@ package import SecureBytes
 package struct KeychainConnection: ~Copyable {
     package let file: KeychainFile
     package var database: Database
-    /// What secrets are sealed with.
+    /// The id that seals are bound to.
     let id: UniqueID
-    /// What tells the keychain from others, and items give as theirs.
+    /// The identifier that tells the keychain from others, which its items carry.
     package let identifier: KeychainIdentifier
     /// Whether the row that both are from was not as it was written when the file was opened.
     package let wasAltered: Bool
@@ -17,7 +17,7 @@ package struct KeychainConnection: ~Copyable {
     package var lifetime: KeyLifetime
     /// The last entry of the journal when the session got the key from here, or gave it.
     package var sharing: Int64?
-    /// Of the file, when its settings were looked at last.
+    /// The file's data version at the last look at its settings.
     var dataVersion: Int64?
     package let environment: ConnectionEnvironment
     let integrity = IntegrityCheck()
@@ -64,8 +64,8 @@ package struct KeychainConnection: ~Copyable {
         return result
     }
 
-    /// The items that match by what they have now, but are not as they were written.
-    /// Where items may be out of reach, that is all that can be said.
+    /// The altered items that match by their present values. Where items may be out of reach, no more can be told of
+    /// them.
     package func damage(matching query: ResolvedQuery) throws(KeychainError) -> [Missing] {
         let result = try found(query, filtersAltered: true)
         guard result.found.isEmpty, result.missing.isEmpty, case .damaged(let error) = checkIntegrity() else {
@@ -76,7 +76,7 @@ package struct KeychainConnection: ~Copyable {
 
     private func missing(_ error: KeychainError) -> Missing { Missing(inFile: file.keychainName, error) }
 
-    /// How SQLite gets to the rows of a query. Wraps `EXPLAIN QUERY PLAN`.
+    /// SQLite's way to the rows of a query. Wraps `EXPLAIN QUERY PLAN`.
     package func plan(for query: Query) throws(SQLiteError) -> [String] {
         let (sql, values) = query.itemClass.columns.select(query)
         let statement = try database.prepare("EXPLAIN QUERY PLAN " + sql, values)
@@ -120,7 +120,7 @@ package struct KeychainConnection: ~Copyable {
 
     // MARK: Writing
 
-    /// Carries out all steps, and what else belongs to the change, or none of it.
+    /// Carries out all steps and the caller's part of the change, or nothing.
     ///
     /// - Parameter others: called in the transaction with the results of the steps; what it throws undoes them.
     package func carryOut<Final: Sendable>(
@@ -164,7 +164,7 @@ package struct KeychainConnection: ~Copyable {
         }
     }
 
-    /// Adds an item, with what a new one has by default.
+    /// Adds an item with its default attributes.
     private func insert(_ new: NewItem) throws(KeychainError) -> Item {
         var row = ItemRow(
             id: UniqueID(), itemClass: new.itemClass, attributes: initialAttributes(of: new), der: new.der, sealed: nil)
@@ -207,8 +207,8 @@ package struct KeychainConnection: ~Copyable {
         return count
     }
 
-    /// Deletes every item a query finds, in the transaction that is going on. One that was altered has to be named by its
-    /// reference: what else it has may have been another's.
+    /// Deletes every item that a query finds, in the current transaction. An altered one must be named by its
+    /// reference: its attributes may have been another item's.
     ///
     /// - Parameter evenAltered: whether those that match by what they have now go as well.
     func remove(_ resolved: ResolvedQuery, evenAltered: Bool = false) throws(KeychainError) -> Int {
@@ -277,7 +277,7 @@ package struct KeychainConnection: ~Copyable {
         try row.checkMayBecome(attributes)
         new.attributes.merge(attributes) { $1 }
         new.attributes[.modificationDate] = .date(environment.clock())
-        // What was altered is not made good by a new seal, whatever it is to hold.
+        // A new seal does not make an altered row good.
         let old = try open(row)
         if let sealed = sealed.byItem[row.id], secret != nil {
             try seal(Secret(copying: sealed.span), into: &new)

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// How long the machine has been running, by clocks that nobody sets.
+/// The time that the machine has been running, by clocks that cannot be set.
 package struct Uptime: Sendable, Hashable {
     /// Milliseconds since it was started, sleep included.
     package let total: Int64
-    /// How many of them it slept.
+    /// The part of it that the machine slept.
     let asleep: Int64
 
     /// Less sleep than this, in milliseconds, is the distance between two readings of the clocks.
@@ -16,7 +16,7 @@ package struct Uptime: Sendable, Hashable {
     @Sendable package static func now() -> Uptime {
         var before = milliseconds(CLOCK_MONOTONIC)
         var total = milliseconds(CLOCK_BOOTTIME)
-        // Who is kept waiting between the two clocks would take that for sleep.
+        // A process that is paused between the two clocks would count the pause as sleep, so the reading is repeated.
         for _ in 0..<10 where milliseconds(CLOCK_MONOTONIC) - before > Self.tolerance / 10 {
             before = milliseconds(CLOCK_MONOTONIC)
             total = milliseconds(CLOCK_BOOTTIME)

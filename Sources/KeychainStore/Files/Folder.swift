@@ -18,7 +18,7 @@ package struct Folder {
         self.path = path
     }
 
-    /// Makes what is missing of the path, each folder for the owner alone unless said otherwise.
+    /// Makes the missing folders of the path, for the owner alone by default.
     ///
     /// - Throws: `errSecNoAccessForItem` where what is there of it belongs to another user.
     package func make(mode: mode_t = Folder.mode) throws(KeychainError) {
@@ -44,7 +44,7 @@ package struct Folder {
         }
     }
 
-    /// The names in it that are text, in no order; none where it cannot be read. Wraps `readdir`.
+    /// The names in the folder that are UTF-8, in no order; none where it cannot be read. Wraps `readdir`.
     package var names: [String] {
         guard let stream = unsafe opendir(path) else { return [] }
         defer { unsafe closedir(stream) }
@@ -56,7 +56,7 @@ package struct Folder {
         return names
     }
 
-    /// Takes it away, with what is in it. What cannot be taken away stays.
+    /// Deletes the folder with its content, as far as that is possible.
     package func remove() {
         for name in names {
             let place = "\(path)/\(name)"
@@ -65,13 +65,13 @@ package struct Folder {
         _ = unsafe rmdir(path)
     }
 
-    /// Whether something is there that belongs to another user.
+    /// Whether the path exists and belongs to another user.
     package static func isAnothers(_ path: String) -> Bool {
         var status = stat()
         return unsafe stat(path, &status) == 0 && status.st_uid != geteuid()
     }
 
-    /// Whether a folder is there that is this user's alone, and no link to one.
+    /// Whether the path is a folder of this user alone, and no link to one.
     package static func isOwn(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
@@ -87,7 +87,7 @@ package struct Folder {
 }
 
 extension KeychainError {
-    /// What a failure of the system, that of the call just made unless another is given, means for a caller of the keychain.
+    /// The keychain error of a system call: of the last one, unless another is given.
     ///
     /// - Parameter what: what could not be done, in words that its reason is added to.
     package init(system what: String, _ error: SystemError = SystemError()) {

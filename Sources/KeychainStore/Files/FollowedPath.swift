@@ -3,8 +3,8 @@ internal import CLinux
 internal import Glibc
 internal import Platform
 
-/// A path that was followed from the root on, each part by the descriptor of the folder before it, and who else could lead it
-/// elsewhere.
+/// A path that was followed from the root on, each part by the descriptor of the folder before it, with the users who
+/// could lead it elsewhere.
 ///
 /// A process with other rights than the user who chose the path must not take that user's files for its own: neither read from them
 /// what it is to do, nor write its secrets into them. Where every part belongs to the process's user or to root, and nobody else may
@@ -112,7 +112,7 @@ package struct FollowedPath {
     }
 }
 
-/// What was found out about the parts of a path.
+/// The parts of a path, with what was found out about them.
 private struct Parts {
     let user: User
     /// The first part that belongs neither to the user nor to root, and its owner.
@@ -161,7 +161,7 @@ private struct Descriptor: ~Copyable {
         return unsafe fstat(number, &status) == 0 ? status : nil
     }
 
-    /// What a symbolic link says; nil with the reason in `errno`. Wraps `readlinkat`.
+    /// The target of a symbolic link; nil with the reason in `errno`. Wraps `readlinkat`.
     var linkTarget: String? {
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         let count = unsafe readlinkat(number, "", &bytes, Int(PATH_MAX))

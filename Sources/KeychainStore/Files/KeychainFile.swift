@@ -3,7 +3,7 @@ package import Glibc
 internal import Platform
 internal import SecureBytes
 
-/// Where a keychain lies: a file that only its owner can use, in a folder where nobody else can put another in its place.
+/// The file of a keychain: only its owner can use it, and nobody else can put another in its place.
 package struct KeychainFile {
     /// The folder, without symbolic links.
     let folder: String
@@ -33,7 +33,7 @@ package struct KeychainFile {
         try self.init(splitting: followed.path)
         try followed.checkOwners()
         guard status.st_mode & 0o077 == 0 else {
-            // Nobody is to be told to change the mode of what is no keychain.
+            // The content is checked first: the error about a file's mode is for keychains alone.
             try Self.checkContent(of: followed.path)
             throw KeychainError(
                 .noAccessForItem, "other users have access to the keychain file \(path)", remedy: "chmod 600 it")
@@ -43,7 +43,7 @@ package struct KeychainFile {
         try checkReadable(status)
     }
 
-    /// What the failure in `errno` to follow a path says of the keychain. Only what is not there can be created.
+    /// The keychain error of a path that cannot be followed, by `errno`. A missing file alone can be created.
     private static func cannotBeReached(_ path: String) -> KeychainError {
         let (code, reason) = (errno, SystemError().reason)
         return switch code {
@@ -124,7 +124,7 @@ package struct KeychainFile {
         get throws(KeychainError) { try Self.status(of: path).st_mode & 0o200 != 0 }
     }
 
-    /// How the file can be opened.
+    /// The way in which the file can be opened.
     ///
     /// SQLite wants to keep files beside it, also for reading. In a folder that one may not write to it is read as it is.
     ///
@@ -184,8 +184,8 @@ package struct KeychainFile {
 
     private static func removeDraft(_ path: String) { for suffix in [""] + companions { unsafe unlink(path + suffix) } }
 
-    /// Takes away what a program that was killed has left of a keychain that was to have this name. A draft at work is locked
-    /// but for a moment, in which it is young.
+    /// Deletes the drafts that killed programs have left of a keychain of this name. A draft in use is locked, except
+    /// for a moment after its creation.
     private func removeAbandonedDrafts() {
         for other in Folder(path: folder).names where other.hasPrefix(draftPrefix) {
             guard Hex.decode(other.dropFirst(draftPrefix.count))?.count == UniqueID.byteCount else { continue }
@@ -214,7 +214,7 @@ package struct KeychainFile {
         try Folder(path: folder).sync()
     }
 
-    /// What SQLite adds to the name of a database for files of its own.
+    /// The suffixes of the files that SQLite keeps beside a database.
     private static let companions = [logSuffix, logIndexSuffix, "-journal"]
     private static let logSuffix = "-wal"
     private static let logIndexSuffix = "-shm"
@@ -249,7 +249,7 @@ package struct KeychainFile {
 }
 
 extension KeychainFile {
-    /// What a symbolic link leads to, as far as that is there; nil for anything else.
+    /// The target of a symbolic link, as far as it exists; nil for any other file.
     package static func target(ofLink path: String) -> String? {
         guard let status = try? status(of: path), status.st_mode & S_IFMT == S_IFLNK else { return nil }
         return resolvedPath(path) ?? "nothing"

@@ -3,7 +3,7 @@ internal import SystemCrypto
 
 /// The rows of the table `card_binding`, one for each card.
 package enum CardBindingTable {
-    /// The bindings that are as they were written, in the order they were made, and what is told where others are not.
+    /// The unaltered bindings, in the order of their creation, and the error for the others.
     package static func all(
         in database: borrowing Database
     ) throws(KeychainError) -> (rows: [CardBindingRow], damage: KeychainError?) {

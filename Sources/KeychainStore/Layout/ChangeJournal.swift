@@ -1,11 +1,12 @@
 package import KeychainModel
 internal import Glibc
 
-/// What happened to a keychain, written in the same transaction, for every process that wants to know.
+/// The journal of a keychain's changes, each written in the change's own transaction, for every process that watches.
 package enum ChangeJournal {
-    /// How many of the last entries are kept at least. Who has not looked for so long has missed the others.
+    /// The minimum number of entries that are kept. A reader that is further behind has missed the older ones.
     static let minimumCount: Int64 = 1000
-    /// How many more there may be: to take away each by itself would cost every change another page.
+    /// The number of entries above the minimum before old ones are deleted: deleting each by itself would cost every
+    /// change another page.
     static let surplus: Int64 = 128
 
     /// One entry.

@@ -1,7 +1,7 @@
 internal import KeychainModel
 internal import Synchronization
 
-/// How items of a class lie in their table: one column an attribute, named by its code.
+/// The layout of a class's table: one column an attribute, named by its code.
 final class ItemColumns: Sendable {
     static let genericPassword = ItemColumns(.genericPassword)
     static let internetPassword = ItemColumns(.internetPassword)
@@ -17,7 +17,7 @@ final class ItemColumns: Sendable {
     let selectNumbers: String
 
     private let types: [AttributeType]
-    /// What stands for the first columns of a row, and for those of its attributes, in its checksum.
+    /// The parts of a row's checksum for its first columns and for those of its attributes.
     private let parts: (uuid: RowChecksum.Column, der: RowChecksum.Column, sealed: RowChecksum.Column)
     private let attributeParts: [RowChecksum.Column]
     private let start: String
@@ -78,7 +78,7 @@ final class ItemColumns: Sendable {
         return (sql(selection), values)
     }
 
-    /// What of a query makes its SQL.
+    /// The part of a query that its SQL depends on.
     private struct Selection: Hashable {
         /// Whether one row is named by its id.
         var isOfOne = false
@@ -174,7 +174,7 @@ final class ItemColumns: Sendable {
 }
 
 extension ItemClass {
-    /// How its items lie in their table.
+    /// The layout of the class's table.
     var columns: ItemColumns {
         switch self {
         case .genericPassword: ItemColumns.genericPassword

@@ -2,15 +2,16 @@ package import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 
-/// An item as a row of the store: what is public in clear, and under a seal together with the secret. Rows without a secret
-/// have a seal as well, but for those that were added while the keychain was locked.
+/// An item as a row of the store: its public part in clear, and under a seal together with the secret. Rows without a
+/// secret have a seal as well, except those that were added while the keychain was locked.
 package struct ItemRow {
     let id: UniqueID
     let itemClass: ItemClass
     var attributes: Attributes
     package let der: [UInt8]?
     package var sealed: [UInt8]?
-    /// Whether it is not as it was written, by its checksum, or since no program of this kind can have written it.
+    /// Whether the row was altered by another program: its checksum does not match, or no program of this kind can have
+    /// written it.
     package var isAltered = false
     /// A column of it that no program of this kind can have written.
     var damagedColumn: String?
@@ -22,8 +23,8 @@ package struct ItemRow {
             reference: PersistentReference(itemClass, .local(id)), der: der)
     }
 
-    /// Seals `secret`, or that there is none, to this row: it opens in no other keychain, under no other id, and with no
-    /// other attributes.
+    /// Seals `secret`, or its absence, to this row: it opens in no other keychain, under no other id, and with no other
+    /// attributes.
     mutating func seal(
         _ secret: borrowing Secret?, key: borrowing Secret, keychain: UniqueID, _ version: SealVersion = .current
     ) throws(KeychainError) {
@@ -55,7 +56,8 @@ package struct ItemRow {
         throw altered
     }
 
-    /// The versions of what a seal is bound to. In a keychain of the first one, certificates and public keys had none.
+    /// The versions of a seal's associated data. Keychains of the first one have no seals of certificates and public
+    /// keys.
     enum SealVersion { case first, current }
 
     /// Whether the row has a seal of this version that fits.
@@ -64,7 +66,7 @@ package struct ItemRow {
         return try open(key, keychain, version) != nil
     }
 
-    /// What is under a seal: a secret, or that there is none.
+    /// The content of a seal: a secret, or that there is none.
     private struct Content: ~Copyable {
         private var secret: Secret?
 
@@ -95,14 +97,15 @@ package struct ItemRow {
         }
     }
 
-    /// The same item under another id, its secret sealed to that.
+    /// The item under another id, with its secret sealed to that id.
     func renamed(_ id: UniqueID, key: borrowing Secret, keychain: UniqueID) throws(KeychainError) -> ItemRow {
         var other = ItemRow(id: id, itemClass: itemClass, attributes: attributes, der: der, sealed: nil)
         if sealed != nil { try other.seal(open(key: key, keychain: keychain), key: key, keychain: keychain) }
         return other
     }
 
-    /// Whether the keychain's key is needed to read what it holds, and not only to tell whether it was altered.
+    /// Whether reading the row takes the keychain's key. Without a secret the key only tells whether the row was
+    /// altered.
     package var holdsSecret: Bool { itemClass.holdsSecret(attributes) || (sealed?.count ?? 0) > SealedBox.overhead }
 
     /// Whether a key's public half gives the hash that the key is found by, as far as that can be told.

@@ -2,10 +2,10 @@ package import KeychainModel
 
 // The one row of a table of their own, so that whoever sets them vouches for nothing else.
 extension KeychainSettings {
-    /// What is heeded where the row is not as it was written.
+    /// The settings that count where the row was altered.
     private static let strictest = KeychainSettings(locksOnSleep: true, lockInterval: 1)
 
-    /// Reads the row, and what somebody is told of it.
+    /// Reads the row, and the error to report.
     ///
     /// - Throws: `errSecInvalidKeychain` where it is not as it was written.
     package init(checkedIn database: borrowing Database) throws(KeychainError) {
@@ -23,7 +23,7 @@ extension KeychainSettings {
         self = try Self.stored(in: database) ?? Self.strictest
     }
 
-    /// What was written; nil where that is not there. A number that makes no sense counts as the shortest interval.
+    /// The stored settings; nil where there are none. An interval that makes no sense counts as the shortest one.
     private static func stored(in database: borrowing Database) throws(KeychainError) -> KeychainSettings? {
         do throws(SQLiteError) {
             guard try !database.hasAlteredRow("settings") else { return nil }

@@ -12,7 +12,7 @@ package enum Migrations {
     /// The version of the layout that this program writes, in `PRAGMA user_version`.
     static var currentVersion: Int64 { Int64(steps.count) }
 
-    /// The oldest layout that is read as it is where nothing can be written: what came after it only adds to it.
+    /// The oldest layout that is read unchanged where the file cannot be written: later layouts only add to it.
     static let oldestReadableVersion: Int64 = 7
 
     /// The first layout in which rows have checksums.
@@ -183,8 +183,8 @@ package enum Migrations {
         }
     }
 
-    /// The tables whose rows get another sum by the steps from a layout on, since they lose columns with values or get them; a row
-    /// that was damaged must not get a sum that fits.
+    /// The tables whose checksums are computed anew by the steps from a layout on, since they lose columns with values
+    /// or get them. A damaged row keeps a sum that does not fit.
     private static func tablesToStamp(
         in database: borrowing Database, from version: Int64
     ) throws(SQLiteError) -> [String] {

@@ -4,8 +4,8 @@
 /// shows, since every step below can be undone; anything else passes once in 2^64 times. Who alters a row on purpose can
 /// alter this as well: what must withstand that is sealed.
 struct RowChecksum: Hashable, Sendable {
-    /// What stands for a column in the sum: a column without a value adds nothing, so that a layout may gain columns, and
-    /// the order they are in does not count.
+    /// The part of a column in the sum: a column without a value adds nothing, so that a layout may gain columns, and
+    /// their order does not count.
     struct Column: Sendable {
         fileprivate let seed: UInt64
 
@@ -21,7 +21,7 @@ struct RowChecksum: Hashable, Sendable {
 
     private var sum: UInt64 = 0
 
-    /// As it is stored.
+    /// The stored form.
     var value: SQLValue { .integer(Int64(bitPattern: sum)) }
 
     mutating func add(_ number: Int64, of column: Column) {
@@ -111,7 +111,7 @@ extension Database {
     }
 }
 
-/// What the columns of a statement are for a checksum.
+/// The meaning of a statement's columns for a checksum.
 private enum CheckedColumn {
     case rowNumber, sum
     case value(RowChecksum.Column)

@@ -7,10 +7,10 @@ internal import SecureBytes
 package struct Database: ~Copyable {
     enum Access {
         case readOnly, readWrite
-        /// What is in the file itself, without a look at what SQLite keeps beside it and without locks: nobody else may
-        /// write meanwhile.
+        /// Reads the file itself, without SQLite's files beside it and without locks. No other process may write
+        /// meanwhile.
         case immutable
-        /// The same, for want of room to keep anything beside the file.
+        /// Reads as ``immutable`` does, since the disk has no space for SQLite's files beside it.
         case noSpace
     }
 
@@ -52,8 +52,8 @@ package struct Database: ~Copyable {
         }.joined()
     }
 
-    /// Takes the file for one that somebody may have prepared: none of its triggers and views runs, its schema calls no
-    /// function that has effects, and SQL cannot write what SQLite keeps for itself. Wraps `sqlite3_db_config`.
+    /// Treats the file as one that an attacker may have prepared: its triggers and views do not run, its schema calls
+    /// no function that has effects, and SQL cannot write SQLite's own tables. Wraps `sqlite3_db_config`.
     func distrustSchema() throws(SQLiteError) {
         for (option, value) in Self.distrust {
             guard unsafe csqlite_db_config(handle, option, value) == SQLITE_OK else {
@@ -104,7 +104,7 @@ package struct Database: ~Copyable {
     /// - Returns: false where another process reads from the log.
     func truncateLog() throws(SQLiteError) -> Bool { try value("PRAGMA wal_checkpoint(TRUNCATE)").integer == 0 }
 
-    /// How many rows the last statement changed. Wraps `sqlite3_changes64`.
+    /// The number of rows that the last statement changed. Wraps `sqlite3_changes64`.
     var changes: Int64 { unsafe sqlite3_changes64(handle) }
 
     /// Runs statements that take no values and give no rows. Wraps `sqlite3_exec`.

@@ -1,7 +1,7 @@
 internal import CSQLite
 internal import Glibc
 
-/// How a connection waits for a lock that another process holds: it looks again every two milliseconds.
+/// The wait of a connection for a lock that another process holds: it looks again every two milliseconds.
 ///
 /// `sqlite3_busy_timeout` looks only every 100 ms. Between two changes of a process that writes without a pause the file is
 /// free for less than a millisecond, so that a second process missed it for seconds.
@@ -9,7 +9,7 @@ enum LockWait {
     /// Between two looks, in milliseconds.
     private static let pause = 2
 
-    /// How long to wait before another look, in milliseconds; nil once `limit` milliseconds have gone by.
+    /// The pause before another look, in milliseconds; nil once `limit` milliseconds have gone by.
     static func pause(afterLooks count: Int, limit: Int) -> Int? {
         let rest = limit - count * pause
         return rest > 0 ? min(pause, rest) : nil

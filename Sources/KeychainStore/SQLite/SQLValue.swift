@@ -6,7 +6,7 @@ package enum SQLValue: Hashable, Sendable {
     case integer(Int64)
     case text(String)
     case blob([UInt8])
-    /// A real number, or text that is not UTF-8: nothing that this program writes.
+    /// A real number, or text that is not UTF-8: types that this program never writes.
     case foreign
 }
 
@@ -24,17 +24,17 @@ extension SQLValue {
         self = bytes.map { .blob($0) } ?? .null
     }
 
-    /// The text; nil for anything else.
+    /// The text; nil for another type.
     var text: String? {
         if case .text(let text) = self { text } else { nil }
     }
 
-    /// The bytes of a blob; nil for anything else.
+    /// The bytes of a blob; nil for another type.
     var blob: [UInt8]? {
         if case .blob(let bytes) = self { bytes } else { nil }
     }
 
-    /// The integer; nil for anything else.
+    /// The integer; nil for another type.
     package var integer: Int64? {
         if case .integer(let value) = self { value } else { nil }
     }

@@ -45,7 +45,7 @@ package struct SQLiteError: Error, Equatable {
         isOutOfSpace = code.primary == .full || reason == ENOSPC || reason == EDQUOT
     }
 
-    /// What the last call on `handle` failed with. Wraps `sqlite3_extended_errcode`, `sqlite3_errmsg` and
+    /// The error of the last call on `handle`. Wraps `sqlite3_extended_errcode`, `sqlite3_errmsg` and
     /// `sqlite3_system_errno`, which is of that call only where it failed to open, read or write a file.
     init(last handle: OpaquePointer?, sql: String? = nil) {
         let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) }

@@ -1,7 +1,7 @@
 package import KeychainModel
 
 extension KeychainError {
-    /// What a failure of the store means for a caller of the keychain (keychain semantics 1.12).
+    /// The keychain error of a failure of the store (keychain semantics 1.12).
     init(_ error: SQLiteError) {
         switch error.code {
         case .databaseMoved:
@@ -29,7 +29,7 @@ extension KeychainError {
         case .corrupt:
             self.init(.invalidKeychain, "the keychain file is damaged", remedy: "restore it from a backup")
         case .notADatabase: self = .otherFile
-        // What is asked for is what the layout has.
+        // The queries name only tables and columns of the layout: an error of SQL comes from a file with others.
         case .generic:
             self.init(
                 .invalidKeychain,
@@ -39,10 +39,10 @@ extension KeychainError {
         }
     }
 
-    /// What is no keychain at all.
+    /// The error of a file that is no keychain.
     static let otherFile = KeychainError(.invalidKeychain, "the file is not a keychain")
 
-    /// The same with its path, for who names many files.
+    /// The error with the file's path, for callers that name many files.
     func naming(_ path: String) -> KeychainError {
         reason == Self.otherFile.reason ? KeychainError(code, "\(path) is not a keychain") : self
     }
@@ -60,7 +60,7 @@ extension KeychainError {
 }
 
 extension Database {
-    /// Runs `body` as one write, after waiting for other writers; all of it happens or nothing.
+    /// Runs `body` as one write, after waiting for other writers. All of it is stored, or nothing.
     ///
     /// - Parameter isDurable: false for what a loss of power may take back, until a durable write follows it. It costs no
     ///   flush of the disk, and with a log it cannot damage the file (PRAGMA synchronous).

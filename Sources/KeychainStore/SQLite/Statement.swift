@@ -8,7 +8,7 @@ struct Statement: ~Copyable {
     private var handle: OpaquePointer { unsafe compiled.handle }
     private var sql: String { compiled.sql }
 
-    /// Borrows a statement that nobody else uses. The connection outlives it: `sqlite3_close_v2` waits for the last one.
+    /// Borrows a statement for one user. The connection outlives it: `sqlite3_close_v2` waits for the last one.
     init(
         _ compiled: CompiledStatement, of database: OpaquePointer, values: [SQLValue]
     ) throws(SQLiteError) {
@@ -44,7 +44,7 @@ struct Statement: ~Copyable {
         }
     }
 
-    /// The same, added to the checksum of the row.
+    /// The value of a column, which is added to the checksum of the row.
     func value(_ column: Int32, adding part: RowChecksum.Column, to checksum: inout RowChecksum) -> SQLValue {
         switch unsafe sqlite3_column_type(handle, column) {
         case SQLITE_NULL: return .null
@@ -75,7 +75,7 @@ struct Statement: ~Copyable {
     /// Wraps `sqlite3_column_count`.
     var columnCount: Int32 { unsafe sqlite3_column_count(handle) }
 
-    /// What a column is called. Wraps `sqlite3_column_name`.
+    /// The name of a column. Wraps `sqlite3_column_name`.
     func name(of column: Int32) -> String {
         unsafe sqlite3_column_name(handle, column).map { unsafe String(cString: $0) } ?? ""
     }
@@ -146,7 +146,7 @@ final class StatementCache {
 
     private var kept: [String: CompiledStatement] = [:]
 
-    /// The statement of a text, or nil where there is none that is free.
+    /// A free statement of a text; nil where all are in use.
     func statement(_ sql: String) -> CompiledStatement? {
         kept[sql].flatMap { $0.isInUse ? nil : $0 }
     }

@@ -2,7 +2,7 @@ package import KeychainModel
 package import SecureBytes
 internal import SystemCrypto
 
-/// A secret encrypted under an application's password, inside what the keychain encrypts: both are needed to read it.
+/// A secret encrypted under an application's password, inside the keychain's own encryption: reading it takes both.
 ///
 /// A version, the costs of scrypt (8, 4 and 4 bytes), the salt, and AES-256-GCM over the secret.
 package enum ApplicationSeal {

@@ -5,7 +5,7 @@ package import SystemCrypto
 ///
 /// Every sealing draws a new nonce, so one key may seal 2^32 values before two of the same become likely.
 package enum SealedBox {
-    /// What sealing adds, in bytes.
+    /// The length that sealing adds, in bytes.
     static let overhead = AESGCM.nonceLength + AESGCM.tagLength
 
     package static func seal(

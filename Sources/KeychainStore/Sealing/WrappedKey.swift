@@ -82,14 +82,14 @@ extension WrappedKey {
         (try? SealedBox.open(check, key: key, authenticating: data)) != nil
     }
 
-    /// What says that all rows have seals of the current version.
+    /// Checks that all rows have seals of the current version.
     static func check(
         under key: borrowing Secret, of keychain: UniqueID
     ) throws(CryptoError) -> [UInt8] {
         try SealedBox.seal([UInt8]().span, key: key, authenticating: checkData(keychain))
     }
 
-    /// What is wrong with the row, as far as that is known without the password.
+    /// The row's defect, as far as it shows without the password; nil for none.
     package var damage: KeychainError? {
         guard isAltered else { return nil }
         return KeychainError(

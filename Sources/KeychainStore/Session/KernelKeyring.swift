@@ -50,7 +50,7 @@ package enum KernelKeyring {
         }
     }
 
-    /// The secret kept under a description; nil if there is none, its time is over, or another user has left it.
+    /// The secret under a description; nil if it is absent or expired, or another user's.
     ///
     /// - Parameter folder: where the user's ``SessionSecret`` is.
     /// - Throws: `errSecNotAvailable` where there is no keyring.
@@ -106,7 +106,7 @@ package enum KernelKeyring {
     }
 
     /// The session's keyring by its number. Adding to `KEY_SPEC_SESSION_KEYRING` itself would begin a new session for
-    /// this process alone where there is none yet.
+    /// this process alone where the process has none.
     private static func sessionKeyring() throws(KeychainError) -> Int32 {
         try serial(clinux_keyring_id(KEY_SPEC_SESSION_KEYRING), "finding the session's keyring")
     }

@@ -3,7 +3,7 @@ internal import Platform
 internal import SecureBytes
 internal import SystemCrypto
 
-/// The value under which what a user leaves in the kernel's keyring of the login session is encrypted.
+/// The key that encrypts a user's secrets in the kernel's keyring of the login session.
 ///
 /// The session, and the keyring with it, is handed on to programs of other users that `sudo` or `su` starts. The value lies in a file that
 /// only this user can read, where it is gone when the machine is off: user and session are both needed to read what is in the keyring.
@@ -21,7 +21,7 @@ struct SessionSecret: ~Copyable {
         key = Secret(consuming: &bytes)
     }
 
-    /// The one that is there, or a new one.
+    /// The existing secret, or a new one.
     ///
     /// - Throws: `errSecNotAvailable` where there is no folder for it.
     static func make(in folder: String?) throws(KeychainError) -> SessionSecret {
@@ -43,7 +43,7 @@ struct SessionSecret: ~Copyable {
 
     // MARK: Wrapping
 
-    /// What sealing adds, in bytes.
+    /// The length that sealing adds, in bytes.
     static let overhead = SealedBox.overhead
 
     /// - Parameter description: what it is called in the keyring; under another name it does not open.

@@ -1,7 +1,7 @@
 internal import SecureBytes
 package import TokenKit
 
-/// What the PIV application says of itself when it is selected. SP 800-73-5 part 2 table 3.
+/// The PIV application's answer to its selection. SP 800-73-5 part 2 table 3.
 ///
 ///     61 { 4F PIX · 79 { 4F RID } · 50 label · 5F50 URL · AC { 80 algorithm … 06 00 } · 7F66 { 02 command 02 response } }
 package struct ApplicationTemplate: Hashable, Sendable {
@@ -17,7 +17,7 @@ package struct ApplicationTemplate: Hashable, Sendable {
     package let algorithms: [PIVAlgorithm]
     package let lengthLimits: LengthLimits?
 
-    /// Whether there is nothing in it but the identifiers, as on YubiKeys.
+    /// Whether the template has only the identifiers, as on YubiKeys.
     package let isMinimal: Bool
 
     package init(parsing data: [UInt8]) throws(TokenError) {
@@ -53,7 +53,7 @@ package struct ApplicationTemplate: Hashable, Sendable {
             || identifier.starts(with: extensionBytes.dropFirst())
     }
 
-    /// What stands in `AC` is a hint: unreadable, it counts as absent.
+    /// The algorithms of the tag `AC`, which is a hint: unreadable, it counts as absent.
     private static func algorithms(in value: [UInt8]) -> [PIVAlgorithm] {
         var reader = TLVReader(value)
         let fields = (try? reader.all()) ?? []

@@ -24,7 +24,8 @@ package struct CertificateObject: Hashable, Sendable {
         return CertificateObject(certificate: try Inflate.unpack(stored, limit: maximumLength))
     }
 
-    /// What the bytes plainly are counts for more than the flag: `01`, or `80` as early writers had it.
+    /// Whether the certificate is compressed. A plain header of gzip or DER counts for more than the flag, which is
+    /// `01`, or `80` from early writers.
     private static func isCompressed(_ stored: [UInt8], information: UInt8) -> Bool {
         if stored.starts(with: [0x1F, 0x8B]) { return true }
         if stored.starts(with: [0x30]), stored.count > 1, stored[1] >= 0x80 { return false }

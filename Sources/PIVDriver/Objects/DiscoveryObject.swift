@@ -5,7 +5,7 @@ package import TokenKit
 ///
 ///     4F AID · 5F2F PIN usage policy (two bytes)
 package struct DiscoveryObject: Hashable, Sendable {
-    /// What can prove that the cardholder is present: the first byte of the PIN usage policy.
+    /// The means that can prove the cardholder's presence: the first byte of the PIN usage policy.
     package struct Policy: OptionSet, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }

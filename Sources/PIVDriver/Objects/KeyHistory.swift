@@ -9,7 +9,7 @@ package struct KeyHistory: Hashable, Sendable {
     package let onCard: Int
     package let offCard: Int
 
-    /// Where the other certificates are, as the card writes it. Nothing is fetched from there.
+    /// The place of the other certificates, as the card writes it. It is never fetched from.
     package let url: String?
 
     package init(parsing content: [UInt8]) throws(TokenError) {

@@ -2,10 +2,10 @@ internal import SecureBytes
 internal import SystemCrypto
 public import TokenKit
 
-// What data objects say, line by line, for people to read.
+// The facts of data objects, line by line, for people.
 
 extension PIVContainer {
-    /// What an object's content, without its outer tag, says; nothing for objects that are not taken apart here.
+    /// The facts in an object's content, without its outer tag; none for objects that are not parsed here.
     ///
     /// - Throws: ``TokenError`` `.malformed` for content that is not what the container's is.
     public func facts(of content: [UInt8]) throws(TokenError) -> [TokenFact] {
@@ -21,7 +21,7 @@ extension PIVContainer {
         }
     }
 
-    /// Whether it holds a certificate and nothing else of interest.
+    /// Whether the object holds a certificate and nothing else of interest.
     public var holdsCertificate: Bool {
         self == .secureMessagingSigner || belongsToSlot
     }

@@ -1,7 +1,7 @@
 internal import SecureBytes
 package import TokenKit
 
-/// What the parsers of data objects have in common.
+/// The common parts of the parsers of data objects.
 package enum PIVFormat {
     /// Runs a parser, and says which object broke its format where it throws.
     static func parsing<Value>(
@@ -14,8 +14,8 @@ package enum PIVFormat {
         TokenError(.malformed, "the card's \(object) is malformed: \(why)")
     }
 
-    /// The content of what GET DATA returned for an object, or nil where the card says by an empty one that there is
-    /// none.
+    /// The content of an object from the answer to GET DATA; nil for an empty one, by which a card says that the object
+    /// is absent.
     ///
     /// Bytes after the object are passed over, and a missing tag `53` is no fault: cards do both.
     package static func content(of data: [UInt8], in container: PIVContainer) throws(TokenError) -> [UInt8]? {
@@ -27,7 +27,7 @@ package enum PIVFormat {
         return content.isEmpty ? nil : content
     }
 
-    /// What the beginning of an answer to GET DATA tells of an object.
+    /// The finding about an object from the beginning of an answer to GET DATA.
     ///
     /// Only an object in its outer tag says how long it is; of another there may always be more.
     static func finding(in beginning: [UInt8], of container: PIVContainer) -> TokenDataFinding {
@@ -41,7 +41,7 @@ package enum PIVFormat {
         }
     }
 
-    /// Printable ASCII of text that a card wrote; what is not becomes a question mark.
+    /// The text of a card as printable ASCII, with a question mark for every other byte.
     static func text(_ bytes: some Collection<UInt8>) -> String {
         var text = ""
         for byte in bytes {

@@ -5,7 +5,7 @@ package import TokenKit
 ///
 ///     7C { 82 response }
 package enum AuthenticationResponse {
-    /// Takes the response out, without leaving it in memory that nobody clears.
+    /// Takes the response out, without a copy in memory that is not cleared.
     package static func parse(_ answer: borrowing Secret) throws(TokenError) -> Secret {
         let bytes = answer.bytes
         guard let template = content(of: 0x7C, in: bytes), let response = content(of: 0x82, in: template),

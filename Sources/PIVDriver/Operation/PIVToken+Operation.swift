@@ -66,7 +66,7 @@ extension PIVToken {
         return try perform(again, presenting: pin, lastTry: lastTry, &card)
     }
 
-    /// The key of an operation, and what the card is to do with it.
+    /// The key of an operation, and the request to the card.
     private struct Target {
         let slot: PIVSlot
         let key: TokenKey
@@ -75,8 +75,8 @@ extension PIVToken {
         let request: PrivateKeyRequest
     }
 
-    /// The operation with the key that is there by now, and no other: a card that tells of another key each time comes to an
-    /// end. Nil where the failure has another reason.
+    /// Repeats the operation with the key that is in the slot by now, once: a card that tells of another key each time
+    /// must not be asked without end. Nil where the failure has another reason.
     ///
     /// - Throws: ``TokenError`` `.notFound` where the operation is for that key alone.
     private mutating func afterReplacement(
@@ -143,7 +143,7 @@ extension PIVToken {
             if request.completion.isSignature, !isTrusted { knowledge.signed(target.slot, with: target.key) }
             return result
         } catch {
-            // What is known of the slot may be out of date: another program can have put a new key there.
+            // The knowledge of the slot may be out of date: another program can have put a new key there.
             knowledge.forget(target.slot)
             forgetRemembered(target.slot)
             throw error
@@ -159,7 +159,7 @@ extension PIVToken {
         return try send(command, limit: request.answerLength + PIVCommand.templateOverhead, &card)
     }
 
-    /// What 6982 means: a card says the same of a PIN that it wants and of a touch that did not come.
+    /// The error of 6982, by which a card refuses both for want of the PIN and after a touch that did not come.
     private mutating func refusal(
         of target: Target, isFresh: Bool, _ card: inout CardTransaction
     ) throws(TokenError) -> TokenError {
@@ -179,7 +179,7 @@ extension PIVToken {
                 status: status)
         case (.never, false), (.unknown, false): return wantsPIN
         case (_, false) where target.key.pinPolicy == .never: return untouched
-        // It is no longer believed that the PIN is presented, so the card may be asked.
+        // The PIN does not count as presented any more, so the card may be asked.
         case (_, false):
             guard wasPresented else { return wantsPIN }
             return try queryStatus(of: try pinReference(&card), &card) ? untouched : wantsPIN

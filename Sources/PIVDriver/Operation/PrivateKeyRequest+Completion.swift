@@ -34,7 +34,8 @@ extension PrivateKeyRequest {
                 return answer
             }
         } catch {
-            // What the card sent is to blame, save for a ciphertext that was made for another key or with another padding.
+            // The card's answer is at fault, except for a ciphertext that was made for another key or with another
+            // padding.
             if error.code == .decryptionFailed {
                 throw TokenError(.decryptionFailed, "the input is not encrypted for this key with this padding")
             }
@@ -52,7 +53,7 @@ extension PrivateKeyRequest {
         }
     }
 
-    /// A shared secret of zeros comes of a peer's key that contributes nothing (RFC 7748 §6.1).
+    /// Refuses a shared secret of zeros, which a peer's key gives that contributes nothing (RFC 7748 §6.1).
     private static func requireContribution(_ secret: borrowing Secret) throws(CryptoError) {
         let bytes = secret.bytes
         var all: UInt8 = 0

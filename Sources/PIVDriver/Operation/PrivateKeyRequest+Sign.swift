@@ -74,6 +74,6 @@ extension PrivateKeyRequest {
             answerLength: 2 * (length + 1) + 8, .ecdsaSignature(signature, of: input, publicKey))
     }
 
-    /// What fits the data of a command of 65,535 bytes.
+    /// The longest message that fits the data of a command of 65,535 bytes.
     private static let maximumMessage = 65_000
 }

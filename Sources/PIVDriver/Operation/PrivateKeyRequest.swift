@@ -2,7 +2,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// What the card is asked to do with a private key, and what is done with its answer.
+/// The request to the card for a private key's operation, and the treatment of its answer.
 ///
 /// Everything that can be wrong with an operation is found when this is made, before the card is asked.
 struct PrivateKeyRequest: Sendable {
@@ -15,14 +15,14 @@ struct PrivateKeyRequest: Sendable {
     /// Bytes that the answer may have.
     let answerLength: Int
 
-    /// Whether the answer is a secret of somebody.
+    /// Whether the answer is a secret.
     let isConfidential: Bool
     let completion: Completion
 
-    /// What becomes of the card's answer.
+    /// The treatment of the card's answer.
     enum Completion: Sendable {
-        /// A signature: it is checked with the public key, as a faulty one may give the private key away, and one of another
-        /// key tells that what is known of the slot is out of date.
+        /// A signature. It is checked with the public key: a faulty one may give the private key away, and one of
+        /// another key shows that the knowledge of the slot is out of date.
         case rsaSignature(of: [UInt8], PublicKey)
         case ecdsaSignature(SignatureAlgorithm, of: [UInt8], PublicKey)
         case ed25519Signature(of: [UInt8], PublicKey)
@@ -81,7 +81,7 @@ struct PrivateKeyRequest: Sendable {
 }
 
 extension TokenError {
-    /// What the host could not do with what it was given.
+    /// The error of the host's own part of an operation.
     init(_ error: CryptoError, _ what: String) {
         let code: Code =
             switch error.code {

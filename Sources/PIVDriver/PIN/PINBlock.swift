@@ -8,7 +8,7 @@ enum PINBlock {
     static let lengths = minimumLength...length
     private static let padding: UInt8 = 0xFF
 
-    /// The same typed on a reader's keys, which has digits alone.
+    /// The block as it is typed on a reader's keys, which has digits alone.
     static let entry = PINEntry(
         digits: UInt8(minimumLength)...UInt8(length), block: Array(repeating: padding, count: length))
 

@@ -12,13 +12,13 @@ extension PIVToken {
         try present(pin, block, as: reference, &card)
     }
 
-    /// What VERIFY takes; empty where the reader is to make it of what is typed there.
+    /// The data of VERIFY; empty where the reader makes it of the typed digits.
     func block(presenting pin: borrowing PIN) throws(TokenError) -> Secret {
         guard pin.origin == .given else { return Secret(capacity: 0) { _ in } }
         return try padded(pin, .pin)
     }
 
-    /// VERIFY, and nothing before or after it.
+    /// Sends VERIFY, and no other command.
     mutating func present(
         _ pin: borrowing PIN, _ block: borrowing Secret, as reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) {
@@ -35,7 +35,7 @@ extension PIVToken {
         return try send(PIVCommand.verify(reference), secret: block, &card)
     }
 
-    /// VERIFY with what is typed on the reader.
+    /// Sends VERIFY with the digits that are typed on the reader.
     private mutating func enter(
         _ reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) -> ResponseAPDU {

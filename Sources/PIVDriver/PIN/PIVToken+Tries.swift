@@ -1,7 +1,7 @@
 internal import SecureBytes
 public import TokenKit
 
-// Which PIN it is, how it stands, and whether a try may be spent on it.
+// The PIN's reference and state, and the decision to spend a try.
 extension PIVToken {
     public mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus {
         let reference = try pin == .pin ? likelyPINReference(&card) : .unblocking
@@ -140,7 +140,7 @@ extension PIVToken {
         of reference: PINReference, _ card: inout CardTransaction
     ) throws(TokenError) {
         var tries = try metadata(of: reference, &card)?.triesLeft
-        // It may have been another application that told nothing.
+        // The answer may have been that of another application.
         if tries == nil, try confirmSelection(&card) { tries = try metadata(of: reference, &card)?.triesLeft }
         if let tries {
             pins.learn(.left(tries), of: reference.kind)

@@ -13,7 +13,7 @@ package struct Advisory: Sendable {
             versions: Firmware(5, 0, 0)...Firmware(5, 6, .max)),
     ]
 
-    /// Those that hold for a Yubico device of this version.
+    /// The advisories that hold for a Yubico device of this version.
     package static func all(for firmware: Firmware) -> [Advisory] {
         all.filter { $0.versions.contains(firmware) }
     }

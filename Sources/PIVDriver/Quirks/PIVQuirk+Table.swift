@@ -26,14 +26,14 @@ extension PIVQuirk {
             ],
             profiles: ["yubikey-neo"]),
         PIVQuirk(
-            // What it can beside is not told by its label: it had metadata and logout only after 0.9.0.
+            // The label does not tell its other functions: it had metadata and logout only after 0.9.0.
             "PivApplet", by: nil, where: Match(labelPrefix: "PivApplet"), [.tellsVersion, .retiredKeysWithoutHistory],
             profiles: ["pivapplet", "pivapplet-jc22", "pivapplet-metadata"]),
         PIVQuirk(
             nil, by: nil, where: Match(announcedAlgorithm: .p256WithSHA1), [.hashesOnCard],
             profiles: ["pivapplet-jc22"]),
         PIVQuirk(
-            // It claims a version whose functions it lacks, and has neither GUID nor FASC-N.
+            // This make claims a version whose functions it lacks, and has neither GUID nor FASC-N.
             nil, by: nil, where: Match(atr: ATR([0x3B, 0x80, 0x80, 0x01, 0x01]), isMinimal: true),
             [.tellsVersion, .tellsSerialNumber, .retiredKeysWithoutHistory], profiles: ["token2"]),
         PIVQuirk(
@@ -45,7 +45,7 @@ extension PIVQuirk {
     ]
 }
 
-/// What is different about one card: all rows that hold for it.
+/// The differences of one card: all rows that hold for it.
 struct PIVQuirks: Hashable, Sendable {
     let manufacturer: String?
     let model: String?

@@ -1,8 +1,8 @@
 internal import TokenKit
 
-/// A make of card that differs from SP 800-73, or adds to it: how it is told, and what is different.
+/// A make of card that differs from SP 800-73, or adds to it: its marks, and the differences.
 package struct PIVQuirk: Sendable {
-    /// What to know of a card before it is spoken to.
+    /// A difference that has to be known before a card is spoken to.
     package enum Difference: Hashable, Sendable, CaseIterable {
         /// Tells its version (Yubico, `FD`).
         case tellsVersion
@@ -14,7 +14,7 @@ package struct PIVQuirk: Sendable {
         case mayAttest
         /// Takes any characters in a PIN, not only digits.
         case anyPINCharacters
-        /// Has no other PIN than the application's: its Discovery Object is missing, or tells nothing new.
+        /// The application's PIN is the only one: the Discovery Object is missing, or tells nothing new.
         case onlyApplicationPIN
         /// Does not tell how its PIN stands.
         case noStatusQuery
@@ -26,11 +26,11 @@ package struct PIVQuirk: Sendable {
         case keysByVersion
         /// Knows Ed25519 by the number `22`.
         case ed25519As22
-        /// Signs with ECDSA only what it has hashed itself, so that it cannot sign a digest.
+        /// ECDSA signs only messages that the card has hashed itself, so that the key cannot sign a digest.
         case hashesOnCard
     }
 
-    /// How a make is told. What is nil is not looked at; the rest has to hold together.
+    /// The marks of a make. Those that are nil are not looked at; the others must hold together.
     package struct Match: Sendable {
         var historicalText: String?
         var historicalPrefix: [UInt8]?
@@ -55,7 +55,7 @@ package struct PIVQuirk: Sendable {
         }
     }
 
-    /// What to call the card; nil where the row tells nothing of who made it.
+    /// The maker's name; nil where the row does not tell it.
     package let manufacturer: String?
     package let model: String?
     package let match: Match

@@ -39,6 +39,6 @@ extension TokenDataObject {
 }
 
 extension PIVContainer {
-    /// Whether it holds the certificate of a key, which is listed with that key.
+    /// Whether the container holds the certificate of a key, which is listed with that key.
     var belongsToSlot: Bool { PIVSlot.allCases.contains { $0.container == self } }
 }

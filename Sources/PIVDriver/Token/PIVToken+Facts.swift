@@ -1,9 +1,9 @@
 internal import SecureBytes
 public import TokenKit
 
-// What the card tells of itself beyond its identity, for people to read.
+// The card's facts beyond its identity, for people.
 extension PIVToken {
-    /// What can be read without a PIN, in reading order. What the card refuses or garbles is left out.
+    /// The facts that can be read without a PIN, in reading order. Facts that the card refuses or garbles are left out.
     public mutating func facts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact] {
         var facts: [TokenFact] = []
         if let label = application.label { facts.append(TokenFact("Application label", label)) }

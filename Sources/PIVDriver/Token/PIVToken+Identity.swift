@@ -2,7 +2,8 @@ internal import SecureBytes
 public import TokenKit
 internal import SystemCrypto
 
-// Which card it is. SP 800-73-5 part 1 §3.1.2 says that the GUID tells; where it is missing, what comes next does.
+// The card's identity. SP 800-73-5 part 1 §3.1.2 takes it from the GUID; without one it comes from the next field that
+// tells cards apart.
 extension PIVToken {
     public var knownLabel: String? {
         if let label = knownIdentity?.label ?? rememberedLabel { return label }
@@ -16,8 +17,9 @@ extension PIVToken {
         if case .known(let firmware) = knowledge.firmware { firmware } else { nil }
     }
 
-    /// The card's GUID as a certificate that was read tells it in a subject alternative name: those of 9A and 9E have to
-    /// (SP 800-73-5 part 1 §3.1.2), others may. Good enough for a prompt, no proof of which card it is.
+    /// The card's GUID by a subject alternative name of a certificate that was read: certificates of 9A and 9E must
+    /// have it (SP 800-73-5 part 1 §3.1.2), others may. It is good enough for a prompt, and no proof of the card's
+    /// identity.
     private var certifiedUUID: String? {
         let scheme = "urn:uuid:"
         for slot in [PIVSlot.authentication, .cardAuthentication, .signature, .keyManagement] + PIVSlot.retired {
@@ -32,7 +34,7 @@ extension PIVToken {
 
     public mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity {
         let id = try tokenID(&card)
-        // What a card says of itself beside its name stays the same as long as the name does.
+        // The rest of a card's identity stays the same as long as its name does.
         if let known = remembered?.identity {
             knowledge.rememberedIdentity = known
             return withVersion(known)
@@ -55,7 +57,7 @@ extension PIVToken {
             version: knownFirmware?.description)
     }
 
-    /// What was remembered before anybody had asked for the version.
+    /// The remembered identity with the version, which may have been found out later.
     private func withVersion(_ known: TokenIdentity) -> TokenIdentity {
         guard known.version == nil, let firmware = knownFirmware else { return known }
         return TokenIdentity(
@@ -97,7 +99,8 @@ extension PIVToken {
         return "\(name) \(distinction)"
     }
 
-    /// Runs `body`; what the card answered wrongly or refused is as good as absent, what keeps it from answering is not.
+    /// Runs `body`. An answer that is wrong or a refusal counts as an absent object; an error of the connection does
+    /// not.
     mutating func readable<Value>(
         _ body: (inout PIVToken) throws(TokenError) -> Value
     ) throws(TokenError) -> Value? {
@@ -106,7 +109,7 @@ extension PIVToken {
 }
 
 extension TokenError {
-    /// Whether it is the way to the card that failed, and with it every later command.
+    /// Whether the error is one of the connection, after which every later command fails as well.
     var preventsAnswers: Bool {
         switch code {
         case .card(.malformed), .card(.responseTooLarge): false

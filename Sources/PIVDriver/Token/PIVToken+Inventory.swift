@@ -2,7 +2,7 @@ internal import SecureBytes
 internal import SystemCrypto
 public import TokenKit
 
-// What is on the card, read as far as it is asked for.
+// The inventory of the card, read as far as it is asked for.
 extension PIVToken {
     public mutating func inventory(
         _ selection: TokenSelection, _ card: inout CardTransaction
@@ -27,7 +27,7 @@ extension PIVToken {
         return inventory
     }
 
-    /// Has the version remembered with what was read: whoever only wants to know which card it is pays no command for it.
+    /// Keeps the version in the memory of the card, so that later identifications need no command for it.
     private mutating func learnVersion(_ card: inout CardTransaction) throws(TokenError) {
         guard certificates != nil, knownIdentity?.version == nil else { return }
         _ = try readable { (token) throws(TokenError) in try token.firmware(&card) }
@@ -116,7 +116,7 @@ extension PIVToken {
     }
 }
 
-/// The retired slots in use, as they are remembered of a card: a version, what the primary slots held, one byte a slot.
+/// The memory of the retired slots in use: a version, the content of the primary slots, one byte a slot.
 enum RetiredSlotMemory {
     private static let version: UInt8 = 2
 

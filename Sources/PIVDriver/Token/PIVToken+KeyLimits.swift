@@ -1,8 +1,8 @@
 public import TokenKit
 
 extension PIVToken {
-    /// Those of the version, where the make has them by version. Any other card has the keys that every PIV card has (RSA of 2048
-    /// bits, P-256 and P-384; SP 800-78-5 §3.1), those that it announces, and those that are on it.
+    /// The limits of the version, where the make has them by version. Any other card has the keys that every PIV card
+    /// has (RSA of 2048 bits, P-256 and P-384; SP 800-78-5 §3.1), those that it announces, and those that are on it.
     public var knownKeyLimits: TokenKeyLimits? {
         if quirks.has(.keysByVersion) { return knownVersion.flatMap { Firmware($0) }.map(Self.limits) }
         return announcedLimits
@@ -27,7 +27,7 @@ extension PIVToken {
             rsa: (sizes.min() ?? 2048)...(sizes.max() ?? 2048), curves: 256...384, hasCurve25519: hasCurve25519)
     }
 
-    /// What YubiKeys have by their versions: P-384 from 4.0, RSA 3072 and 4096, Ed25519 and X25519 from 5.7.
+    /// The limits of YubiKeys by their versions: P-384 from 4.0, RSA 3072 and 4096, Ed25519 and X25519 from 5.7.
     private static func limits(of version: Firmware) -> TokenKeyLimits {
         let isLatest = version >= Firmware(5, 7, 0)
         return TokenKeyLimits(

@@ -15,7 +15,7 @@ extension PIVToken {
         return listedProofKey
     }
 
-    /// The same, as far as the slots have been read.
+    /// The proof key, as far as the slots have been read.
     var listedProofKey: ProofKey? {
         let keys = PIVToken.proofSlots.compactMap { slot -> ProofKey? in
             guard let key = (knowledge.slots[slot] ?? nil)?.key, !key.publicKey.isEmpty else { return nil }
@@ -53,7 +53,8 @@ extension PIVToken {
         knowledge.isProven = true
     }
 
-    /// Has the card sign what nobody has seen before, and checks that with the key that is meant, whichever the card tells of.
+    /// Has the card sign a new random challenge, and checks the signature with the expected key, whichever the card
+    /// tells of.
     private mutating func challenge(
         _ key: TokenKey, in slot: PIVSlot, _ card: inout CardTransaction
     ) throws(TokenError) {

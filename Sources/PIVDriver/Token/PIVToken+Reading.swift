@@ -86,7 +86,7 @@ extension PIVToken {
         return number
     }
 
-    /// What the card tells of a slot's key; nil where the slot has none, or the card tells nothing.
+    /// The card's metadata of a slot's key; nil where the slot has none, or the card has no metadata.
     mutating func metadata(of slot: PIVSlot, _ card: inout CardTransaction) throws(TokenError) -> KeyMetadata? {
         if let metadata = knowledge.metadata[slot] { return metadata }
         guard knowledge.tellsMetadata else { return nil }
@@ -100,7 +100,7 @@ extension PIVToken {
         return metadata
     }
 
-    /// What the card tells of a PIN's tries; nil where it tells nothing.
+    /// The card's metadata of a PIN; nil where the card has none.
     ///
     /// VERIFY without data tells of the PIN's as well. There is nothing else to ask for those of the unblocking key.
     mutating func metadata(of pin: PINReference, _ card: inout CardTransaction) throws(TokenError) -> PINMetadata? {

@@ -1,13 +1,13 @@
 internal import TokenKit
 
-// What was read when the card was in before: of a certificate, only the beginning is read again; a key is believed until it
-// signs.
+// The memory of a card from its last insertion: of a certificate, only the beginning is read again; a key is believed
+// until it signs.
 extension PIVToken {
     /// Bytes of an answer's beginning that must be the same for the rest to be believed: enough for the lengths of the
     /// object and of the certificate in it, its serial number and its issuer.
     static let significantLength = 200
 
-    /// The answer to GET DATA for a slot's certificate; nil where there is none.
+    /// The answer to GET DATA for a slot's certificate; nil for an absent one.
     ///
     /// The first part of an answer is one command, and so is an absent object. What was remembered is asked for only where
     /// it is known already which card this is.
@@ -92,6 +92,6 @@ extension PIVToken {
         return hadCertificate
     }
 
-    /// Whether nothing tells this card from another.
+    /// Whether no fact tells this card from another.
     var isBlank: Bool { knowledge.identity?.instance.hasPrefix(PIVToken.blankPrefix) ?? true }
 }

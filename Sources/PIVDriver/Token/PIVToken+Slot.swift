@@ -1,7 +1,7 @@
 internal import SystemCrypto
 internal import TokenKit
 
-/// What came of reading a slot. Certificate and key are told apart: one may be readable without the other.
+/// The result of reading a slot. Certificate and key are told apart: one may be readable without the other.
 struct SlotReading {
     var object: TokenObject?
     var failure: TokenError?
@@ -120,7 +120,7 @@ extension PIVToken {
     }
 }
 
-/// Makes objects and keys of what was read; nothing here speaks to the card.
+/// Makes objects and keys of the bytes that were read. Sends no command.
 enum SlotKey {
     static func object(_ slot: PIVSlot, certificate: [UInt8]?, key: TokenKey?) -> TokenObject? {
         guard certificate != nil || key != nil else { return nil }
@@ -170,7 +170,7 @@ enum SlotKey {
         }
     }
 
-    /// What the card can do with a key depends on its algorithm; the attestation key serves ATTEST alone.
+    /// The uses of a key on the card, by its algorithm; the attestation key serves ATTEST alone.
     private static func usage(of algorithm: TokenKey.Algorithm, in slot: PIVSlot) -> TokenKey.Usage {
         guard slot != .attestation else { return [] }
         return switch algorithm {

@@ -48,7 +48,7 @@ public struct PIVToken: Token {
         var metadata: PINMetadata?
     }
 
-    /// What has been read of the card. It stays as it is until the card is taken out.
+    /// The facts that have been read of the card. They stay until the card is taken out.
     struct Knowledge: Sendable {
         /// An object is nil where its slot is empty.
         var slots: [PIVSlot: TokenObject?] = [:]
@@ -68,19 +68,19 @@ public struct PIVToken: Token {
         var firmware: Once<Firmware?> = .unknown
         var serialNumber: Once<UInt32?> = .unknown
         var metadataSupport: MetadataSupport
-        /// Slots of which a card with metadata tells nothing, not even that they are empty.
+        /// Slots that a card with metadata does not tell of, not even that they are empty.
         var untold: Set<PIVSlot> = []
         var attests: Bool
         var identity: TokenID?
-        /// What was remembered of its label and serial number, where that is believed.
+        /// The remembered label and serial number, where they are believed.
         var rememberedIdentity: TokenIdentity?
 
-        /// What was remembered of the card when it was read before.
+        /// The record of the card from an earlier reading.
         var remembered: Once<RememberedCard?> = .unknown
 
         /// The answers to GET DATA that certificates came from, where they are to be remembered.
         var answers: [PIVSlot: [UInt8]] = [:]
-        /// What the card told of its keys, where that is to be remembered.
+        /// The card's answers about its keys, where they are to be remembered.
         var keyAnswers: [PIVSlot: [UInt8]] = [:]
 
         /// Whether GET METADATA is expected to be answered.
@@ -142,7 +142,7 @@ enum MetadataSupport: Hashable, Sendable {
     case seen(Bool)
 }
 
-/// What is found out at most once.
+/// A fact that is found out at most once.
 enum Once<Value: Sendable>: Sendable {
     case unknown
     case known(Value)

@@ -30,7 +30,7 @@ struct RememberedCard: Hashable, Sendable {
         self.metadata = metadata
     }
 
-    /// Whether nothing is remembered but which card it is.
+    /// Whether only the card's identity is remembered.
     var isEmpty: Bool { objects.isEmpty && metadata.isEmpty }
 
     /// Nil for what no version of this driver has written.
@@ -90,7 +90,7 @@ struct RememberedCard: Hashable, Sendable {
             })
     }
 
-    /// The key of a slot: what the card told of it, or, where the card tells nothing of its keys, that of the certificate.
+    /// The key of a slot: by the card's metadata, or, where the card has none, by the certificate.
     func key(in slot: PIVSlot) -> TokenKey? {
         if metadata.isEmpty { return certificate(in: slot).map { SlotKey.key(certificate: $0, in: slot) } }
         guard let answer = metadata[slot], let metadata = try? KeyMetadata(parsing: answer) else { return nil }

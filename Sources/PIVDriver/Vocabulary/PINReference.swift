@@ -9,6 +9,6 @@ enum PINReference: UInt8, Hashable, Sendable {
     /// The PIN unblocking key.
     case unblocking = 0x81
 
-    /// Which of the token's secrets it is: a cardholder knows one PIN, that of the card or that of the application.
+    /// The kind of the secret: a cardholder knows one PIN, that of the card or that of the application.
     var kind: PINKind { self == .unblocking ? .unblockingKey : .pin }
 }

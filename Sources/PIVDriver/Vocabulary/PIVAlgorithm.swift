@@ -35,7 +35,7 @@ public struct PIVAlgorithm: RawRepresentable, Hashable, Sendable, CustomStringCo
     /// PivApplet's ECDSA that hashes on the card.
     public static let p256WithSHA1 = PIVAlgorithm(0xF0)
 
-    /// The kind of key pair that it is for; nil for symmetric ones, secure messaging and what has no name here.
+    /// The kind of key pair; nil for symmetric algorithms, secure messaging and unknown ones.
     var keyAlgorithm: TokenKey.Algorithm? {
         switch self {
         case .rsa1024: .rsa(bits: 1024)

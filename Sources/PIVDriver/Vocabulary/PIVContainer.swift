@@ -1,10 +1,10 @@
 public import SecureBytes
 
-/// A data object of the card: what it is called, where it is, how large it may be and who may read it.
+/// A data object of the card: its name, place and maximum size, and the condition for reading it.
 ///
 /// SP 800-73-5 part 1 tables 2, 3 and 7.
 public struct PIVContainer: Hashable, Sendable {
-    /// Who may read it over the card's contacts.
+    /// The condition for reading it over the card's contacts.
     public enum ReadRule: Hashable, Sendable {
         case always
         /// Only after the PIN.
@@ -14,7 +14,7 @@ public struct PIVContainer: Hashable, Sendable {
     /// The name to ask for it by, in lower case: `chuid`.
     public let name: String
 
-    /// What SP 800-73 calls it.
+    /// The name in SP 800-73.
     public let title: String
 
     /// The tag that GET DATA names it by.
@@ -27,7 +27,8 @@ public struct PIVContainer: Hashable, Sendable {
     /// The object identifier that SP 800-73-5 part 1 table 3 has for it; nil for Yubico's.
     public let objectIdentifier: String?
 
-    /// Bytes that are read of it at the most: room for cards that store more than they must, none for an endless answer.
+    /// The maximum number of bytes that are read of it: enough for cards that store more than they must, and a bound
+    /// for an endless answer.
     public var sizeLimit: Int { minimumCapacity * 8 }
 
     /// Whether the object stands under its own tag instead of `53`. SP 800-73-5 part 2 §3.1.2.

@@ -46,7 +46,7 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
         (0x82...0x95).contains(rawValue) ? Int(rawValue) - 0x81 : nil
     }
 
-    /// What SP 800-73 calls the key.
+    /// The key's name in SP 800-73.
     public var label: String {
         switch self {
         case .authentication: "PIV Authentication"
@@ -58,7 +58,7 @@ public enum PIVSlot: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Where the certificate is.
+    /// The container of the certificate.
     public var container: PIVContainer {
         switch self {
         case .authentication: .authenticationCertificate

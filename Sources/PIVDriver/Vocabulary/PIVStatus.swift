@@ -1,12 +1,13 @@
 internal import SecureBytes
 internal import TokenKit
 
-/// What a status word means for PIV, in one place. SP 800-73-5 part 2 table 1.
+/// The meanings of status words for PIV, in one place. SP 800-73-5 part 2 table 1.
 extension StatusWord {
-    /// Whether the command did what it should.
+    /// Whether the command succeeded.
     var isSuccess: Bool { self == .success || self == .applicationDeactivated }
 
-    /// How many tries the status word leaves: `63CX`, and `630X` as some cards write it. `6300` alone does not tell.
+    /// The number of tries that the status word leaves: `63CX`, and `630X` as some cards write it. `6300` alone does
+    /// not tell.
     var triesLeft: Int? {
         switch (sw1, sw2) {
         case (0x63, 0xC0...0xCF): Int(sw2 & 0x0F)
@@ -43,7 +44,7 @@ extension StatusWord {
 }
 
 extension TokenError {
-    /// What a status word other than success means.
+    /// The error of a status word other than success.
     ///
     /// - Parameter what: what was asked for, as the beginning of a sentence: `reading the Key History Object`.
     init(_ status: StatusWord, _ what: String) {
@@ -51,7 +52,7 @@ extension TokenError {
         self.init(code, "\(what): \(why)", triesLeft: status.triesLeft, status: status)
     }
 
-    /// What a reader says that was to have a PIN typed; nil for a card's own answer.
+    /// The error of a reader that was to have a PIN typed; nil for a card's own answer.
     init?(ofPINEntry status: StatusWord) {
         switch status {
         case .pinEntryTimedOut:

@@ -2,7 +2,7 @@ internal import SecureBytes
 internal import SystemCrypto
 package import TokenKit
 
-/// What a YubiKey's certificate about a key tells of it. Yubico, PIV attestation.
+/// The content of a YubiKey's certificate about a key. Yubico, PIV attestation.
 package struct Attestation: Hashable, Sendable {
     /// The attested key as a DER SubjectPublicKeyInfo.
     package let publicKey: [UInt8]

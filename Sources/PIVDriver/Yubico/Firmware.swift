@@ -35,7 +35,7 @@ package struct Firmware: Hashable, Sendable, Comparable, CustomStringConvertible
 
 /// The number printed on the device.
 package enum SerialNumber {
-    /// Reads the answer to GET SERIAL NUMBER: four bytes, high byte first. Zero is none.
+    /// Reads the answer to GET SERIAL NUMBER: four bytes, high byte first. Zero means none.
     package static func parse(_ data: [UInt8]) throws(TokenError) -> UInt32? {
         guard data.count == 4 else { throw PIVFormat.malformed("serial number", "\(data.count) bytes instead of 4") }
         let number = UInt32(bigEndianBytes: data)

@@ -1,7 +1,7 @@
 internal import SecureBytes
 package import TokenKit
 
-/// What a card tells of a key: YubiKeys from firmware 5.3, and cards that do as they do. Yubico, GET METADATA.
+/// A card's metadata of a key: of YubiKeys from firmware 5.3, and cards that do as they do. Yubico, GET METADATA.
 ///
 ///     01 algorithm · 02 PIN policy, touch policy · 03 origin · 04 public key
 package struct KeyMetadata: Hashable, Sendable {
@@ -32,7 +32,7 @@ package struct KeyMetadata: Hashable, Sendable {
     }
 }
 
-/// What such a card tells of a PIN or unblocking key.
+/// Such a card's metadata of a PIN or unblocking key.
 ///
 ///     05 whether it is the factory's · 06 tries in all, tries left
 package struct PINMetadata: Hashable, Sendable {

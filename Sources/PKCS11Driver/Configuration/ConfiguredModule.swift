@@ -1,9 +1,9 @@
 internal import Platform
 internal import TokenKit
 
-/// A module that is to be used: what it is called, and where it is.
+/// A module in use: its name and its place.
 public struct ConfiguredModule: Hashable, Sendable {
-    /// What p11-kit calls it: the name of its `.module` file, or that of the module's own.
+    /// The name in p11-kit: that of its `.module` file, or that of the module's own file.
     public let name: String
 
     /// Its file; nil for one that p11-kit has elsewhere (`remote:`), and finds by the name.
@@ -20,18 +20,18 @@ public struct ConfiguredModule: Hashable, Sendable {
         self.init(name: file.hasSuffix(".so") ? String(file.dropLast(3)) : file, path: path)
     }
 
-    /// What tells a worker which module it is: a path, which has a slash in it, or a name, which has none.
+    /// The module's name for a worker: a path, which has a slash in it, or a name, which has none.
     var place: String { path ?? name }
 
-    /// How another program is told to use it.
+    /// A command of another program that uses the module.
     var test: String { "p11tool \(path.map { "--provider \($0) " } ?? "")--list-tokens" }
 
-    /// Whether its tokens are cards in readers of the PC/SC service and nothing else: OpenSC's modules, and Yubico's.
+    /// Whether its tokens are only cards in readers of the PC/SC service: OpenSC's modules, and Yubico's.
     var readsCardsAlone: Bool {
         ["opensc-pkcs11.so", "onepin-opensc-pkcs11.so", "libykcs11.so"].contains { file.hasPrefix($0) }
     }
 
-    /// Whether it is this product's own module, in which the same cards and keychains would be seen once more.
+    /// Whether the module is this product's own, in which the same cards and keychains would be seen once more.
     var isOurs: Bool { file.hasPrefix(CryptokiLibrary.file) }
 
     private var file: Substring { path?.split(separator: "/").last ?? "" }

@@ -1,6 +1,6 @@
-/// Which modules of others a program searches: those that somebody names, else those that p11-kit has configured for it.
+/// The modules of others that a program searches: the named ones, else those that p11-kit has configured for it.
 public struct ModuleChoice: Sendable {
-    /// The environment variable that names them: what p11-kit calls them or their files, with colons between; empty for none.
+    /// The environment variable that names the modules: names in p11-kit or files, separated by colons; empty for none.
     public static let variable = "TOKENKIT_MODULES"
 
     public let p11Kit: P11KitConfiguration
@@ -27,7 +27,7 @@ public struct ModuleChoice: Sendable {
     /// Whether the environment names them.
     public var isMade: Bool { text != nil }
 
-    /// Those that the environment names, else all that p11-kit has; each file once.
+    /// The modules that the environment names, else all that p11-kit has; each file once.
     ///
     /// - Throws: ``Unknown`` for a name that p11-kit does not have.
     public func modules() throws(Unknown) -> [ConfiguredModule] {
@@ -35,7 +35,7 @@ public struct ModuleChoice: Sendable {
         return try modules(named: text.split(separator: ":").map(String.init))
     }
 
-    /// Those of these names, each file once.
+    /// The modules of these names, each file once.
     ///
     /// - Parameter names: what p11-kit calls them, or their files, which have a slash in their paths.
     /// - Throws: ``Unknown`` for a name that p11-kit does not have.

@@ -6,19 +6,19 @@ internal import TokenKit
 /// libp11-kit tells of none that it has not loaded into the process, which is what must not happen here; so its files are
 /// read: `NAME.module` of the user, of the system and of packages, where the first that has a field says it.
 public struct P11KitConfiguration: Sendable {
-    /// What the program is called in `enable-in` and `disable-in`.
+    /// The program's name in `enable-in` and `disable-in`.
     private let program: String
     private let folders: Folders
 
-    /// Where the files are.
+    /// The folders of the files.
     public struct Folders: Hashable, Sendable {
-        /// `pkcs11.conf` and `modules` of whoever runs the program; nil for root, as with p11-kit itself.
+        /// `pkcs11.conf` and `modules` of the program's user; nil for root, as with p11-kit itself.
         public var user: String?
-        /// The same of the system.
+        /// The system's folder.
         public var system: String
         /// `.module` files of packages.
         public var packages: String
-        /// What a module's relative path is relative to.
+        /// The folders that a module's relative path is relative to.
         public var modules: [String]
 
         public init(user: String?, system: String, packages: String, modules: [String]) {
@@ -28,7 +28,7 @@ public struct P11KitConfiguration: Sendable {
             self.modules = modules
         }
 
-        /// Where p11-kit has them on Linux.
+        /// The folders of p11-kit on Linux.
         ///
         /// - Parameter configuration: `$XDG_CONFIG_HOME`.
         public static func standard(configuration: String) -> Folders {
@@ -65,7 +65,7 @@ public struct P11KitConfiguration: Sendable {
         )
     }
 
-    /// The same with every name that a file has.
+    /// All modules, with every name that a file has.
     func allModules() -> (modules: [ConfiguredModule], leftOut: [LeftOut]) {
         var found: [(module: ConfiguredModule, priority: Int)] = []
         var leftOut: [LeftOut] = []
@@ -115,7 +115,8 @@ public struct P11KitConfiguration: Sendable {
     /// The fields of each module by its name.
     private func files() -> [String: [String: String]] { modules(in: foldersOfModules) }
 
-    /// Where p11-kit looks for `.module` files, as it is configured; what an earlier one has goes before what a later one has.
+    /// The folders of `.module` files, as p11-kit is configured; files of an earlier one go before those of a later
+    /// one.
     public var foldersOfModules: [String] {
         var user = "merge"
         if let mode = P11KitConfiguration.fields(of: folders.system + "/pkcs11.conf")?["user-config"] { user = mode }

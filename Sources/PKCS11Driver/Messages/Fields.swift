@@ -64,7 +64,7 @@ struct FieldReader {
         return values
     }
 
-    /// What has been read is all there is.
+    /// Throws unless all bytes have been read.
     func finish() throws(MalformedMessage) {
         guard rest.isEmpty else { throw MalformedMessage() }
     }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import SecureBytes
 
-/// What goes over the socket at once: fields, and a secret that no other memory holds.
+/// A message of the socket: fields, and a secret that no other memory holds.
 struct Message: ~Copyable {
     let fields: [UInt8]
     let secret: Secret
@@ -15,15 +15,16 @@ struct Message: ~Copyable {
 struct MessageSocket {
     let descriptor: Int32
 
-    /// A descriptor of the other side's process, which tells of its end even where a child of it holds the socket; -1 for none.
+    /// A descriptor of the other side's process, which tells of its end even where a child of it holds the socket; -1
+    /// without one.
     var process: Int32 = -1
 
     enum Failure: Error {
         /// The other side is gone.
         case ended
-        /// It did nothing in time.
+        /// The other side did not answer in time.
         case late
-        /// It sent what is no message.
+        /// The other side sent bytes that are no message.
         case malformed
     }
 
@@ -108,11 +109,11 @@ struct MessageSocket {
             pollfd(fd: process, events: Int16(truncatingIfNeeded: POLLIN), revents: 0),
         ]
         while true {
-            // What came in time is heard, also where this process was stopped meanwhile.
+            // A message that came in time counts, also where this process was stopped meanwhile.
             let left = deadline.map { max(0, ContinuousClock.now.duration(to: $0).wholeMilliseconds) } ?? -1
             let count = unsafe poll(&watched, nfds_t(watched.count), left)
             if count == 0, left == 0 { throw .late }
-            // What it said before it ended is heard.
+            // The last message before the end of the other side counts.
             if count > 0, watched[0].revents != 0 { return }
             guard count <= 0 else { throw .ended }
             guard count == 0 || errno == EINTR else { throw .ended }

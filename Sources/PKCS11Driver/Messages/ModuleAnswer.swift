@@ -37,11 +37,11 @@ struct ModuleObject: Hashable {
     }
 }
 
-/// Why the module did not do what it was asked.
+/// The reason that the module did not do a request.
 struct ModuleFailure: Error, Hashable {
-    /// What the module returned; 0 where it was not asked.
+    /// The module's return value; 0 where it was not asked.
     let code: UInt64
-    /// Which of its functions it was, or what was found to be wrong.
+    /// The function of the module, or the fault that was found.
     let what: String
 }
 

@@ -27,8 +27,8 @@ final class WorkerProcess: Sendable {
             throw ModuleFailure(
                 code: 0, what: "its process \(program.path) cannot be started (there is no such program)")
         }
-        // What a module prints is nobody's business, and would spoil the output of a command. What a terminal sends to the host's group is
-        // not for it, and it ends with all that it started.
+        // The module's output is discarded, since it would spoil the command's own. The worker is in no group that a
+        // terminal signals, and ends with all that it started.
         let child = ChildProgram(
             path: path, arguments: program.arguments + [module], environment: Environment.all,
             streams: [.nothing, .nothing, .nothing, .descriptor(descriptors[1])], belonging: .ownGroup)
@@ -57,9 +57,9 @@ final class WorkerProcess: Sendable {
         return try socket.receive(by: deadline)
     }
 
-    /// What it ended of; empty where it runs.
+    /// The reason of the worker's end; empty while it runs.
     func reasonOfEnd() -> String {
-        // What has just crashed is given the moment that its end takes.
+        // A crashing worker needs a moment to end.
         for _ in 0..<20 {
             if let end = hasEnded() { return end }
             usleep(5_000)
@@ -67,7 +67,7 @@ final class WorkerProcess: Sendable {
         return ""
     }
 
-    /// How it ended, if it has; it stays there to be waited for.
+    /// The way in which the worker ended, if it has; it can still be waited for.
     private func hasEnded() -> String? {
         var code: Int32 = 0
         var status: Int32 = 0
@@ -79,8 +79,8 @@ final class WorkerProcess: Sendable {
         while waitpid(process, nil, 0) == -1, errno == EINTR {}
     }
 
-    /// The same descriptor, where nothing else is put: one below may be that of a stream which the host has closed, and its own
-    /// output would go there.
+    /// A copy of the descriptor above the standard streams: a lower number may be that of a stream which the host has
+    /// closed, and the worker's own output would go there.
     private static func aboveStreams(_ descriptor: Int32) -> Int32 {
         guard descriptor <= ModuleWorker.descriptor else { return descriptor }
         defer { close(descriptor) }

@@ -1,4 +1,4 @@
-/// The program that is started as a worker: it is to call ``ModuleWorker/run(_:)`` with what it is given.
+/// The program that is started as a worker. It calls ``ModuleWorker/run(_:)`` with its arguments.
 public struct WorkerProgram: Hashable, Sendable {
     /// Its file, or a name to be looked up in `PATH`.
     public let path: String
@@ -19,21 +19,21 @@ public struct WorkerProgram: Hashable, Sendable {
         WorkerProgram(path: path, arguments: ["tokenctl", flag, program])
     }
 
-    /// What a program with these arguments was started for as a worker: a module, and the program that uses it; nil where it was
-    /// started for anything else.
+    /// The module that a program with these arguments was started to serve as a worker, and the program that uses it;
+    /// nil for a program that was started for another purpose.
     public static func moduleToServe(_ arguments: [String]) -> (module: String, program: String)? {
         arguments.count == 4 && arguments[1] == flag ? (arguments[3], arguments[2]) : nil
     }
 
-    /// With the version of what is said over the socket, since programs of different releases may meet.
+    /// The flag with the version of the protocol, since programs of different releases may meet.
     private static let flag = "--serve-module=1"
 }
 
-/// How long a worker may take for an answer, and how long it is left alone after it gave none.
+/// The time that a worker may take for an answer, and the time that it is left alone after it gave none.
 public struct WorkerPatience: Hashable, Sendable {
-    /// For what nobody has to do anything for.
+    /// The limit of requests that need no person.
     public var listing: Duration
-    /// For logging in and using a key: a person may have to touch the token, or to type on it.
+    /// The limit of a login and of a key's use: a person may have to touch the token, or to type on it.
     public var use: Duration
     /// The rest of the run, for a command; what runs on tries again after it.
     public var rest: Duration

@@ -1,7 +1,7 @@
 internal import CCryptoki
 internal import SystemCrypto
 
-/// A key by what is seen of its halves.
+/// A key by the visible attributes of its halves.
 struct ModuleKeyPair {
     let id: [UInt8]
     let label: [UInt8]
@@ -13,7 +13,7 @@ struct ModuleKeyPair {
     /// Whether a certificate alone tells of it.
     var isPresumed = false
 
-    /// The keys whose public halves are known: those first that show them before a login, too.
+    /// The keys with known public halves, first those that are visible before a login, too.
     ///
     /// - Parameter certified: the public keys in certificates, by their ids.
     static func all(_ objects: [ModuleObject], certified: [(id: [UInt8], key: PublicKey?)]) -> [ModuleKeyPair] {

@@ -19,7 +19,7 @@ extension ModuleObject {
         }
     }
 
-    /// Whether it may be a half of the key: nothing that it shows of itself says otherwise.
+    /// Whether the object may be a half of the key: no attribute of it says otherwise.
     func fits(_ key: PublicKey) -> Bool {
         if let publicKey { return publicKey.keyHash == key.keyHash }
         switch key.kind {

@@ -3,13 +3,14 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// What a module's token holds, as a token's inventory: a certificate and its key, where they have one id, are one object.
+/// The objects of a module's token as a token's inventory: a certificate and its key, where they have one id, are one
+/// object.
 ///
 /// A module lists its objects in whatever order; here they have one, so that names stay the same from run to run.
 struct ModuleObjects: Sendable {
     let inventory: TokenInventory
 
-    /// What the module calls the private keys.
+    /// The module's names of the private keys.
     let keys: [TokenObjectID: ModuleKey]
 
     /// - Parameter hidesKeys: whether private keys show themselves only after a login. A certificate of somebody's own, or a
@@ -88,15 +89,15 @@ struct ModuleObjects: Sendable {
 }
 
 extension Certificate {
-    /// Whether it is not there for the chain of another one. Who signs his own certificate, as `openssl req -x509` does, is an
-    /// authority by its word, though of nobody else.
+    /// Whether the certificate is an end entity's rather than an issuer's of another one. A certificate that signs
+    /// itself, as `openssl req -x509` makes them, is an authority by its own word, though no other certificate's.
     fileprivate func isSomebodysOwn(among others: [Certificate?]) -> Bool {
         guard isCA else { return true }
         return issuer == subject && !others.contains { $0.map { $0.issuer == subject && $0.der != der } ?? false }
     }
 }
 
-/// How a module finds a private key, and what that can do.
+/// The attributes by which a module finds a private key, and its public half, which tells what the key can do.
 struct ModuleKey: Sendable {
     let id: [UInt8]
     let label: [UInt8]

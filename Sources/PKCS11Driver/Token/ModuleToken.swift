@@ -11,7 +11,7 @@ extension ModuleHost {
     }
 }
 
-/// A token of a module: what was read of it, and the requests to the module's worker.
+/// A token of a module: the facts that were read of it, and the requests to the module's worker.
 struct ModuleToken {
     private let host: ModuleHost
     private let info: ModuleTokenInfo
@@ -168,13 +168,13 @@ extension ModuleTokenInfo {
 
     func has(_ flag: CK_FLAGS) -> Bool { flags & UInt64(flag) != 0 }
 
-    /// As far as a module tells.
+    /// The tries that are left, as far as a module tells.
     var triesLeft: Int? {
         if has(CKF_USER_PIN_LOCKED) { return 0 }
         return has(CKF_USER_PIN_FINAL_TRY) ? 1 : nil
     }
 
-    /// Modules that say nothing sensible take any.
+    /// Whether a PIN's length is within the module's limits. Modules with senseless limits take any.
     func takesPIN(of length: Int) -> Bool {
         guard length > 0, maximumPINLength > 0, minimumPINLength <= maximumPINLength else { return length > 0 }
         return (minimumPINLength...maximumPINLength).contains(UInt64(length))

@@ -1,12 +1,12 @@
 internal import Synchronization
 public import TokenKit
 
-/// A PKCS #11 module of somebody else's, whose tokens are read as cards are.
+/// A PKCS #11 module of another maker, whose tokens are read as cards are.
 ///
 /// It runs in a worker, which is started when the first question is asked; that it crashes, hangs or answers nonsense is
 /// an error of that question.
 public final class PKCS11Module: TokenModule {
-    /// What p11-kit calls it, or its file's name.
+    /// The name in p11-kit, or the file's name.
     public var name: String { configured.name }
     /// Its file; nil for one that p11-kit has elsewhere.
     public var path: String? { configured.path }

@@ -1,7 +1,7 @@
 package import TokenKit
 
 extension PKCS11URI {
-    /// What a module shows around an object: the token, the slot and itself, as far as that is known.
+    /// The surroundings of an object in a module: the token, the slot and the module, as far as they are known.
     package struct Place: Hashable, Sendable {
         package var token: Token
         package var slot: Slot?
@@ -14,8 +14,8 @@ extension PKCS11URI {
         }
     }
 
-    /// The URI of a token, or of an object on it. What a token leaves empty is left out, but where nothing else would be said
-    /// its label: without any attribute a URI names everything.
+    /// The URI of a token, or of an object on it. Empty fields of a token are left out, except for the label where it
+    /// would be the only attribute: a URI without any names everything.
     package init(of token: Token, object: Object = Object()) {
         func said(_ text: Text?) -> Text? { text == "" ? nil : text }
         var named = Token(
@@ -25,7 +25,7 @@ extension PKCS11URI {
         self.init(token: named, object: object)
     }
 
-    /// Whether a token is one of those that the URI names. What is not known of it matches nothing.
+    /// Whether a token is one of those that the URI names. Unknown fields match nothing.
     package func matches(_ place: Place) -> Bool {
         let pairs: [(Text?, Text?)] = [
             (token.label, place.token.label), (token.manufacturer, place.token.manufacturer),
@@ -38,7 +38,7 @@ extension PKCS11URI {
             && (library.version == nil || library.version == place.library?.version)
     }
 
-    /// The token that the URI of one names, with nothing in what that leaves out.
+    /// The token that the URI of one names. Left-out fields are empty.
     package var wholeToken: Token {
         Token(
             label: token.label ?? "", manufacturer: token.manufacturer ?? "", serialNumber: token.serialNumber ?? "",

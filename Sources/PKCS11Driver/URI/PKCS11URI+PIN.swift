@@ -23,14 +23,14 @@ extension PKCS11URI {
     }
 
     private static func path(_ text: String, of source: String) throws(PKCS11URIError) -> String {
-        // What has a scheme is no path, even if there were a file of that name.
+        // A text with a scheme is not a path, even if there were a file of that name.
         guard !text.isEmpty, text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.\-]*:/) == nil else {
             throw PKCS11URIError(.pinSource, "the pin-source '\(source)' of the URI is neither a path nor a file: URI")
         }
         return text
     }
 
-    /// The path of a URI, whose own percent signs are another matter than those of the URI around it. RFC 3986 §2.1.
+    /// The path of a URI, whose own percent signs are not those of the URI around it. RFC 3986 §2.1.
     private static func decoded(_ text: Substring, of source: String) throws(PKCS11URIError) -> String {
         var (bytes, rest) = ([UInt8](), Array(text.utf8)[...])
         while let byte = rest.popFirst() {

@@ -1,8 +1,9 @@
 package import SecureBytes
 internal import TokenKit
 
-/// Read and written here, not by p11-kit: that stops at an empty attribute, lets numbers overflow, takes the last of several
-/// and an attribute's older name for it, and so names more than what was written. What it writes looks the same.
+/// URIs are read and written here, not by p11-kit, which stops at an empty attribute, lets numbers overflow, and takes
+/// the last of several and older names of attributes, so that a URI names more than it says. Its written form is the
+/// same.
 extension PKCS11URI: CustomStringConvertible {
     /// Reads a URI.
     ///
@@ -183,7 +184,7 @@ private struct WrittenURI {
         return string
     }
 
-    /// What a field of so many bytes holds, without the blanks that fill it.
+    /// The value of a field of so many bytes, without the blanks that fill it.
     func field(_ name: String, of length: Int) throws(PKCS11URIError) -> PKCS11URI.Text? {
         guard let bytes = try text(name)?.bytes else { return nil }
         guard bytes.count <= length else {

@@ -1,11 +1,11 @@
-/// A name of tokens and of what is on them. RFC 7512.
+/// A name of tokens and of the objects on them. RFC 7512.
 ///
 /// What it does not say is left open: `pkcs11:` names everything. Its PIN is no part of the value, and so of no message:
 /// ``pinValue(of:)`` gives it out.
 ///
 ///     pkcs11:token=PIV%20card;serial=4711;id=%01;type=private?pin-source=file:/etc/pin
 package struct PKCS11URI: Hashable, Sendable {
-    /// What a module calls something: UTF-8 for people, and whatever bytes it has for those who compare.
+    /// A name in a module: UTF-8 for people, and any bytes for comparisons.
     package struct Text: Hashable, Sendable, ExpressibleByStringLiteral {
         package let bytes: [UInt8]
 
@@ -75,7 +75,7 @@ package struct PKCS11URI: Hashable, Sendable {
         }
     }
 
-    /// What an object is.
+    /// The kind of an object.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case certificate = "cert"
         case publicKey = "public"
@@ -89,7 +89,7 @@ package struct PKCS11URI: Hashable, Sendable {
     package var slot = Slot()
     package var library = Library()
 
-    /// Where the PIN is, as the URI has it; ``pinFile()`` reads it.
+    /// The place of the PIN, as the URI has it; ``pinFile()`` reads it.
     package var pinSource: String?
 
     /// Whether the URI has the PIN itself.
@@ -113,16 +113,17 @@ package struct PKCS11URI: Hashable, Sendable {
         return rest.isEmpty || rest.contains("=") || rest.hasPrefix("?")
     }
 
-    /// Whether it names objects, not only tokens.
+    /// Whether the URI names objects, not only tokens.
     package var namesObject: Bool { object != Object() }
 
-    /// Whether it tells one object from others; of one type there are many.
+    /// Whether the URI tells one object from others; of one type there are many.
     package var tellsObjectsApart: Bool { object.id != nil || object.label != nil }
 
-    /// Whether there is one token of that name in the world.
+    /// Whether the token's name is unique in the world.
     package var namesOneToken: Bool { token.serialNumber != nil && token.manufacturer != nil }
 
-    /// Whether it tells one token from others, by a label, a serial number or a slot: makers and models tell kinds of tokens.
+    /// Whether the URI tells one token from others, by a label, a serial number or a slot: makers and models tell kinds
+    /// of tokens.
     package var tellsTokensApart: Bool {
         token.label != nil || token.serialNumber != nil || slot.description != nil || slot.number != nil
     }
@@ -133,7 +134,7 @@ package struct PKCS11URIError: Error, Hashable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         /// RFC 7512 §2.3 has no such text.
         case malformed
-        /// An attribute that nothing here can be compared with; it may not be passed over.
+        /// An attribute that cannot be compared here, and must not be ignored.
         case unrecognized
         /// The PIN is somewhere that it is not taken from.
         case pinSource

@@ -31,7 +31,7 @@ package struct AlgorithmStep: Sendable, Hashable {
         }
     }
 
-    /// Finds what is wrong with the input of a step that a key does itself.
+    /// Checks the input of a step that a key does itself.
     ///
     /// - Throws: `invalidLength` for an input that does not fit the algorithm and the key.
     package func check(_ input: [UInt8], for key: PublicKey) throws(CryptoError) {

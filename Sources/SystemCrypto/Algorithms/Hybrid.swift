@@ -1,12 +1,12 @@
 internal import SecureBytes
 
-/// AES-GCM under a key that travels along in RSA-OAEP, or comes of a key agreement with a key pair of the message: the
+/// AES-GCM under a key that is encrypted by RSA-OAEP, or agreed on with an ephemeral key pair of the message: the
 /// formats of Apple's `…AESGCM` algorithms.
 package enum Hybrid {
     /// Length of AES-GCM's initialisation vector here, in bytes.
     static let vectorLength = 16
 
-    /// A message: what brings the key, and what is sealed under it.
+    /// A message: the part that gives the key, and the sealed part.
     struct Message {
         let key: [UInt8]
         let sealed: [UInt8]

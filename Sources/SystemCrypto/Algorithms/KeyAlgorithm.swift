@@ -14,7 +14,7 @@ public enum KeyAlgorithm: Sendable, Hashable {
         case derived = "-KDFIV"
     }
 
-    /// A signature over what the algorithm takes: a digest, a block, with Ed25519 the message.
+    /// A signature over the algorithm's input: a digest, a block, with Ed25519 the message.
     case signature(SignatureAlgorithm)
     /// A signature over a message, which goes through the algorithm's hash function first.
     case messageSignature(SignatureAlgorithm)

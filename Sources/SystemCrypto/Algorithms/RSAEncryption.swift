@@ -4,8 +4,8 @@ package import SecureBytes
 public enum RSAEncryption: Sendable, Hashable {
     /// No padding: the input is as long as the modulus, and smaller as a number.
     case raw
-    /// RSAES-PKCS1-v1_5, RFC 8017 §7.2. What is wrongly padded decrypts to random bytes, not to an error; another PKCS#11
-    /// module that removes the padding itself may report it.
+    /// RSAES-PKCS1-v1_5, RFC 8017 §7.2. Wrong padding decrypts to random bytes, not to an error; another PKCS#11 module
+    /// that removes the padding itself may report it.
     case pkcs1
     /// RSAES-OAEP, RFC 8017 §7.1.
     case oaep(DigestAlgorithm, mgf1: DigestAlgorithm, label: [UInt8])

@@ -1,6 +1,6 @@
 internal import SecureBytes
 
-/// How a signature is made from a digest, or with Ed25519 from the message itself.
+/// The way of making a signature from a digest, or with Ed25519 from the message itself.
 public enum SignatureAlgorithm: Sendable, Hashable {
     /// The form of an ECDSA signature.
     public enum Form: String, Sendable, Hashable, CaseIterable {

@@ -43,7 +43,7 @@ struct Blowfish {
         (left, right) = (right ^ words[Blowfish.roundKeys - 1], left)
     }
 
-    /// Overwrites what a password has become.
+    /// Overwrites the key schedule.
     mutating func wipe() {
         unsafe words.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
     }

@@ -1,7 +1,7 @@
 internal import SecureBytes
 
 extension Certificate {
-    /// The value of an extension, nil if there is none.
+    /// The value of an extension; nil for an absent one.
     public func extensionValue(_ identifier: OID) -> [UInt8]? {
         extensions.first { $0.identifier == identifier }?.value
     }
@@ -16,7 +16,7 @@ extension Certificate {
         try DistinguishedName.commonName(in: CertificateFields.subject(of: der))
     }
 
-    /// The subject's alternative names; none where the extension cannot be read.
+    /// The subject's alternative names; none where the extension is unreadable.
     public var subjectAlternativeNames: [GeneralName] {
         extensionValue(.subjectAlternativeName).flatMap { try? GeneralName.parse($0) } ?? []
     }
@@ -39,7 +39,7 @@ extension Certificate {
         }
     }
 
-    /// What the key may be used for; nil where the certificate does not say.
+    /// The uses of the key; nil where the certificate does not limit them.
     public var keyUsage: KeyUsage? {
         extensionValue(.keyUsage).flatMap { try? KeyUsage(parsing: $0) }
     }
@@ -63,7 +63,7 @@ extension Certificate {
         return (try? reader.read(DER.Tag.octetString)).map { Array($0.content) }
     }
 
-    /// Whether it may issue certificates, by its basic constraints.
+    /// Whether the certificate may issue others, by its basic constraints.
     public var isCA: Bool {
         guard let value = extensionValue(.basicConstraints) else { return false }
         var outer = TLVReader(value, .der)
@@ -82,7 +82,8 @@ extension Certificate {
         notBefore <= time && time <= notAfter
     }
 
-    /// Whether it is for that host, a name or an address in numbers, by its alternative names (RFC 6125 §6.4).
+    /// Whether the certificate is for a host, a name or an address in numbers, by its alternative names (RFC 6125
+    /// §6.4).
     public func isFor(host: String) -> Bool {
         let address = HostName.octets(ofAddress: host)
         return subjectAlternativeNames.contains { name in
@@ -95,7 +96,7 @@ extension Certificate {
         }
     }
 
-    /// Whether it is for that e-mail address, be it upper or lower case.
+    /// Whether the certificate is for an e-mail address, in upper or lower case.
     public func isFor(email: String) -> Bool {
         emailAddresses.contains { $0.lowercased() == email.lowercased() }
     }

@@ -61,7 +61,7 @@ public struct CertificateBuilder: Sendable {
         return try builder.selfSigned(by: key, digest: digest)
     }
 
-    /// What the issuer signs: the DER of the `TBSCertificate`.
+    /// The bytes that the issuer signs: the DER of the `TBSCertificate`.
     ///
     /// - Throws: `unsupported` for a signature algorithm without an identifier in X.509.
     public func toBeSigned(using algorithm: SignatureAlgorithm) throws(CryptoError) -> [UInt8] {

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// Whether a certificate leads to one that is trusted, RFC 5280 §6. Purpose is not looked at.
 public enum CertificateChain {
-    /// What was found; that a chain is not trusted is an answer, not an error.
+    /// The result of a search for a chain. A chain that is not trusted is an answer, not an error.
     public enum Outcome: Sendable, Hashable {
         /// The chain, from the certificate to the root.
         case trusted([Certificate])
@@ -10,7 +10,7 @@ public enum CertificateChain {
         case untrusted(reason: String, depth: Int)
     }
 
-    /// What is known of certificates that were taken back.
+    /// The revocation lists of a check.
     public struct Revocation: Sendable {
         let lists: [CertificateRevocationList]
         let isRequired: Bool

@@ -12,7 +12,7 @@ public struct CertificationRequest: Sendable {
         self.publicKey = publicKey
     }
 
-    /// What the key signs: the DER of the `CertificationRequestInfo`.
+    /// The bytes that the key signs: the DER of the `CertificationRequestInfo`.
     public var toBeSigned: [UInt8] {
         var attributes: [UInt8] = []
         if !subjectAlternativeNames.isEmpty {

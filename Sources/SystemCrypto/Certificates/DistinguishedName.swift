@@ -30,7 +30,7 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
         try self.init(der: DER.sequence([DER.element(DER.Tag.set, attribute)]))
     }
 
-    /// The most specific common name alone; nil where there is none.
+    /// The most specific common name alone; nil without one.
     ///
     /// - Throws: `malformed` for anything but the DER of one `Name`.
     static func commonName(in der: [UInt8]) throws(CryptoError) -> String? {
@@ -42,7 +42,7 @@ public struct DistinguishedName: Sendable, Hashable, CustomStringConvertible {
         try unsafe Handle("name", parsing: der.span, release: X509_NAME_free) { unsafe d2i_X509_NAME(nil, $0, $1) }
     }
 
-    /// Whether it is a name of no parts.
+    /// Whether the name has no parts.
     public var isEmpty: Bool { der.count <= 2 }
 
     public static func == (left: DistinguishedName, right: DistinguishedName) -> Bool {

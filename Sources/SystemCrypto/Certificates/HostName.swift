@@ -11,15 +11,15 @@ package enum HostName {
         return expected.count > 2 && labels.dropFirst() == expected.dropFirst()
     }
 
-    /// Whether it is a name that a certificate may have for a host: labels of RFC 1123 §2.1, the first of which may be a `*` where
-    /// two others follow. An address in numbers is none.
+    /// Whether the name is one that a certificate may have for a host: labels of RFC 1123 §2.1, the first of which may
+    /// be a `*` where two others follow. An address in numbers is not.
     package static func isPattern(_ name: String) -> Bool {
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)
         let plain = labels.first == "*" && labels.count > 2 ? labels.dropFirst() : labels[...]
         return name.utf8.count <= 253 && plain.allSatisfy(isLabel) && plain.last?.contains { !$0.isNumber } == true
     }
 
-    /// Whether it is an address of RFC 5280 §4.2.1.6: a local part that is printable, and a host.
+    /// Whether the text is an address of RFC 5280 §4.2.1.6: a local part that is printable, and a host.
     package static func isAddress(_ address: String) -> Bool {
         guard let at = address.lastIndex(of: "@"), at != address.startIndex else { return false }
         let host = String(address[address.index(after: at)...])

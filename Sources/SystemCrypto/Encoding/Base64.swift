@@ -51,7 +51,7 @@ public enum Base64 {
 
     static func digitCount(of byteCount: Int) -> Int { (byteCount + 2) / 3 * 4 }
 
-    /// Whole groups of three bytes, whose number of digits C's `int` holds.
+    /// The longest block: whole groups of three bytes, whose number of digits C's `int` holds.
     private static let longestBlock = 3 << 20
 
     private static let malformed = CryptoError(.malformed, "Base64")

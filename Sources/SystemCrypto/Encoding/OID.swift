@@ -1,4 +1,4 @@
-/// An object identifier, kept as the content bytes of its DER so that one nobody knows survives.
+/// An object identifier, kept as the content bytes of its DER so that unknown ones survive.
 public struct OID: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// The content octets, without tag and length.
     public let content: [UInt8]

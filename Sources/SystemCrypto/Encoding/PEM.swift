@@ -55,9 +55,9 @@ public enum PEM {
 
 /// One block of a PEM text.
 public struct PEMBlock: ~Copyable {
-    /// What stands behind BEGIN, such as `CERTIFICATE`.
+    /// The label behind BEGIN, such as `CERTIFICATE`.
     public let label: String
-    /// What the block encodes.
+    /// The encoded bytes.
     public let der: Secret
     /// The lines before the Base64, which only the encryption of RFC 1421 has.
     private let header: String
@@ -73,7 +73,7 @@ public struct PEMBlock: ~Copyable {
     /// Whether a private key is in the block, in whatever format.
     public var isPrivateKey: Bool { label.hasSuffix("PRIVATE KEY") }
 
-    /// Checks that the encryption of RFC 1421 is one that a password opens, before anybody is asked for it.
+    /// Checks that the encryption of RFC 1421 is one that a password opens, before a person is asked for it.
     ///
     /// - Throws: `unsupported` for a cipher that OpenSSL does not have, `malformed` for a header that names none.
     func checkEncryption() throws(CryptoError) { _ = try unsafe cipher() }
@@ -95,7 +95,7 @@ public struct PEMBlock: ~Copyable {
         return unsafe cipher
     }
 
-    /// What the block encodes, without the encryption of RFC 1421. Wraps `PEM_do_header`.
+    /// The encoded bytes without the encryption of RFC 1421. Wraps `PEM_do_header`.
     ///
     /// - Throws: `wrongPassword`, and as ``checkEncryption()``.
     func decrypted(password: borrowing Secret) throws(CryptoError) -> Secret {

@@ -11,7 +11,7 @@ public enum HMAC {
         return try quickMAC("HMAC", name, key: key.bytes, bytes: bytes.span, capacity: algorithm.byteCount)
     }
 
-    /// The same, where the code is itself a key.
+    /// The code as a secret, for one that is itself a key.
     static func secret(
         for bytes: Span<UInt8>, key: Span<UInt8>, using algorithm: DigestAlgorithm = .sha256
     ) throws(CryptoError) -> Secret {
@@ -50,7 +50,7 @@ public struct HMACContext: ~Copyable {
         self.handle = handle
     }
 
-    /// Adds bytes to what is authenticated.
+    /// Adds bytes to the authenticated message.
     public mutating func update(_ bytes: [UInt8]) throws(CryptoError) {
         try unsafe bytes.span.withPointer { start, count throws(CryptoError) in
             try unsafe OpenSSL.check("HMAC") { _ in unsafe EVP_MAC_update(handle.pointer, start, count) }

@@ -30,14 +30,14 @@ public struct DigestContext: ~Copyable {
         self.handle = handle
     }
 
-    /// Adds bytes to what is hashed.
+    /// Adds bytes to the hashed message.
     public mutating func update(_ bytes: Span<UInt8>) throws(CryptoError) {
         try unsafe bytes.withPointer { start, count throws(CryptoError) in
             try unsafe OpenSSL.check("digest") { _ in unsafe EVP_DigestUpdate(handle.pointer, start, count) }
         }
     }
 
-    /// Adds bytes to what is hashed.
+    /// Adds bytes to the hashed message.
     public mutating func update(_ bytes: [UInt8]) throws(CryptoError) {
         try update(bytes.span)
     }
@@ -49,7 +49,7 @@ public struct DigestContext: ~Copyable {
         }
     }
 
-    /// The digest, where what was hashed is a secret and its digest is one too.
+    /// The digest of a secret, which is a secret itself.
     consuming func finalizeSecret() throws(CryptoError) -> Secret {
         try unsafe Secret(capacity: algorithm.byteCount, "digest") { _, start, _ in
             unsafe EVP_DigestFinal_ex(handle.pointer, start, nil) == 1

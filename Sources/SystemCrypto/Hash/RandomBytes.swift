@@ -1,7 +1,7 @@
 internal import COpenSSL
 public import SecureBytes
 
-/// Bytes nobody can guess, from OpenSSL's generator.
+/// Unpredictable bytes, from OpenSSL's generator.
 public enum RandomBytes {
     /// Overwrites all of `bytes`.
     public static func fill(_ bytes: inout [UInt8]) throws(CryptoError) {
@@ -11,7 +11,7 @@ public enum RandomBytes {
     /// The most bytes given at once.
     public static let maximumCount = 1 << 24
 
-    /// That many bytes that need not stay secret: a nonce, a salt, a serial number.
+    /// Random bytes that need not stay secret: a nonce, a salt, a serial number.
     public static func make(count: Int) throws(CryptoError) -> [UInt8] {
         try check(count)
         return try unsafe [UInt8](capacity: count, "random bytes") { context, start, count in
@@ -19,7 +19,7 @@ public enum RandomBytes {
         }
     }
 
-    /// That many bytes that are a secret: a key.
+    /// Random bytes that are a secret: a key.
     public static func makeSecret(count: Int) throws(CryptoError) -> Secret {
         try check(count)
         return try unsafe Secret(capacity: count, "random bytes") { context, start, count in

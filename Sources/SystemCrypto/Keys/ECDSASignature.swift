@@ -31,7 +31,7 @@ public enum ECDSASignature {
         return r + s
     }
 
-    /// What of a digest a curve signs: its leftmost bits, as many as the order has (FIPS 186-5 §6.4.1).
+    /// The part of a digest that a curve signs: its leftmost bits, as many as the order has (FIPS 186-5 §6.4.1).
     public static func truncate(_ digest: [UInt8], orderBits: Int) -> [UInt8] {
         guard orderBits > 0, digest.count > orderBits / 8 else { return digest }
         let length = (orderBits + 7) / 8

@@ -1,11 +1,11 @@
 internal import COpenSSL
 public import SecureBytes
 
-/// What a key's bytes are read as where they do not say it themselves.
+/// The kind of key that bytes are read as which do not tell it themselves.
 public enum KeyFamily: Sendable, Hashable, CaseIterable {
     case rsa, ec, ed25519, x25519
 
-    /// The curve whose points are so long, `04‖X‖Y`; nil for no such curve.
+    /// The curve with points of this length, `04‖X‖Y`; nil for no such curve.
     static func curve(pointLength: Int) -> KeyKind? {
         [KeyKind.ecP256, .ecP384, .ecP521].first { $0.coordinateLength.map { 1 + 2 * $0 } == pointLength }
     }

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import SecureBytes
 
-/// What kind of key pair a key belongs to.
+/// The kind of a key pair.
 public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
     /// RSA with a modulus of so many bits.
     case rsa(bits: Int)
@@ -37,10 +37,10 @@ public enum KeyKind: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether it is RSA, with a modulus of any size.
+    /// Whether the key is RSA, with a modulus of any size.
     public var isRSA: Bool { if case .rsa = self { true } else { false } }
 
-    /// Whether it is one of the NIST curves.
+    /// Whether the key is on one of the NIST curves.
     public var isEC: Bool { groupName != nil }
 
     /// Bytes of a coordinate, a scalar, a shared secret or half a signature, on a NIST curve or Curve25519.

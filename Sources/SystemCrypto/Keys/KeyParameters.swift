@@ -36,7 +36,7 @@ extension KeyHandle {
 }
 
 extension SignatureAlgorithm {
-    /// What `EVP_PKEY_sign_init_ex` is told.
+    /// The parameters of `EVP_PKEY_sign_init_ex`.
     func parameters() -> ParameterList {
         var list = ParameterList()
         switch self {
@@ -74,7 +74,7 @@ extension SignatureAlgorithm {
 }
 
 extension RSAEncryption {
-    /// What `EVP_PKEY_encrypt_init_ex` is told.
+    /// The parameters of `EVP_PKEY_encrypt_init_ex`.
     func parameters() -> ParameterList {
         var list = ParameterList()
         switch self {

@@ -50,7 +50,8 @@ public enum OpenSSHPublicKeys {
         line.split { [0x20, 0x09, 0x0D].contains($0) }
     }
 
-    /// Where the kind is. What follows begins with a length below 2²⁴, and so do its digits with three of zero.
+    /// The index of the kind in a line. The blob behind it begins with a length below 2²⁴, so that its Base64 begins
+    /// with three digits of zero.
     private static func kindIndex(in words: [ArraySlice<UInt8>]) -> Int? {
         words.indices.dropLast().first { index in
             kinds.contains { words[index].starts(with: $0.utf8) } && words[index + 1].starts(with: "AAA".utf8)
@@ -72,7 +73,7 @@ extension PublicKey {
         guard rest.isEmpty else { throw PublicKey.malformedLine }
     }
 
-    /// What follows the kind: RFC 4253 §6.6, RFC 5656 §3.1 and RFC 8709 §4.
+    /// Reads the fields behind the kind: RFC 4253 §6.6, RFC 5656 §3.1 and RFC 8709 §4.
     @_lifetime(rest: copy rest)
     private init(openSSH kind: String, _ rest: inout Span<UInt8>) throws(CryptoError) {
         switch kind {

@@ -44,8 +44,8 @@ extension PrivateKey {
         try checkParts()
     }
 
-    /// A key on a NIST curve from its scalar, most significant byte first, with however many zeros before it: a big integer of
-    /// PKCS #11 has none, and others write as many bytes as a coordinate has (RFC 5915 §3).
+    /// A key on a NIST curve from its scalar, most significant byte first, with any number of zeros before it: a big
+    /// integer of PKCS #11 has none, and others write as many bytes as a coordinate has (RFC 5915 §3).
     ///
     /// - Throws: `invalidKey` for a scalar that is zero or not below the curve's order, `invalidLength` for a longer one.
     public convenience init(ecScalar scalar: borrowing Secret, curve: KeyKind) throws(CryptoError) {
@@ -80,7 +80,7 @@ extension PrivateKey {
         return try BigNumber(OSSL_PKEY_PARAM_RSA_D, of: handle).bytes()
     }
 
-    /// Whether it is an RSA key of more than two primes.
+    /// Whether the key is RSA with more than two primes.
     var hasThirdPrime: Bool {
         guard case .rsa = kind else { return false }
         do {

@@ -85,7 +85,7 @@ extension PrivateKey {
         try self.init(checking: handle)
     }
 
-    /// A key whose halves come from outside and have to belong together.
+    /// A key whose halves come from outside and must belong together.
     convenience init(checking handle: KeyHandle) throws(CryptoError) {
         // RSA's check takes a while, and Curve25519 keys carry no public half of their own.
         if handle.algorithmName == "EC" { try handle.checkParts() }

@@ -23,7 +23,7 @@ extension PrivateKey {
         return try algorithm.signature(fromBare: signature, of: kind)
     }
 
-    /// Signs what the algorithm takes: a digest, or with Ed25519 the message.
+    /// Signs the algorithm's input: a digest, or with Ed25519 the message.
     ///
     /// - Throws: as for a digest.
     public func sign(_ input: [UInt8], using algorithm: SignatureAlgorithm) throws(CryptoError) -> [UInt8] {

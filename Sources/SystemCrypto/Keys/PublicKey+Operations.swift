@@ -34,7 +34,7 @@ extension PublicKey {
         }
     }
 
-    /// Whether `signature` is this key's over what the algorithm takes: a digest, or with Ed25519 the message.
+    /// Whether `signature` is this key's over the algorithm's input: a digest, or with Ed25519 the message.
     ///
     /// - Throws: as for a digest.
     public func verify(

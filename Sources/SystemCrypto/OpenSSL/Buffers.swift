@@ -75,7 +75,8 @@ extension Secret {
     }
 }
 
-/// Calls an `i2d_` function: it writes to the address and moves it, or writes nothing; and tells how long the DER is.
+/// Calls an `i2d_` function: it writes to the address and moves it, or writes nothing; and returns the length of the
+/// DER.
 typealias Encoder = (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
 
 private func encodedLength(_ operation: String, _ body: Encoder) throws(CryptoError) -> Int {

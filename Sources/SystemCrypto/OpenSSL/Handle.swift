@@ -17,7 +17,7 @@ struct Handle: ~Copyable {
         unsafe self.release = release
     }
 
-    /// What a `d2i_` function reads of DER.
+    /// Makes the object of the bytes that a `d2i_` function reads.
     init(
         _ operation: String, parsing der: Span<UInt8>, release: Release,
         _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
@@ -30,7 +30,7 @@ struct Handle: ~Copyable {
     /// A context that makes keys of an algorithm.
     init(making operation: String, of algorithm: String) throws(CryptoError) {
         try unsafe self.init(operation, failing: .unsupported, release: EVP_PKEY_CTX_free) { context in
-            // What has no identifier is given back, and has to be there for both calls.
+            // copenssl_identifier returns its argument for a name without an identifier: the pointer must serve both calls.
             unsafe algorithm.withCString { unsafe EVP_PKEY_CTX_new_from_name(context, copenssl_identifier($0), nil) }
         }
     }
@@ -40,7 +40,7 @@ struct Handle: ~Copyable {
     }
 }
 
-/// A key that several values share. OpenSSL locks what it changes inside a key, so any thread may use it.
+/// A key that several values share. OpenSSL locks a key's mutable parts, so that any thread may use it.
 @safe
 final class KeyHandle: @unchecked Sendable {
     let pointer: OpaquePointer
@@ -52,7 +52,7 @@ final class KeyHandle: @unchecked Sendable {
         unsafe pointer = try OpenSSL.call(operation, failing: code, make)
     }
 
-    /// What a `d2i_` function reads of DER.
+    /// Makes the object of the bytes that a `d2i_` function reads.
     convenience init(
         _ operation: String, parsing der: Span<UInt8>,
         _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int, OpaquePointer) -> OpaquePointer?
@@ -92,7 +92,7 @@ final class KeyHandle: @unchecked Sendable {
 }
 
 extension OpenSSL {
-    /// What a `d2i_` function reads of DER; nil, and nothing to free, where that is not all of it.
+    /// The object that a `d2i_` function reads; nil, and nothing to free, where bytes are left over.
     fileprivate static func parse(
         _ der: Span<UInt8>, release: Handle.Release,
         _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?

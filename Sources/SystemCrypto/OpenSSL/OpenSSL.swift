@@ -6,7 +6,7 @@ internal import COpenSSL
 /// processes that use OpenSSL themselves, possibly by OpenSSL, and its configuration file may name our own PKCS#11
 /// module. Nor is a key given to an engine that the process has made its default: see `copenssl_make_context`.
 enum OpenSSL {
-    /// Runs calls of OpenSSL's and gives back what they made; nil from `body` is a failure.
+    /// Runs calls of OpenSSL and returns their result; nil from `body` is a failure.
     ///
     /// The thread's error queue belongs to the whole process: what others left there stays, what `body` adds goes.
     static func call<Result>(

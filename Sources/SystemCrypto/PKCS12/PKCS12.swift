@@ -7,7 +7,7 @@ public struct PKCS12: Sendable {
     public let keys: [PrivateKey]
     /// The certificates, in the order of the file.
     public let certificates: [Certificate]
-    /// What each key is called, by its hash: by itself, else by its certificate.
+    /// The friendly name of each key, by its hash: its own, else its certificate's.
     public let friendlyNames: [[UInt8]: String]
 
     /// Reads a file that has no password.

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import SecureBytes
 
-/// What is found on the way through the bags of a PKCS#12 file, RFC 7292 §4.
+/// The content of a PKCS#12 file's bags, RFC 7292 §4.
 @safe
 struct PKCS12Reader: ~Copyable {
     private(set) var keys: [PrivateKey] = []
@@ -9,7 +9,7 @@ struct PKCS12Reader: ~Copyable {
     private var names = Names()
     private let password: UnsafePointer<CChar>?
     private let length: Int32
-    /// What is wrong when something does not decrypt.
+    /// The error of a part that does not decrypt.
     private let refusal: CryptoError.Code
 
     /// Names of keys and of certificates, by the hash of the key.
@@ -18,7 +18,7 @@ struct PKCS12Reader: ~Copyable {
         var ofCertificates: [[UInt8]: String] = [:]
     }
 
-    /// Everything in a file, under a password or none.
+    /// The content of a file, with or without a password.
     ///
     /// "No password" is written in two ways: as no characters, or as the two zero bytes that end no characters.
     static func read(_ file: borrowing Handle, password: borrowing Secret?) throws(CryptoError) -> PKCS12 {
@@ -139,7 +139,7 @@ struct PKCS12Reader: ~Copyable {
         return unsafe DisplayText.escaped(String(cString: name))
     }
 
-    /// The places of a stack's elements, whose number is negative where there is no stack.
+    /// The indices of a stack's elements; none for a null stack, whose number is negative.
     private static func indices(of stack: OpaquePointer) -> Range<Int32> {
         unsafe 0..<max(OPENSSL_sk_num(stack), 0)
     }

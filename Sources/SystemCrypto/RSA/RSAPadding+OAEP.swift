@@ -1,7 +1,7 @@
 public import SecureBytes
 
 extension RSAPadding {
-    /// Takes OAEP off what a card decrypted, RFC 8017 §7.1.2 step 3.
+    /// Removes OAEP from a card's plaintext, RFC 8017 §7.1.2 step 3.
     ///
     /// Everything that can be wrong with the block is one error, found in the same time (Manger's attack).
     ///

@@ -1,7 +1,7 @@
 public import SecureBytes
 
 extension RSAPadding {
-    /// Takes the PKCS #1 v1.5 encryption padding off what a card decrypted (RFC 8017 §7.2.2), with implicit rejection.
+    /// Removes the PKCS #1 v1.5 encryption padding from a card's plaintext (RFC 8017 §7.2.2), with implicit rejection.
     ///
     /// A block with wrong padding is no error. It gives a message that is random to everybody, and the same each time
     /// for the same ciphertext, so that nobody who sends ciphertexts learns whether their padding was right
@@ -22,7 +22,7 @@ extension RSAPadding {
         }
     }
 
-    /// The same with a key for the pseudo-random function that the caller has.
+    /// Removes the padding with a key for the pseudo-random function that the caller has.
     static func removePKCS1Decryption(
         _ block: borrowing Secret, ciphertext: [UInt8], rejectionKey: borrowing Secret
     ) throws(CryptoError) -> Secret {

@@ -28,7 +28,7 @@ public enum AESGCM {
         return ciphertext + (try context.tag(count: tagLength))
     }
 
-    /// Decrypts what `seal` made, or what has a shorter tag.
+    /// Decrypts the output of `seal`, or of another sealer with a shorter tag.
     ///
     /// - Throws: `authenticationFailed` when key, nonce, ciphertext, tag or associated data differ from what was sealed;
     ///   `invalidLength` for a key or nonce of another length.

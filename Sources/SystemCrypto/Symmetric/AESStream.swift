@@ -9,8 +9,8 @@ public struct AESStream: ~Copyable {
         case paddedCBC
         /// A counter in all of the block.
         case ctr
-        /// Galois/Counter Mode (SP 800-38D), to encrypt: what is decrypted is none before its tag was checked, which
-        /// ``AESGCM`` does. The tag comes at the end.
+        /// Galois/Counter Mode (SP 800-38D), for encryption alone: a plaintext may not be given out before its tag was
+        /// checked, which ``AESGCM`` does. The tag comes at the end.
         case gcm
 
         fileprivate var name: String {
@@ -26,7 +26,7 @@ public struct AESStream: ~Copyable {
     private let encrypts: Bool
     private let tagLength: Int
     private let context: CipherContext
-    /// Bytes that came in, and of which nothing has come out.
+    /// The number of input bytes without output yet.
     private var held = 0
 
     /// - Parameters:
@@ -52,7 +52,7 @@ public struct AESStream: ~Copyable {
         self.context = context
     }
 
-    /// How many bytes come of a further part.
+    /// The number of bytes that a further part gives.
     public func outputLength(ofPart count: Int) -> Int {
         let whole = held + count
         return switch mode {
@@ -63,7 +63,7 @@ public struct AESStream: ~Copyable {
         }
     }
 
-    /// How many bytes come of further input and the end after it; where padding is taken off, at the most.
+    /// The number of bytes that further input and the end give; where padding is removed, the maximum.
     public func outputLength(ofRest count: Int = 0) -> Int {
         let whole = held + count
         return switch mode {
@@ -73,7 +73,7 @@ public struct AESStream: ~Copyable {
         }
     }
 
-    /// Takes a part, and gives what comes of it.
+    /// Processes a part, and returns its output.
     public mutating func update(_ part: Span<UInt8>) throws(CryptoError) -> Secret {
         let output = try context.update(part)
         held += part.count - output.count

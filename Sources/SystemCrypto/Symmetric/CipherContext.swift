@@ -60,7 +60,7 @@ struct CipherContext: ~Copyable {
         self.handle = handle
     }
 
-    /// Processes all of `input` and ends; `output` has room for the result, whose length is returned, nil for failure.
+    /// Processes all of `input` and ends; `output` has space for the result, whose length is returned, nil for failure.
     func finish(_ input: Span<UInt8>, into output: UnsafeMutablePointer<UInt8>) -> Int? {
         guard let written = unsafe update(input, into: output) else { return nil }
         var last: Int32 = 0
@@ -80,7 +80,7 @@ struct CipherContext: ~Copyable {
         return updated ? Int(written) : nil
     }
 
-    /// What comes of a part.
+    /// The output for a part.
     func update(_ input: Span<UInt8>) throws(CryptoError) -> Secret {
         try unsafe Secret(capacity: input.count + Int(EVP_MAX_BLOCK_LENGTH), name) { _, start, count in
             guard let written = unsafe update(input, into: start) else { return false }
@@ -89,7 +89,7 @@ struct CipherContext: ~Copyable {
         }
     }
 
-    /// What comes of the end.
+    /// The output at the end.
     ///
     /// - Throws: `decryptionFailed`.
     func finish() throws(CryptoError) -> Secret {
@@ -103,7 +103,7 @@ struct CipherContext: ~Copyable {
         }
     }
 
-    /// The authentication tag of what was encrypted.
+    /// The authentication tag of the ciphertext.
     func tag(count: Int) throws(CryptoError) -> [UInt8] {
         try unsafe [UInt8](capacity: count, name) { _, start, count in
             unsafe EVP_CIPHER_CTX_ctrl(handle.pointer, EVP_CTRL_AEAD_GET_TAG, Int32(count), start) == 1

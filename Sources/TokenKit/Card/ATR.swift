@@ -11,7 +11,7 @@ public struct ATR: Hashable, Sendable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// The historical bytes, or none where the interface bytes do not parse.
+    /// The historical bytes; none where the interface bytes do not parse.
     public var historicalBytes: [UInt8] {
         guard bytes.count >= 2 else { return [] }
         var position = 2

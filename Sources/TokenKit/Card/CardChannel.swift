@@ -20,7 +20,7 @@ public protocol CardChannel: AnyObject {
 }
 
 extension CardChannel {
-    /// Nobody else is on a channel of one's own.
+    /// Does nothing: a channel of one's own is never shared.
     public func hold() {}
 
     /// Most channels lead to no reader with keys.
@@ -32,7 +32,8 @@ extension CardChannel {
 /// From when on a transaction keeps other programs from the card.
 public enum CardHold: Sendable {
     case fromTheStart
-    /// For what is most often one command, which nobody can come between: it spares the service two calls out of four.
+    /// No transaction for the first command, which no other program can interrupt: that saves two of four calls of the
+    /// service.
     case fromTheSecondCommand
 }
 
@@ -41,7 +42,7 @@ public protocol CardReader: Sendable {
     /// The reader's name, as the PC/SC service gives it.
     var name: String { get }
 
-    /// What is in the reader at the moment. Nothing is sent to a card.
+    /// The reader's state at the moment. Nothing is sent to a card.
     var occupancy: ReaderOccupancy { get }
 
     /// Connects to the card in the reader, shared with other programs.
@@ -62,11 +63,11 @@ extension CardReader {
     public var hasCard: Bool { occupancy.hasCard }
 }
 
-/// What is known of a reader from outside.
+/// The state of a reader as PC/SC tells it, without a command to the card.
 public struct ReaderOccupancy: Hashable, Sendable {
     public let hasCard: Bool
 
-    /// How often a card was put in or taken out, as far as the service counts; zero where it does not.
+    /// The number of insertions and removals that the service has counted; zero where it does not count.
     public let changeCount: Int
 
     public init(hasCard: Bool, changeCount: Int = 0) {
@@ -83,7 +84,7 @@ public protocol CardConnection: AnyObject, Sendable {
     /// Whether the card that was connected to is still in. Nothing is sent to it.
     var isCardPresent: Bool { get }
 
-    /// Whether another program holds a transaction at the moment, which may last. It waits for nobody.
+    /// Whether another program holds a transaction at the moment, which may last. Does not wait.
     var isHeldElsewhere: Bool { get }
 
     /// Whether a PIN can be typed on the reader's own keys. The reader is asked once; nothing is sent to the card.

@@ -1,11 +1,11 @@
-/// Why a card could not be reached, or why what it answered could not be used.
+/// The reason that a card could not be reached, or that its answer could not be used.
 public struct CardError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// No PC/SC service answers on its socket.
         case serviceUnavailable
         /// The service refuses this user or session.
         case accessDenied
-        /// There is no such reader, or none at all.
+        /// The reader does not exist, or no reader does.
         case noReader
         /// The reader holds no card.
         case noCard
@@ -31,7 +31,7 @@ public struct CardError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public let code: Code
 
-    /// What happened, and what to do about it; never data from or for the card.
+    /// The reason and the remedy; never data from or for the card.
     public let reason: String
 
     public init(_ code: Code, _ reason: String) {

@@ -1,4 +1,4 @@
-/// What is known of the way to one inserted card: how long its commands may be, and who is told of them.
+/// The transport to one inserted card: its command length limits, and the trace.
 ///
 /// A connection keeps one for as long as the card stays in, so that what was negotiated is negotiated once.
 public final class CardLink {
@@ -42,7 +42,7 @@ public final class CardLink {
     }
 }
 
-/// Who is told of each command and answer as they pass, with what is confidential already masked.
+/// A listener that gets each command and answer as they pass, with confidential parts already masked.
 public protocol CardTrace: AnyObject, Sendable {
     /// - Parameters:
     ///   - command: header and data in hexadecimal.

@@ -1,19 +1,19 @@
 public import SecureBytes
 
-/// The card, while nobody else can reach it: what drivers speak to.
+/// An exclusive transaction with the card: the channel of drivers.
 ///
 /// Command chaining, GET RESPONSE, a corrected Le and the choice between short and extended form are done here, once for
 /// every channel. ISO/IEC 7816-4 §5.1 and §5.3; SP 800-73-5 part 2 §2.4.
 public struct CardTransaction: ~Copyable {
     private let channel: any CardChannel
 
-    /// What has been learned of this card's transport.
+    /// The facts that were learned of this card's transport.
     public let link: CardLink
 
-    /// Changes whenever the card has been reset: what was selected or verified in another epoch no longer is.
+    /// A number that changes with each reset of the card: selections and verifications of another epoch are gone.
     public let epoch: Int
 
-    /// How many commands have been sent, chained and continuing ones included.
+    /// The number of commands that have been sent, chained and continuing ones included.
     public private(set) var commandCount = 0
 
     /// Whether other programs were kept from the card before the first command.
@@ -74,7 +74,7 @@ public struct CardTransaction: ~Copyable {
         return response
     }
 
-    /// Sends a short command whose data no other memory holds: a PIN.
+    /// Sends a short command whose data no other memory holds, as a PIN.
     ///
     /// The command is never repeated, whatever the answer.
     public mutating func send(_ header: CommandAPDU, secret: borrowing Secret) throws(CardError) -> ResponseAPDU {
@@ -132,7 +132,8 @@ public struct CardTransaction: ~Copyable {
     private mutating func sendShort(_ command: CommandAPDU) throws(CardError) -> ResponseAPDU {
         var block = command
         var rest = command.data[...]
-        // Nobody may come between the parts of a command, nor between T=0's answer and the command that fetches it.
+        // No other command may come between the parts of a command, nor between T=0's answer and the command that
+        // fetches it.
         if rest.count > CommandAPDU.maximumShortData || link.transmissionProtocol == .t0 { try hold() }
         while rest.count > CommandAPDU.maximumShortData {
             block.cla = command.cla | CardTransaction.chainingBit

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// A call's wait for a card that another program holds: its beginning, and whether it was cancelled.
 public struct CardWait: Sendable {
-    /// Since when. What a call waited behind others of this program, which waited for the same, counts.
+    /// The time at which the wait began. A call's time in this program's own queue counts.
     public let start: ContinuousClock.Instant
 
     private let cancellation: Cancellation?
@@ -15,7 +15,7 @@ public struct CardWait: Sendable {
     /// Whether the wait was cancelled.
     public var isCancelled: Bool { cancellation?.isCancelled ?? false }
 
-    /// How much of a bound is left.
+    /// The rest of a bound.
     func rest(of patience: Duration) -> Duration { max(ContinuousClock.now.duration(to: start + patience), .zero) }
 
     /// Cancels any number of waits, permanently.

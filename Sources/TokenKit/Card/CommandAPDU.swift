@@ -17,7 +17,7 @@ public struct CommandAPDU: Hashable, Sendable {
         case short, extended
     }
 
-    /// Which part must not be shown in a trace.
+    /// The parts that must not be shown in a trace.
     public struct Confidentiality: OptionSet, Sendable, Hashable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -1,7 +1,7 @@
-/// How a reader with keys of its own asks for a PIN and puts it into a command: as ASCII digits, from the left of a block of
-/// padding.
+/// The way in which a reader with keys of its own asks for a PIN and puts it into a command: as ASCII digits, from the
+/// left of a block of padding.
 public struct PINEntry: Hashable, Sendable {
-    /// How many digits it may have.
+    /// The number of digits that the PIN may have.
     public let digits: ClosedRange<UInt8>
 
     /// The command's data as it is before a digit is put in.
@@ -13,11 +13,11 @@ public struct PINEntry: Hashable, Sendable {
     }
 }
 
-/// What a reader answers in a card's place, where it sent nothing. PC/SC part 10 §2.5.2.
+/// The status words of a reader that answers in the card's place, since it sent nothing. PC/SC part 10 §2.5.2.
 extension StatusWord {
-    /// Nobody typed a PIN in time.
+    /// No PIN was typed in time.
     public static let pinEntryTimedOut: StatusWord = 0x6400
-    /// Whoever was to type the PIN pressed the key that cancels.
+    /// The person pressed the cancel key.
     public static let pinEntryCancelled: StatusWord = 0x6401
     /// The PIN had too few or too many digits.
     public static let pinEntryWrongLength: StatusWord = 0x6403

@@ -43,7 +43,7 @@ public struct StatusWord: RawRepresentable, Hashable, Sendable, ExpressibleByInt
     public static let classNotSupported: StatusWord = 0x6E00
     public static let noPreciseDiagnosis: StatusWord = 0x6F00
 
-    /// How many more bytes GET RESPONSE would return: 256 stands for "256 or more".
+    /// The number of bytes that GET RESPONSE would still return: 256 stands for "256 or more".
     public var remainingResponseLength: Int? {
         guard sw1 == 0x61 else { return nil }
         return sw2 == 0 ? 256 : Int(sw2)

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// The program's signals stay with the program's threads. There is no pool behind it that a `fork` would break.
 package enum BlockingThread {
-    /// Runs `body` on a thread of its own; false when the system has none left, and `body` will not run.
+    /// Runs `body` on a thread of its own; false when the system has none left, so that `body` will not run.
     @discardableResult
     package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
@@ -32,7 +32,7 @@ package enum BlockingThread {
         return result == 0
     }
 
-    /// What `call` returns, if it does so within `limit`.
+    /// The result of `call`, if it returns within `limit`.
     ///
     /// Otherwise the call goes on, on its thread, and what it returns is dropped once it does: its value's `deinit` is the
     /// place to undo it.
@@ -57,7 +57,7 @@ package enum BlockingThread {
         }
     }
 
-    /// A value that comes, unless nobody waits for it any more.
+    /// A result that comes later, unless no caller waits for it any more.
     private final class Outcome<Value: Sendable>: Sendable {
         private let value = Mutex<Value?>(nil)
         private let isSet = CountingSemaphore()

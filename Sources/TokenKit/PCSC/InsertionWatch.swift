@@ -8,7 +8,7 @@ internal import Synchronization
 package final class InsertionWatch: Sendable {
     private struct State {
         var monitor: ReaderMonitor?
-        /// How many events there were.
+        /// The number of events so far.
         var eventCount = 0
         /// The event with which the card of a reader came.
         var arrivals: [String: Int] = [:]
@@ -24,12 +24,12 @@ package final class InsertionWatch: Sendable {
     private let state = Mutex(State())
     private let service = Mutex(Service())
 
-    /// How long the monitor runs after somebody asked last.
+    /// The time that the monitor runs after the last question.
     private static let patience = Duration.seconds(10)
 
     package init() {}
 
-    /// The insertion of the card that is in a reader; nil where there is none, or nobody can tell.
+    /// The insertion of the card in a reader; nil without a card, or where it is unknown.
     package func insertion(in reader: String) -> CardInsertion? {
         guard let (service, changeCount) = look(at: reader), let arrival = arrival(in: reader) else { return nil }
         return CardInsertion(service: service, arrival: arrival, changeCount: changeCount)
@@ -103,7 +103,7 @@ package final class InsertionWatch: Sendable {
         }
     }
 
-    /// How long the monitor is to run still; nil once it is at its end.
+    /// The time that the monitor still has to run; nil once it is over.
     private func restOfPatience() -> Duration? {
         let rest = state.withLock { state -> Duration? in
             let rest = InsertionWatch.patience - state.lastAsked.duration(to: .now)

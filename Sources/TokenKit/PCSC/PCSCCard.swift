@@ -33,7 +33,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
     private var link: CardLink
     private var epoch = 0
     private var pinPad = PINPadSearch.open
-    /// The wait of whoever has the turn.
+    /// The wait of the transaction that is going on.
     private var wait = CardWait()
     /// Why there will be no further transaction.
     private var end: CardError?
@@ -51,7 +51,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         defer { turn.signal() }
         guard end == nil, handle.isUsable else { return false }
         let code = handle.probe()
-        // What a driver has against the question says nothing of the card.
+        // Only the loss of the card counts: any other error of the driver's question says nothing of the card.
         let isGone: [CardError.Code] = [.removed, .noCard, .noReader, .serviceUnavailable]
         return code == .success || !isGone.contains(CardError(code, reader: reader.name).code)
     }
@@ -130,7 +130,7 @@ final class PCSCCard: CardConnection, @unchecked Sendable {
         throw CardError(.resetCard, reader: reader.name)
     }
 
-    /// What `call` returns once no other program holds a transaction.
+    /// The result of `call` once no other program holds a transaction.
     private func waitingForOthers(_ call: () -> PCSCCode) throws(CardError) -> PCSCCode {
         while true {
             let code = call()

@@ -1,6 +1,6 @@
 internal import CPCSC
 
-/// What a PC/SC function returned. A code with no name here keeps its number.
+/// The return code of a PC/SC function. A code with no name here keeps its number.
 struct PCSCCode: RawRepresentable, Hashable, Sendable {
     let rawValue: UInt32
 
@@ -36,7 +36,7 @@ enum PCSCStep: Sendable {
 }
 
 extension CardError.Code {
-    /// What a code that tells of a failure means.
+    /// The error of a code that tells of a failure.
     init(_ code: PCSCCode, _ step: PCSCStep) {
         switch LONG(code.rawValue) {
         case SCARD_E_NO_SERVICE, SCARD_E_SERVICE_STOPPED, SCARD_E_INVALID_HANDLE, SCARD_F_COMM_ERROR,
@@ -69,7 +69,7 @@ extension CardError.Code {
 }
 
 extension CardError {
-    /// What a code means, what happened, and what to do about it.
+    /// The card error of a code, with its reason and remedy.
     init(_ code: PCSCCode, _ step: PCSCStep = .connected, reader: String = "") {
         let meaning = Code(code, step)
         self.init(meaning, CardError.reason(meaning, code, reader))

@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// A thin cover over the C functions: it returns their codes and knows nothing of epochs or transactions.
 final class PCSCHandle: Sendable {
-    /// What a connection leaves behind on the card.
+    /// The state in which a connection leaves the card.
     enum Disposition: Sendable {
         case leave, reset
 
@@ -55,7 +55,8 @@ final class PCSCHandle: Sendable {
         initialProtocol = active == DWORD(SCARD_PROTOCOL_T0) ? .t0 : .t1
     }
 
-    /// What `call` returns once no other program holds a transaction. Whoever connects sets a limit to all of it.
+    /// The result of `call` once no other program holds a transaction. The caller that connects sets a limit to all of
+    /// it.
     static func waiting(_ call: () -> PCSCCode) -> PCSCCode {
         while true {
             let code = call()
@@ -82,7 +83,7 @@ final class PCSCHandle: Sendable {
         return (code, ATR(Array(atr.prefix(Int(clamping: length)))))
     }
 
-    /// Whether another program holds a transaction, or what else a transaction would meet with.
+    /// Whether another program holds a transaction, or the error that a transaction would have.
     ///
     /// Wraps SCardGetAttrib for an attribute that the service answers by itself. Unlike SCardBeginTransaction and
     /// SCardReconnect, which try again inside libpcsclite for as long as it takes, it returns at once.
@@ -191,7 +192,7 @@ final class PCSCHandle: Sendable {
         }
     }
 
-    /// Has the reader's driver do what a control code stands for, however long that takes. Wraps SCardControl.
+    /// Sends a control code to the reader's driver, which may take any time. Wraps SCardControl.
     ///
     /// - Parameter limit: bytes that the answer may have.
     func control(_ code: UInt32, _ input: [UInt8], limit: Int) -> (code: PCSCCode, answer: [UInt8]) {
@@ -227,7 +228,7 @@ private final class SentCommand: Sendable {
     }
 }
 
-/// What a call returned. Bytes that nobody takes are overwritten.
+/// The result of a call. Bytes that no caller takes are overwritten.
 private final class ReceivedAnswer: Sendable {
     let code: PCSCCode
     private let bytes: Mutex<[UInt8]>

@@ -12,10 +12,10 @@ public struct PCSCReader: CardReader, Hashable {
 
     public let name: String
 
-    /// How long another program's transaction is waited for before the card counts as in use.
+    /// The time that another program's transaction is waited for before the card counts as in use.
     public var patience: Duration
 
-    /// How long the card may take for an answer; nil for as long as it likes. A limit costs a thread for each command.
+    /// The time that the card may take for an answer; nil for no limit. A limit costs a thread for each command.
     public var answerLimit: Duration?
 
     /// A reader by its name, connected or not.
@@ -49,7 +49,7 @@ public struct PCSCReader: CardReader, Hashable {
         try connect(sharing: .shared, trace: trace, wait)
     }
 
-    /// How long a connection may take where there is nothing to be waited for any more.
+    /// The time that a connection may take when there is nothing left to wait for.
     private static let promptness = Duration.milliseconds(250)
 
     /// Connects to the card in the reader.
@@ -77,7 +77,8 @@ public struct PCSCReader: CardReader, Hashable {
         }
         guard let outcome else {
             if wait.isCancelled { throw CardError(.cancelled, .connecting, reader: name) }
-            // Who holds a card is connected to it; where nobody is, it is the card that keeps the service waiting.
+            // A program that holds a card is connected to it. Without a connection it is the card that keeps the
+            // service waiting.
             if let status, !status.isUsed { throw CardError(.unresponsiveCard, .connecting, reader: name) }
             throw CardError(.sharingViolation, .connecting, reader: name)
         }

@@ -1,11 +1,11 @@
 internal import CPCSC
 
-/// What PC/SC says of one reader.
+/// PC/SC's status of one reader.
 struct PCSCStatus: Hashable, Sendable {
     /// The name that stands for readers being plugged in and out.
     static let plugAndPlay = #"\\?PnP?\Notification"#
 
-    /// As many as libpcsclite takes in one call.
+    /// The maximum number of readers in one call of libpcsclite.
     static let maximumCount = Int(PCSCLITE_MAX_READERS_CONTEXTS)
 
     let reader: String
@@ -18,13 +18,13 @@ struct PCSCStatus: Hashable, Sendable {
     /// The state without the news that it is new, to compare the next one with.
     var known: PCSCStatus { PCSCStatus(reader: reader, state: state & ~UInt32(SCARD_STATE_CHANGED), atr: atr) }
 
-    /// How often a card was inserted or removed, modulo 65,536.
+    /// The number of insertions and removals, modulo 65,536.
     var changeCount: UInt16 { UInt16(truncatingIfNeeded: state >> 16) }
 
     /// Whether a program is connected to the card.
     var isUsed: Bool { state & UInt32(SCARD_STATE_INUSE | SCARD_STATE_EXCLUSIVE) != 0 }
 
-    /// What the state says of the reader's slot.
+    /// The presence of a card by the state's flags.
     var presence: CardPresence {
         let gone = SCARD_STATE_UNKNOWN | SCARD_STATE_UNAVAILABLE | SCARD_STATE_EMPTY
         guard state & UInt32(gone) == 0, state & UInt32(SCARD_STATE_PRESENT) != 0 else { return .absent }

@@ -1,7 +1,7 @@
 internal import Platform
 internal import SecureBytes
 
-/// The control codes by which a reader's driver does what is no part of PC/SC itself. PC/SC part 10 §2.2.
+/// The control codes of a reader's driver for functions outside PC/SC itself. PC/SC part 10 §2.2.
 struct ReaderFeatures: Hashable, Sendable {
     /// `CM_IOCTL_GET_FEATURE_REQUEST`, a macro with arguments that Swift does not import.
     static let request: UInt32 = 0x4200_0000 + 3400
@@ -15,8 +15,8 @@ struct ReaderFeatures: Hashable, Sendable {
     /// `FEATURE_GET_TLV_PROPERTIES`.
     private(set) var properties: UInt32?
 
-    /// Reads tag, length and a control code, most significant byte first, for as long as there are any. What is of another
-    /// length is passed over.
+    /// Reads tag, length and a control code, most significant byte first, to the end. Entries of another length are
+    /// skipped.
     init(parsing bytes: [UInt8]) {
         var elements = TLVReader(bytes, .octets)
         while let element = try? elements.next() {
@@ -36,7 +36,7 @@ struct PINPad: Hashable, Sendable {
     /// The control code that has a PIN typed and sent to the card.
     let code: UInt32
 
-    /// How many digits can be typed.
+    /// The number of digits that can be typed.
     let digits: ClosedRange<UInt8>
 
     /// - Parameter properties: what the reader tells of itself, a list as long as it likes; empty for nothing.
@@ -84,9 +84,9 @@ struct PINPad: Hashable, Sendable {
     }
 }
 
-/// What is known of a reader's keys.
+/// The result of asking a reader for its keys.
 enum PINPadSearch: Sendable {
-    /// It has not been asked yet, or did not answer.
+    /// The reader has not been asked yet, or did not answer.
     case open
     case none
     case found(PINPad)

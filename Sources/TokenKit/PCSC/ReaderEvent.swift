@@ -16,7 +16,7 @@ public enum ReaderEvent: Hashable, Sendable {
     case serviceAvailable
 }
 
-/// What there is in a reader.
+/// The presence of a card in a reader.
 enum CardPresence: Hashable, Sendable {
     case absent, mute
     case present(ATR)
@@ -27,7 +27,7 @@ struct ReaderSnapshot: Hashable, Sendable {
     let name: String
     let presence: CardPresence
 
-    /// How often a card was inserted into it or taken out, modulo 65,536.
+    /// The number of insertions and removals, modulo 65,536.
     let changeCount: UInt16
 
     /// Whether another card may be in it than was in `earlier`.
@@ -36,7 +36,7 @@ struct ReaderSnapshot: Hashable, Sendable {
     /// tells of a card.
     fileprivate func isExchanged(since earlier: ReaderSnapshot) -> Bool { changeCount &- earlier.changeCount > 1 }
 
-    /// What came to pass since the reader was seen as `earlier`.
+    /// The events between the state `earlier` and this one.
     fileprivate func events(since earlier: ReaderSnapshot) -> [ReaderEvent] {
         let removal: [ReaderEvent] = [.cardRemoved(reader: name)]
         switch (earlier.presence, presence) {
@@ -66,7 +66,8 @@ struct ReaderSnapshot: Hashable, Sendable {
 struct ReaderStates: Sendable {
     private(set) var readers: [ReaderSnapshot] = []
 
-    /// Takes note of what is there now, and tells what came to pass: first what went, then what came or changed.
+    /// Takes the present state over, and returns the events since the last one: removals first, then insertions and
+    /// changes.
     mutating func update(to current: [ReaderSnapshot]) -> [ReaderEvent] {
         let earlier = Dictionary(readers.map { ($0.name, $0) }) { first, _ in first }
         let names = Set(current.map(\.name))

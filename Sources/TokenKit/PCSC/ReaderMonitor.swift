@@ -12,7 +12,7 @@ public final class ReaderMonitor: Sendable {
     /// look at the list and the wait: it is found when the wait is over.
     private static let longestWait = 2
 
-    /// How long a service that is not there is left alone.
+    /// The pause before a service that is not there is looked for again.
     private static let serviceRetry = Duration.milliseconds(500)
 
     private struct State {
@@ -66,7 +66,8 @@ public final class ReaderMonitor: Sendable {
         while cancelOnce() { usleep(1_000) }
     }
 
-    /// Whether there is a wait that may have missed it. In a child by `fork` there is none: the thread stayed behind.
+    /// Cancels a wait that may have missed it; false where none is left. A child by `fork` has none: the thread stayed
+    /// behind.
     private func cancelOnce() -> Bool {
         state.withLock { state in
             if !state.isCancelled { cancellation.signal() }
@@ -92,7 +93,7 @@ public final class ReaderMonitor: Sendable {
             guard let readers = try look(at: context) else { continue }
             let events = states.update(to: readers.map(\.snapshot))
             events.forEach(report)
-            // What wakes us up in vain, such as another program's connections, does so at a bounded rate.
+            // Needless wake-ups, as by other programs' connections, have a bounded rate.
             if events.isEmpty, cancellation.wait(for: .milliseconds(20)) { return }
             plugAndPlay = try wait(on: context, for: readers, plugAndPlay)
         }

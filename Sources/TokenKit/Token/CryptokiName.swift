@@ -1,6 +1,6 @@
 internal import SecureBytes
 
-/// What a token is called in PKCS #11: the fields of `CK_TOKEN_INFO` (§3.2) that tell tokens apart.
+/// The name of a token in PKCS #11: the fields of `CK_TOKEN_INFO` (§3.2) that tell tokens apart.
 ///
 /// It is said here alone, for the module that shows tokens and the URIs (RFC 7512) that name them.
 package struct CryptokiTokenName: Hashable, Sendable {
@@ -9,7 +9,7 @@ package struct CryptokiTokenName: Hashable, Sendable {
     package let model: String
     package let serialNumber: String
 
-    /// A name whose parts are cut to what their fields hold.
+    /// A name whose parts are cut to the lengths of their fields.
     package init(label: String, manufacturer: String, model: String, serialNumber: String) {
         self.label = CryptokiText.cut(label, to: 32)
         self.manufacturer = CryptokiText.cut(manufacturer, to: 32)
@@ -31,7 +31,7 @@ package struct CryptokiTokenName: Hashable, Sendable {
     }
 }
 
-/// What a slot is called in PKCS #11: fields of `CK_SLOT_INFO` (§3.2), and its number.
+/// The name of a slot in PKCS #11: fields of `CK_SLOT_INFO` (§3.2), and its number.
 public struct CryptokiSlotName: Hashable, Sendable {
     package let description: String
     package let manufacturer: String
@@ -64,7 +64,7 @@ public struct CryptokiSlotName: Hashable, Sendable {
     }
 }
 
-/// What the module of this package says of itself in PKCS #11: fields of `CK_INFO` (§3.2), and its file.
+/// The name of this package's module in PKCS #11: fields of `CK_INFO` (§3.2), and its file.
 package enum CryptokiLibrary {
     package static let manufacturer = "tokenkit"
     package static let description = "Cards and keychains"
@@ -73,13 +73,13 @@ package enum CryptokiLibrary {
     /// The beginning of the file's name; copies that show some tokens have more behind it.
     package static let file = "libtokenkit-pkcs11"
 
-    /// What p11-kit knows it as.
+    /// The module's name in p11-kit.
     package static let configuration = "tokenkit"
 }
 
 /// Text in structures of PKCS #11.
 package enum CryptokiText {
-    /// As much of a text as a field of `count` bytes holds, cut between characters. PKCS #11 §3.1.
+    /// The part of a text that a field of `count` bytes holds, cut between characters. PKCS #11 §3.1.
     package static func cut(_ text: String, to count: Int) -> String {
         var (cut, used) = ("", 0)
         for character in text {

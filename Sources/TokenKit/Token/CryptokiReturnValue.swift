@@ -1,4 +1,4 @@
-/// What return values are called in PKCS #11, for messages and logs.
+/// The names of return values in PKCS #11, for messages and logs.
 package enum CryptokiReturnValue {
     package static func name(of code: UInt) -> String {
         names[code] ?? "CKR 0x\(String(code, radix: 16, uppercase: true))"

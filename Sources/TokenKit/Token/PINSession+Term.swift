@@ -8,7 +8,7 @@ extension PINSession {
         case until(ContinuousClock.Instant)
     }
 
-    /// Whether a PIN was presented whose term has not begun.
+    /// Whether a presented PIN has no term yet.
     ///
     /// A term begins with the first presentation. A card that forgets the PIN by itself neither ends nor renews it: a caller who
     /// kept the PIN may present it again.

@@ -10,14 +10,14 @@ public struct PINSession: Sendable {
     public enum Tries: Hashable, Sendable {
         case unknown
         case left(Int)
-        /// As many as there are: the value was right, or set anew.
+        /// The PIN has all its tries: it was right, or set anew.
         case all
     }
 
-    /// Whether the PIN was presented here, and nothing is known to have taken that back.
+    /// Whether the PIN was presented here, and no later event has taken that back.
     public private(set) var isPresented = false
 
-    /// Whether the card is to forget a presented PIN before anything else is done with it.
+    /// Whether the card must forget a presented PIN before its next command.
     package internal(set) var logoutPending = false
 
     var term = Term.none
@@ -42,7 +42,7 @@ public struct PINSession: Sendable {
 
     public init() {}
 
-    /// The same without what belongs to a card that was taken out.
+    /// The state without everything that belongs to a card that was taken out.
     package func withoutCard() -> PINSession {
         var session = PINSession()
         session.isAwaited = isAwaited
@@ -181,8 +181,8 @@ public struct PINSession: Sendable {
             .pinKnownIncorrect, "this \(kind.name) was refused before, so it was not sent again", triesLeft: triesLeft)
     }
 
-    /// A value that tells in this process alone whether two PINs are the same, and nothing else of them; nil for a PIN that is
-    /// not known here.
+    /// A value that tells whether two PINs are the same, in this process alone, and nothing else about them; nil for a
+    /// PIN that is typed on the reader.
     private static func fingerprint(of pin: borrowing PIN) -> [UInt8]? { RejectedPINs.code(of: pin, salt) }
 
     private static let salt: [UInt8] = (try? RandomBytes.make(count: RejectedPINs.saltLength)) ?? []

@@ -1,6 +1,6 @@
 public import SecureBytes
 
-/// A place for a token, for whoever uses the token: values in, values out.
+/// A token's place, with its operations as values in and out.
 ///
 /// Operations that belong together are one call, in which nobody else has the token: a card in a reader (``TokenSlot``) begins a transaction,
 /// selects its application, acts and ends the transaction. A call that names an insertion fails with ``TokenError``
@@ -13,14 +13,14 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// The name of the slot in PKCS #11: that of the module that it belongs to, or that of this package's own.
     var cryptokiName: CryptokiSlotName { get }
 
-    /// Whether a token is there, and what tells that another took its place. It waits for nobody, and nothing is sent.
+    /// The token's presence, and the count that tells when another took its place. Does not wait, and sends nothing.
     var occupancy: ReaderOccupancy { get }
 
-    /// Whether another program held the token at the last look. It waits for nobody, and nothing is sent.
+    /// Whether another program held the token at the last look. Does not wait, and sends nothing.
     var isHeldElsewhere: Bool { get }
 
-    /// Whether somebody uses the token at the moment, this program or another, and may do so for long. It waits for nobody, and
-    /// nothing is sent.
+    /// Whether a program uses the token at the moment, this one or another, and may do so for long. Does not wait, and
+    /// sends nothing.
     var isInUse: Bool { get }
 
     /// Whether the token that was there at `insertion` still is. Nothing is sent.
@@ -29,7 +29,7 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// Cancels waits for other programs permanently; no token is connected to after it.
     func endWaits()
 
-    /// Whether somebody is told when the last try of a PIN was lost here.
+    /// Whether the loss of a PIN's last try here is reported to other programs.
     var tellsOfBlockedPINs: Bool { get }
 
     // MARK: Known without a command
@@ -37,7 +37,7 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// ``TokenIdentity/label`` of the token that was there at `insertion`, as far as it is known.
     func knownLabel(at insertion: TokenInsertion) -> String?
 
-    /// Facts of the token that was there at `insertion`; nil while somebody uses it. It waits for nobody.
+    /// Facts of the token that was there at `insertion`; nil while it is in use. Does not wait.
     func knownFacts(at insertion: TokenInsertion) -> KnownTokenFacts?
 
     /// The part of the token at `insertion` to read for objects with a `CKA_ID`; nil where no object can have it.
@@ -56,7 +56,7 @@ public protocol TokenBackend: AnyObject, Sendable {
 
     // MARK: Reading
 
-    /// Connects to the token that is there.
+    /// Connects to the inserted token.
     ///
     /// - Parameters:
     ///   - identifying: whether its identity is read, which may cost a command.
@@ -74,8 +74,8 @@ public protocol TokenBackend: AnyObject, Sendable {
 
     func keyLimits(at insertion: TokenInsertion) throws(TokenError) -> TokenKeyLimits
 
-    /// The selected objects, each key whose use is up to its certificate with that; and the data objects that the token is known to
-    /// have by now.
+    /// The selected objects, each key whose use depends on its certificate with that; and the data objects that the
+    /// token is known to have.
     func inventory(
         _ selection: TokenSelection, at insertion: TokenInsertion
     ) throws(TokenError) -> (inventory: TokenInventory, knownData: Set<TokenObjectID>)
@@ -86,13 +86,13 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// The identity, and the objects that are selected by it; nil for none.
     func contents(_ select: (TokenIdentity) -> TokenSelection?) throws(TokenError) -> TokenContents?
 
-    /// The key to which a keychain is bound where nobody names another.
+    /// The key that binds a keychain by default.
     func bindingKey() throws(TokenError) -> TokenObjectID?
 
     /// Further facts that the token tells of itself, in reading order.
     func facts() throws(TokenError) -> [TokenFact]
 
-    /// The content of a data object; nil where there is none.
+    /// The content of a data object; nil for an absent one.
     ///
     /// - Throws: ``TokenError`` `.pinRequired` for one that wants the PIN first.
     func content(of data: TokenObjectID) throws(TokenError) -> [UInt8]?
@@ -107,7 +107,7 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// The state of a PIN or unblocking key, without spending a try.
     func status(of kind: PINKind) throws(TokenError) -> PINStatus
 
-    /// Whether the PIN was presented here, and nothing is known to have taken that back.
+    /// Whether the PIN was presented here, and no later event has taken that back.
     func isPINPresented() throws(TokenError) -> Bool
 
     // MARK: PIN
@@ -154,7 +154,7 @@ public protocol TokenBackend: AnyObject, Sendable {
 
     func endLogin()
 
-    /// The state of the login; nil while somebody uses the token. It waits for nobody, and nothing is sent.
+    /// The state of the login; nil while the token is in use. Does not wait, and sends nothing.
     var loginState: PINSession.LoginState? { get }
 
     /// The PIN of the login; nil where there is none, and for one that was typed on the reader.
@@ -172,7 +172,8 @@ public protocol TokenBackend: AnyObject, Sendable {
     /// - Throws: ``TokenError`` `.notProven` where it does not.
     func prove(_ key: ProofKey, at insertion: TokenInsertion) throws(TokenError)
 
-    /// The key by which the token is to be known again, after the token has shown that it holds it; nil where there is none.
+    /// The key that tells the token from its clones, after the token has proved to hold it; nil for a token without
+    /// one.
     func provenKey(at insertion: TokenInsertion) throws(TokenError) -> ProofKey?
 
     /// Performs the operation without a PIN.
@@ -199,10 +200,10 @@ public protocol TokenBackend: AnyObject, Sendable {
 public typealias OperationNotice = @Sendable () -> @Sendable () -> Void
 
 extension TokenBackend {
-    /// Whether there is a token. It waits for nobody, and nothing is sent.
+    /// Whether a token is present. Does not wait, and sends nothing.
     public var hasCard: Bool { occupancy.hasCard }
 
-    /// The insertion of the token that is there.
+    /// The insertion of the present token.
     public func insertion() throws(TokenError) -> TokenInsertion {
         try connect(identifying: false, since: .now).insertion
     }
@@ -219,14 +220,14 @@ extension TokenBackend {
 public struct TokenInsertion: Hashable, Sendable {
     package let number: Int
 
-    /// Since when the caller who names it waits, in queues of its own; nil for a caller who has just come.
+    /// The time since which its caller waits, in queues of its own; nil for a caller who has just come.
     private(set) var arrival: ContinuousClock.Instant?
 
     package init(number: Int) {
         self.number = number
     }
 
-    /// The same, named by a caller who has waited.
+    /// The insertion, named by a caller who has waited since `arrival`.
     package func waiting(since arrival: ContinuousClock.Instant) -> TokenInsertion {
         var insertion = self
         insertion.arrival = arrival

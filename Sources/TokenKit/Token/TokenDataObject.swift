@@ -1,17 +1,17 @@
-/// What a token may hold beside certificates and keys, as its specification has it.
+/// A data object of a token beside certificates and keys, as its specification has it.
 public struct TokenDataObject: Hashable, Sendable {
     public let id: TokenObjectID
 
-    /// What the token's specification calls it, `Card Holder Unique Identifier`.
+    /// The name in the token's specification, `Card Holder Unique Identifier`.
     public let label: String
 
     /// The tag of GET DATA, in hexadecimal digits; nil where the token has none.
     public let tag: String?
 
-    /// Its object identifier in DER, tag and length included; nothing where it has none.
+    /// The object identifier in DER, tag and length included; empty for an object without one.
     public let objectIdentifier: [UInt8]
 
-    /// Whether it is read only after the PIN.
+    /// Whether the object can be read only after the PIN.
     public let needsPIN: Bool
 
     public init(
@@ -25,12 +25,12 @@ public struct TokenDataObject: Hashable, Sendable {
     }
 }
 
-/// What a look at the beginning of a data object told.
+/// The result of reading the beginning of a data object.
 public enum TokenDataFinding: Hashable, Sendable {
     case absent
-    /// It is there, and has more than was read.
+    /// The object is there, and has more than was read.
     case present
-    /// It is there, and this is all of it.
+    /// The object is there, and these are all its bytes.
     case whole([UInt8])
 }
 

@@ -33,7 +33,7 @@ extension TokenDriver {
     public func facts(of data: TokenObjectID, content: [UInt8]) throws(TokenError) -> [TokenFact] { [] }
 }
 
-/// One card while it stays inserted: what has been learned of it, and what it can do.
+/// One card while it stays inserted: the facts learned of it, and its operations.
 ///
 /// A token is a value without a connection. It is lent the card for each call, reads what the call needs and remembers
 /// it; where ``CardTransaction/epoch`` has changed it selects its application anew before anything else.
@@ -45,17 +45,17 @@ public protocol Token: Sendable {
     /// ``TokenIdentity/label``, once it has been read: prompts show it, and do not cost a command for it.
     var knownLabel: String? { get }
 
-    /// ``TokenIdentity/version``, once it has been read: nobody is to pay a command for it.
+    /// ``TokenIdentity/version``, once it has been read. No command is sent for it.
     var knownVersion: String? { get }
 
-    /// What holds for its PIN. Nothing is sent for it.
+    /// The rules for the token's PIN. Nothing is sent for them.
     var pinRules: PINRules { get }
 
     /// The part of the token to read for objects with a ``TokenObject/cryptokiID``; nil where no object can have it. Sends nothing.
     func selection(ofCryptokiID id: [UInt8]) -> TokenSelection?
 
-    /// The key to which a keychain is bound where nobody names another: it decrypts or agrees on secrets, and wants the PIN. Nil
-    /// where its kind has none of that use.
+    /// The key that binds a keychain by default: it decrypts or agrees on secrets, and wants the PIN. Nil for a kind
+    /// without such a key.
     var bindingKey: TokenObjectID? { get }
 
     /// The keys that it may have, where no command tells more. Nothing is sent for it.
@@ -64,21 +64,21 @@ public protocol Token: Sendable {
     /// The keys that it may have.
     mutating func keyLimits(_ card: inout CardTransaction) throws(TokenError) -> TokenKeyLimits
 
-    /// Which token it is.
+    /// Identifies the token.
     mutating func identity(_ card: inout CardTransaction) throws(TokenError) -> TokenIdentity
 
-    /// The selected objects. What has been read once is not read again.
+    /// The selected objects. Objects that were read are not read again.
     mutating func inventory(
         _ selection: TokenSelection, _ card: inout CardTransaction
     ) throws(TokenError) -> TokenInventory
 
-    /// What else it tells of itself, in reading order.
+    /// The token's further facts for people, in reading order.
     mutating func facts(_ card: inout CardTransaction) throws(TokenError) -> [TokenFact]
 
     /// The data objects that a token of its kind may have. Nothing is sent.
     var possibleData: [TokenDataObject] { get }
 
-    /// Those that this one is known to have and gives without the PIN. Nothing is sent.
+    /// The data objects that this token is known to have and gives without the PIN. Nothing is sent.
     var knownData: Set<TokenObjectID> { get }
 
     /// Looks whether there is a data object, which costs one command however large it is.
@@ -88,12 +88,12 @@ public protocol Token: Sendable {
         for data: TokenObjectID, _ card: inout CardTransaction
     ) throws(TokenError) -> TokenDataFinding
 
-    /// Reads a data object; nil where there is none.
+    /// Reads a data object; nil for an absent one.
     ///
     /// - Throws: ``TokenError`` `.pinRequired` for one that wants the PIN first.
     mutating func content(of data: TokenObjectID, _ card: inout CardTransaction) throws(TokenError) -> [UInt8]?
 
-    /// How a PIN stands, without spending a try.
+    /// The state of a PIN. Costs no try.
     mutating func status(of pin: PINKind, _ card: inout CardTransaction) throws(TokenError) -> PINStatus
 
     /// Looks whether a value may be a PIN or unblocking key of the token. Nothing is sent for it.
@@ -121,7 +121,7 @@ public protocol Token: Sendable {
         with unblockingKey: borrowing PIN, newPIN: borrowing PIN, lastTry: LastTry, _ card: inout CardTransaction
     ) throws(TokenError)
 
-    /// The key by which the token is to be known again; nil where it has none.
+    /// The key that tells the token from its clones; nil for a token without one.
     mutating func proofKey(_ card: inout CardTransaction) throws(TokenError) -> ProofKey?
 
     /// Has the token show, without a PIN, that it holds a key.
@@ -129,7 +129,7 @@ public protocol Token: Sendable {
     /// - Throws: ``TokenError`` `.notProven` where it does not.
     mutating func prove(_ key: ProofKey, _ card: inout CardTransaction) throws(TokenError)
 
-    /// Does what the user wants done before any PIN is asked for or sent.
+    /// Checks the token as the user's settings want it, before any PIN is asked for or sent.
     ///
     /// - Throws: ``TokenError`` `.notProven` for a token that is to be given none.
     mutating func checkBeforePIN(_ card: inout CardTransaction) throws(TokenError)
@@ -163,21 +163,21 @@ extension Token {
     public mutating func checkBeforePIN(_ card: inout CardTransaction) throws(TokenError) {}
 }
 
-/// What holds for the PIN of a token, whatever it is.
+/// The rules for the PIN of a token, whatever its value.
 public struct PINRules: Hashable, Sendable {
-    /// Whether it is changed and unblocked here, and not by a tool of its own.
+    /// Whether the PIN is changed and unblocked here, and not by a tool of the token's own.
     public var isManagedHere: Bool
 
-    /// Whether the token asks for it by itself, on its own keys, and takes none from here.
+    /// Whether the token takes the PIN on its own keys alone.
     public var isTypedOnToken: Bool
 
-    /// How it is typed on the keys of a reader; nil where it cannot be.
+    /// The way to type it on the keys of a reader; nil where that is not possible.
     public var entry: PINEntry?
 
     /// Its lengths, in bytes, and those of the unblocking key.
     public var lengths: ClosedRange<Int>
 
-    /// Whether it has no other characters than digits. An unblocking key may have others.
+    /// Whether the PIN has digits alone. An unblocking key may have other characters.
     public var onlyDigits: Bool
 
     public init(
@@ -192,7 +192,7 @@ public struct PINRules: Hashable, Sendable {
     }
 }
 
-/// Which of a token's secrets is meant.
+/// The secrets of a token.
 public enum PINKind: String, Hashable, Sendable {
     /// The one that its keys want.
     case pin
@@ -217,7 +217,7 @@ public enum PINKind: String, Hashable, Sendable {
     }
 }
 
-/// How a PIN stands.
+/// The state of a PIN.
 public struct PINStatus: Hashable, Sendable {
     /// Tries left; nil where the card does not tell.
     public let triesLeft: Int?
@@ -228,7 +228,7 @@ public struct PINStatus: Hashable, Sendable {
     /// Whether the card takes it as presented, at this moment.
     public let isVerified: Bool
 
-    /// Whether it is still the one the card was delivered with, where the card tells.
+    /// Whether the PIN is still the one that the card was delivered with, where the card tells.
     public let isDefault: Bool?
 
     public init(triesLeft: Int?, maximumTries: Int? = nil, isVerified: Bool = false, isDefault: Bool? = nil) {

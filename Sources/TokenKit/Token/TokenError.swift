@@ -1,6 +1,6 @@
 public import SecureBytes
 
-/// Why a token could not do what it was asked.
+/// The reason that a token could not do an operation.
 public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: Hashable, Sendable {
         /// The card could not be reached, or its answer not be used.
@@ -11,7 +11,7 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         case notFound
         /// The token lacks the algorithm or the function.
         case unsupported
-        /// An argument cannot be used with this key, and nothing was sent.
+        /// An argument does not fit this key. Nothing was sent.
         case invalidArgument
         /// The ciphertext was not made for this key, or with another padding.
         case decryptionFailed
@@ -19,13 +19,13 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         case malformed
         /// The operation needs a PIN first.
         case pinRequired
-        /// The PIN has a length or characters that the card would refuse, and nothing was sent.
+        /// The PIN has a length or characters that the card would refuse. Nothing was sent.
         case pinFormat
         /// The card refused the PIN.
         case pinIncorrect
         /// The card refused this very PIN before, and it was not sent again.
         case pinKnownIncorrect
-        /// One try is left, and nobody agreed to spend it.
+        /// One try is left, and no person agreed to spend it.
         case pinLastTry
         /// No try is left.
         case pinBlocked
@@ -43,10 +43,10 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public let code: Code
 
-    /// What happened, and what to do about it; never a PIN, key or decrypted data.
+    /// The reason and the remedy; never a PIN, key or decrypted data.
     public let reason: String
 
-    /// How many tries the PIN has left, where the card said so.
+    /// The number of tries that the PIN has left, where the card told it.
     public let triesLeft: Int?
 
     /// The status word that told of it.
@@ -59,7 +59,7 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         self.status = status
     }
 
-    /// What to say of a reader whose keys fail.
+    /// The error text for a reader whose keys fail.
     package static let pinPadFailure = "the reader's keypad failed (with TOKENKIT_PINPAD=no it is not used)"
 
     /// A failure of the way to the card.

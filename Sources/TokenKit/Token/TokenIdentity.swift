@@ -1,9 +1,9 @@
-/// Which token it is, for good: the same card gives the same value in any reader, today and next year.
+/// The identifier of a token, for good: the same card gives the same value in any reader, today and next year.
 public struct TokenID: Hashable, Sendable, CustomStringConvertible {
     /// The driver that recognised it, `piv`.
     public let driver: String
 
-    /// What tells it from others of its kind: a GUID, a serial number, a certificate's hash.
+    /// The part that tells the token from others of its kind: a GUID, a serial number, a certificate's hash.
     public let instance: String
 
     public init(driver: String, instance: String) {
@@ -22,7 +22,7 @@ public struct TokenID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(driver):\(instance)" }
 }
 
-/// What a token says of itself.
+/// A token's description of itself.
 public struct TokenIdentity: Hashable, Sendable {
     public let id: TokenID
 
@@ -50,7 +50,7 @@ public struct TokenIdentity: Hashable, Sendable {
     }
 }
 
-/// One line of what a token tells about itself beyond its identity.
+/// A line about a token beyond its identity.
 public struct TokenFact: Hashable, Sendable {
     public let name: String
     public let value: String
@@ -61,18 +61,18 @@ public struct TokenFact: Hashable, Sendable {
     }
 }
 
-/// What may be remembered of a token between its insertions, so that it need not be asked again.
+/// The memory of tokens between their insertions, so that they need not be asked again.
 ///
 /// Only what the token gives to anybody is remembered, and only as a hint: a driver believes it no more than the card.
 public protocol TokenMemory: Sendable {
     func recall(_ token: TokenID) -> [UInt8]?
     func remember(_ bytes: [UInt8], for token: TokenID)
 
-    /// What is remembered of every token, in no particular order.
+    /// The remembered bytes of every token, in no particular order.
     func all() -> [[UInt8]]
 }
 
-/// What is remembered of a token that was read before, whether it is in a reader or not.
+/// The remembered facts of a token that was read before, whether it is in a reader or not.
 public struct KnownToken: Hashable, Sendable {
     public let identity: TokenIdentity
 

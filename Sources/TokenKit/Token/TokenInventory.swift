@@ -18,17 +18,17 @@ public enum TokenSelection: Hashable, Sendable {
     case object(TokenObjectID)
     /// The key of an object; its certificate only as far as it takes one to know the key.
     case key(TokenObjectID)
-    /// The same, for whoever is about to sign with it: as it was when the token was last read, where that is remembered.
-    /// Signing tells whether it still is.
+    /// A private key for a signature: as it was when the token was last read, where that is remembered. A failing
+    /// signature tells that it is not there any more.
     case privateKey(TokenObjectID)
     case all
 }
 
-/// What is on a token, or the selected part of it, in the order the token's kind prescribes.
+/// The objects of a token, or the selected part of them, in the order that the token's kind prescribes.
 public struct TokenInventory: Hashable, Sendable {
     public var objects: [TokenObject]
 
-    /// What could not be read, and why; the rest is listed all the same.
+    /// The objects that could not be read, and the errors; the rest is listed all the same.
     public var failures: [TokenObjectID: TokenError]
 
     public init(objects: [TokenObject] = [], failures: [TokenObjectID: TokenError] = [:]) {
@@ -41,7 +41,8 @@ public struct TokenInventory: Hashable, Sendable {
 public struct TokenObject: Hashable, Sendable {
     public let id: TokenObjectID
 
-    /// What the token's specification calls it, `PIV Authentication`, or its certificate where its parts have labels of their own.
+    /// The name in the token's specification, `PIV Authentication`, or its certificate where its parts have labels of
+    /// their own.
     public let label: String
 
     /// The `CKA_ID` of its parts (PKCS #11 §4.4), which a certificate and the halves of its key share. Nil for what
@@ -52,7 +53,7 @@ public struct TokenObject: Hashable, Sendable {
     public let certificate: [UInt8]?
     public let key: TokenKey?
 
-    /// One whose ``cryptokiID`` is its name.
+    /// An object whose ``cryptokiID`` is its name.
     public init(id: TokenObjectID, label: String, certificate: [UInt8]? = nil, key: TokenKey? = nil) {
         self.init(
             id: id, label: label, cryptokiID: Array(id.rawValue.utf8), certificate: certificate, key: key)
@@ -68,7 +69,7 @@ public struct TokenObject: Hashable, Sendable {
         self.key = key
     }
 
-    /// What the key is called.
+    /// The name of the key.
     public var keyLabel: String { key?.label ?? label }
 }
 
@@ -84,7 +85,7 @@ public struct TokenKey: Hashable, Sendable {
         case other(UInt8)
     }
 
-    /// What a key may be asked to do.
+    /// The operations that a key may be asked for.
     public struct Usage: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -93,7 +94,7 @@ public struct TokenKey: Hashable, Sendable {
         public static let agree = Usage(rawValue: 4)
     }
 
-    /// What a key is there for by the token's own standard, which may be less than it can do.
+    /// The purpose of a key by the token's own standard, which may be less than the key can do.
     public enum Purpose: Hashable, Sendable {
         case any
         case signatures
@@ -110,10 +111,10 @@ public struct TokenKey: Hashable, Sendable {
     public let pinPolicy: PINPolicy
     public let touchPolicy: TouchPolicy
 
-    /// What it is called where that is not what its object is called.
+    /// The key's own label; nil where it is the object's.
     public let label: String?
 
-    /// What its public half is called where that is something else again.
+    /// The label of its public half; nil where it is the key's.
     public let publicLabel: String?
 
     public init(
@@ -130,7 +131,7 @@ public struct TokenKey: Hashable, Sendable {
         self.publicLabel = publicLabel
     }
 
-    /// Whether it takes the certificate to know the uses of the key.
+    /// Whether the uses of the key follow from its certificate.
     var isJudgedByCertificate: Bool { purpose == .keyManagement && [.ecP256, .ecP384].contains(algorithm) }
 }
 

@@ -1,6 +1,6 @@
-/// Where tokens come from that are in no reader of this program's: a module of another maker's.
+/// A source of tokens beside this program's readers: a module of another maker's.
 public protocol TokenModule: AnyObject, Sendable {
-    /// What people know it by.
+    /// The name for people.
     var name: String { get }
 
     /// The first part of its tokens' ``TokenID``.
@@ -17,7 +17,7 @@ public protocol TokenModule: AnyObject, Sendable {
 
 /// A slot of a module, with a token in it.
 public struct ModuleSlot: Sendable {
-    /// What the module calls the slot; for one that is a reader of the PC/SC service, that reader's name.
+    /// The module's name of the slot; for one that is a reader of the PC/SC service, that reader's name.
     public let reader: String
     public let slot: any TokenBackend
 

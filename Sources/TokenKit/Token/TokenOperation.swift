@@ -1,6 +1,6 @@
 public import SystemCrypto
 
-/// What a key is to do, as a value: nothing happens until a token performs it.
+/// An operation of a key as a value, which a token performs.
 public struct TokenOperation: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
         /// A signature over a digest, or over the input that the algorithm takes.
@@ -15,8 +15,8 @@ public struct TokenOperation: Hashable, Sendable {
     public let key: TokenObjectID
     public let action: Action
 
-    /// The DER of the `SubjectPublicKeyInfo` of the key that is meant: another that took its place is not used. Nil for
-    /// whichever is there.
+    /// The DER of the `SubjectPublicKeyInfo` of the intended key: another key in its place is not used. Nil for any
+    /// key.
     public let publicKey: [UInt8]?
 
     public init(key: TokenObjectID, action: Action, publicKey: [UInt8]? = nil) {

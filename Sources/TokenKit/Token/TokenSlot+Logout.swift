@@ -37,7 +37,7 @@ extension TokenSlot {
     }
 
     private func performPendingLogout(at insertion: TokenInsertion) throws(TokenError) {
-        // What is owed comes first in each transaction.
+        // Each transaction begins with a pending logout.
         try perform(at: insertion) { (_, _) throws(TokenError) in }
     }
 
@@ -73,7 +73,7 @@ extension TokenSlot {
 
     // MARK: - The PIN's time
 
-    /// A PIN whose time is over is taken back before anything else is done with the card.
+    /// Takes an expired PIN back before any other command.
     func endOverduePIN(_ state: inout State) { state.pins.endTerm(at: now()) }
 
     func beginTerm(_ state: inout State) {
@@ -85,7 +85,7 @@ extension TokenSlot {
         }
     }
 
-    /// How long the PIN still counts; nil once it does not, or does without an end, and for nobody that waits any more.
+    /// The time for which the PIN still counts; nil once it does not count, or counts without an end.
     private func restOfPIN() -> Duration? {
         state.withLock { state in
             endOverduePIN(&state)
@@ -106,7 +106,7 @@ package enum PendingLogouts {
 
     static func end() { count.subtract(1, ordering: .sequentiallyConsistent) }
 
-    /// Waits until there is none.
+    /// Waits until no logout is pending.
     package static func wait() {
         while count.load(ordering: .sequentiallyConsistent) > 0 { usleep(50_000) }
     }

@@ -10,10 +10,11 @@ public final class TokenSlot: Sendable {
     /// The reader's name.
     public var name: String { reader.name }
 
-    /// Whether another program held the card at the last look. It waits for nobody, and nothing is sent.
+    /// Whether another program held the card at the last look. Does not wait, and sends nothing.
     public var isHeldElsewhere: Bool { state.withLockIfAvailable { $0.heldSince != nil } ?? false }
 
-    /// What is in the reader, and what tells that another card took its place. It waits for nobody, and nothing is sent.
+    /// The reader's state, and the count that tells when another card has taken its place. Does not wait, and sends
+    /// nothing.
     public var occupancy: ReaderOccupancy { reader.occupancy }
 
     public let cryptokiName: CryptokiSlotName
@@ -39,22 +40,24 @@ public final class TokenSlot: Sendable {
         var insertion = TokenInsertion(number: 0)
         /// Lent to the token for each transaction.
         var pins = PINSession()
-        /// Whether nobody wants the connection any more but the logout that is owed.
+        /// Whether the connection is kept for a pending logout alone.
         var isLetGo = false
         /// Whether the service ended while it had the card, and did not have it again since.
         var hasLostService = false
-        /// Time at which another program was first seen to hold the card; nil where none did at the last look.
+        /// Time at which another program was first seen to hold the card; nil where no program did at the last look.
         var heldSince: ContinuousClock.Instant?
         /// Why the card was waited for in vain.
         var givenUp: TokenError?
 
-        /// What a call that came at `arrival`, and has its turn, waited for the same program that those before it gave up on.
+        /// The wait of a call that came at `arrival` and has its turn now. Callers before it may have given up on the
+        /// same program, whose time counts.
         func wait(since arrival: ContinuousClock.Instant, unless cancellation: CardWait.Cancellation) -> CardWait {
             CardWait(since: heldSince.map { max($0, arrival) } ?? .now, unless: cancellation)
         }
     }
 
-    /// Called when a card is wanted; what it returns is called, more than once maybe, when the card is there, or will not be.
+    /// A notice that begins when a card is held elsewhere. The returned function ends it, and may be called more than
+    /// once.
     public typealias WaitNotice = @Sendable (_ reader: String) -> @Sendable () -> Void
 
     /// - Parameters:
@@ -77,7 +80,7 @@ public final class TokenSlot: Sendable {
             tellingOfWaits: tellOfWait)
     }
 
-    /// The same by another name in PKCS #11 than that of its reader.
+    /// Makes a slot with another name in PKCS #11 than that of its reader.
     package init(
         _ cryptokiName: CryptokiSlotName, reader: any CardReader, drivers: [any TokenDriver],
         trace: (any CardTrace)? = nil, waitsOnce: Bool = false,
@@ -97,7 +100,7 @@ public final class TokenSlot: Sendable {
         self.waitsOnce = waitsOnce
     }
 
-    /// Whether somebody is told when the last try of a PIN was lost here.
+    /// Whether the loss of a PIN's last try here is reported to other programs.
     public var tellsOfBlockedPINs: Bool { tellOfBlockedPIN != nil }
 
     /// Runs `body` with the token in the reader, whichever it is by now.
@@ -161,8 +164,8 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    /// Whether somebody uses the card at the moment, this program or another, and may do so for long. It waits for nobody, and
-    /// nothing is sent.
+    /// Whether a program uses the card at the moment, this one or another, and may do so for long. Does not wait, and
+    /// sends nothing.
     public var isInUse: Bool {
         state.withLockIfAvailable { $0.connection?.isHeldElsewhere ?? false } ?? true
     }
@@ -174,12 +177,13 @@ public final class TokenSlot: Sendable {
         return facts ?? nil
     }
 
-    /// What people call the token that was there at `insertion`, as far as that is known. Nothing is sent to it.
+    /// The name for people of the token that was there at `insertion`, as far as it is known. Nothing is sent to the
+    /// token.
     public func knownLabel(at insertion: TokenInsertion) -> String? {
         state.withLock { $0.insertion == insertion ? $0.token?.knownLabel : nil }
     }
 
-    /// What holds for the PIN of the token that was there at `insertion`. Nothing is sent to it.
+    /// The rules for the PIN of the token that was there at `insertion`. Nothing is sent to the token.
     public func pinRules(at insertion: TokenInsertion) -> PINRules {
         state.withLock { $0.insertion == insertion ? $0.token?.pinRules : nil } ?? PINRules()
     }
@@ -303,7 +307,7 @@ public final class TokenSlot: Sendable {
         return connection
     }
 
-    /// Connects; a service that was started only just now is given a moment to find its readers and what is in them.
+    /// Connects. A service that has only just started gets a moment to find its readers and their cards.
     private func reach(_ state: inout State, _ wait: CardWait) throws(TokenError) -> any CardConnection {
         let deadline = ContinuousClock.now + .seconds(2)
         while true {

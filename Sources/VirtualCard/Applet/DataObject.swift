@@ -32,10 +32,10 @@ enum DataObject {
             keyHistory, irisImages, biometricTemplates, secureMessagingSigner, pairingCode,
         ] + retiredCertificates)
 
-    /// What is read only after the PIN.
+    /// The objects that can be read only after the PIN.
     static let protected: Set<TLVTag> = [fingerprints, facialImage, printedInformation, irisImages, pairingCode]
 
-    /// What can be read over the air without a virtual contact interface.
+    /// The objects that can be read over the air without a virtual contact interface.
     static let contactless: Set<TLVTag> = [
         cardholderIdentifier, cardAuthenticationCertificate, discovery, biometricTemplates, secureMessagingSigner,
     ]

@@ -1,7 +1,7 @@
 internal import TokenKit
 
-/// The PINs of another application on the card: of the same numbers as PIV's, with tries of their own, and known to nobody
-/// who speaks to PIV.
+/// The PINs of another application on the card, with the numbers of PIV's and tries of their own, which PIV's commands
+/// do not reach.
 struct OtherPINs: Sendable {
     private(set) var triesLeft: [UInt8: UInt8] = [
         PINReference.application.rawValue: 3, PINReference.unblocking.rawValue: 3,

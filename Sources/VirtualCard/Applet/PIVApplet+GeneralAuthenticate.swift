@@ -15,7 +15,7 @@ extension PIVApplet {
         return AuthenticationTemplate.response(try CardCrypto.perform(use, with: key))
     }
 
-    /// What the command asks of the key.
+    /// The use of the key that the command asks for.
     private func keyUse(
         _ key: CardKey, identifier: UInt8, _ template: AuthenticationTemplate
     ) throws(Refusal) -> CardCrypto.KeyUse {

@@ -22,7 +22,7 @@ extension PIVApplet {
         return .success(TLV(0x7F49, key.publicTemplate).encoded())
     }
 
-    /// What `AA` and `AB` say of PIN and touch; the slot's own rules where they are absent or 0.
+    /// The policies of PIN and touch in `AA` and `AB`; the slot's own rules where they are absent or 0.
     func keyPolicies(
         _ parameters: [TLV], for reference: CardKeyReference
     ) throws(Refusal) -> (pin: CardKey.PINPolicy, touch: CardKey.TouchPolicy) {

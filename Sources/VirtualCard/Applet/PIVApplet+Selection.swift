@@ -70,7 +70,7 @@ extension PIVApplet {
         return Array(suffix)
     }
 
-    /// Instruction 01, slot 10 asks for the serial number; PIV clients send nothing else here.
+    /// Answers instruction 01, slot 10, which asks for the serial number; PIV clients send no other command here.
     ///
     /// It judges PINs, too, as the other applications of such cards do, so that one which PIV was to get does not go unseen.
     mutating func answerAsOneTimePassword(_ command: CommandAPDU) throws(Refusal) -> ResponseAPDU {

@@ -20,7 +20,7 @@ struct PIVApplet: Sendable {
         reset()
     }
 
-    /// Forgets what a card forgets without power.
+    /// Forgets everything that a card forgets without power.
     mutating func reset() {
         session = CardSession()
         if profile.has(.implicitlySelected) { session.application = .piv }
@@ -102,7 +102,7 @@ extension ResponseAPDU {
     }
 }
 
-/// Turns an error of parsing what a command holds into its status word.
+/// Turns an error of parsing a command's data into its status word.
 func parsing<Value>(_ body: () throws(TLVError) -> Value) throws(Refusal) -> Value {
     do { return try body() } catch { throw Refusal(.incorrectData) }
 }

@@ -28,7 +28,7 @@ public struct SystemClock: CardClock {
     }
 }
 
-/// A time that passes only while somebody sleeps, and then at once.
+/// A time that passes only by sleeping, and then at once.
 public final class SimulatedClock: CardClock {
     private let time = Mutex(Duration.zero)
 

@@ -1,7 +1,7 @@
 internal import SecureBytes
 internal import TokenKit
 
-/// What a virtual card keeps while it has no power.
+/// The state that a virtual card keeps without power.
 struct CardContents: Equatable, Sendable {
     /// The data objects: what stands inside tag `53`, or inside the object's own tag for `7E` and `7F61`.
     var objects: [TLVTag: [UInt8]] = [:]

@@ -2,7 +2,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// What the card's processor does with keys.
+/// The card's processor: operations with keys.
 enum CardCrypto {
     enum KeyUse {
         /// ECDSA over a digest as long as the field, or Ed25519 over a message.
@@ -63,7 +63,7 @@ enum CardCrypto {
         }
     }
 
-    /// What leaves the card is no secret to it any more.
+    /// The secret's bytes as an ordinary array, since they are about to leave the card.
     private static func bytes(of secret: borrowing Secret) -> [UInt8] {
         let bytes = secret.bytes
         return Array(copying: bytes)
@@ -71,7 +71,7 @@ enum CardCrypto {
 }
 
 extension Refusal {
-    /// What a card says when its processor refuses.
+    /// The card's error of a failing operation.
     init(_ error: CryptoError) {
         switch error.code {
         case .malformed, .invalidLength, .invalidKey: self.init(.incorrectData)

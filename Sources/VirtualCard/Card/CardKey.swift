@@ -55,7 +55,7 @@ public struct CardKey: Equatable, Sendable {
         }
     }
 
-    /// When a key wants somebody to touch the card. The numbers are Yubico's.
+    /// The touch policy of a key. The numbers are Yubico's.
     public enum TouchPolicy: UInt8, Sendable, Hashable {
         case never = 1, always = 2, cached = 3
     }

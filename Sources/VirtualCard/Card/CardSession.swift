@@ -1,4 +1,4 @@
-/// What a virtual card forgets when it is reset or loses its power.
+/// The state that a virtual card loses with its power or by a reset.
 struct CardSession: Sendable {
     enum Application: Sendable {
         case none, piv, oneTimePassword
@@ -15,7 +15,7 @@ struct CardSession: Sendable {
     var application = Application.none
     var verified: Set<PINReference> = []
 
-    /// Whether the PIN was verified and nothing has used it up yet: what a key of policy "always" asks for.
+    /// Whether the PIN was verified and not used since, as a key of policy "always" requires.
     var pinIsFresh = false
     var isManagementAuthenticated = false
     var managementExchange: ManagementExchange?
@@ -23,10 +23,10 @@ struct CardSession: Sendable {
     /// When the card was last touched for a key of policy "cached".
     var cachedTouch: Duration?
 
-    /// How many challenges the card has given.
+    /// The number of challenges that the card has given.
     var challengeCount = 0
 
-    /// Forgets what was proved to the PIV application.
+    /// Forgets the proofs to the PIV application.
     mutating func deselect() {
         self = CardSession()
     }

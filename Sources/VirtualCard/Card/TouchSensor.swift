@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The place where a finger goes.
 final class TouchSensor: Sendable {
-    /// How long a card waits for a touch, and how long one counts: 15 seconds.
+    /// The time that a card waits for a touch, and for which one counts: 15 seconds.
     static let patience = Duration.seconds(15)
 
     private static let interval = Duration.milliseconds(20)

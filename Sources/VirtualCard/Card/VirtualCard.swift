@@ -78,7 +78,7 @@ public final class VirtualCard: Sendable {
                 try file.save(machine.applet.contents, of: profile)
                 return response.encoded()
             } catch {
-                // What could not be written has not happened.
+                // A change that could not be written has not happened.
                 machine.applet.contents = before
                 machine.reset()
                 return ResponseAPDU(status: .memoryFailure).encoded()
@@ -108,6 +108,6 @@ public final class VirtualCard: Sendable {
     /// Tries left of the PINs that another application of the card has, by reference.
     public var triesLeftElsewhere: [UInt8: UInt8] { machine.withLock { $0.applet.otherPINs.triesLeft } }
 
-    /// What the card holds.
+    /// The card's content.
     var contents: CardContents { machine.withLock { $0.applet.contents } }
 }

@@ -5,13 +5,13 @@ public struct VirtualCardError: Error, Hashable, Sendable, CustomStringConvertib
         case unreadable
         /// A file cannot be written.
         case unwritable
-        /// A file is not what it should be.
+        /// A file's content is wrong.
         case corrupt
         /// No profile has that name.
         case unknownProfile
-        /// The card cannot hold or do what was asked.
+        /// The card cannot hold or do it.
         case unsupported
-        /// Nobody answers where the reader or the card should be.
+        /// No process answers for the reader or the card.
         case unreachable
         /// The running card refused an order.
         case refused
@@ -19,7 +19,7 @@ public struct VirtualCardError: Error, Hashable, Sendable, CustomStringConvertib
 
     public let code: Code
 
-    /// What happened, and what to do about it; never what a card holds.
+    /// The reason and the remedy; never a card's content.
     public let reason: String
 
     public init(_ code: Code, _ reason: String) {

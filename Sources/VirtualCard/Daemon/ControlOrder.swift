@@ -1,7 +1,7 @@
 internal import SecureBytes
 internal import TokenKit
 
-/// What a running virtual card can be told, as one line of text.
+/// An order to a running virtual card, as one line of text.
 public enum ControlOrder: Sendable, Hashable {
     case insert
     case remove
@@ -73,7 +73,7 @@ extension CardFault {
         }
     }
 
-    /// What ``init(parsing:)`` reads.
+    /// The line that ``init(parsing:)`` reads.
     var words: String {
         switch self {
         case .delay(let duration): "delay \(duration.milliseconds)"

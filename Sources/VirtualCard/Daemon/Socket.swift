@@ -16,7 +16,7 @@ final class Socket: Sendable {
 
     // MARK: - TCP
 
-    /// A connection to a port of this machine, or nil where nobody listens.
+    /// A connection to a port of this machine; nil where no process listens.
     static func connect(port: UInt16) throws(VirtualCardError) -> Socket? {
         let socket = try Socket(family: AF_INET)
         var address = sockaddr_in()
@@ -27,15 +27,15 @@ final class Socket: Sendable {
         return try socket.connect(&address) ? socket : nil
     }
 
-    /// Acknowledges what was read at once. vpcd writes a message in two pieces and, without this, waits for the
-    /// acknowledgement of the first, 40 ms each time. Linux forgets it, so it is set after each read.
+    /// Acknowledges received bytes at once. vpcd writes a message in two pieces and, without this, waits for the
+    /// acknowledgement of the first, 40 ms each time. Linux forgets the setting, so that it is made after each read.
     func acknowledgeQuickly() {
         set(IPPROTO_TCP, TCP_QUICKACK)
     }
 
     // MARK: - Unix
 
-    /// A connection to a socket in the file system, or nil where nobody listens.
+    /// A connection to a socket in the file system; nil where no process listens.
     static func connect(path: String) throws(VirtualCardError) -> Socket? {
         let socket = try Socket(family: AF_UNIX)
         var address = try unixAddress(path)
@@ -56,14 +56,14 @@ final class Socket: Sendable {
                 unsafe bind(socket.descriptor, $0, length)
             }
         }
-        // Nobody can connect before listen: the mode is right in time.
+        // No client can connect before listen, so that the mode is right in time.
         guard bound == 0, unsafe chmod(path, 0o600) == 0, Glibc.listen(socket.descriptor, 4) == 0 else {
             throw FileSystem.failure(.unwritable, "cannot listen at \(path)")
         }
         return socket
     }
 
-    /// Removes a socket that nobody listens at, and no file of another kind.
+    /// Removes a socket at which no process listens, and no file of another kind.
     private static func removeSocket(_ path: String) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
@@ -111,7 +111,7 @@ final class Socket: Sendable {
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Which of the descriptors have something to read, or have ended; none when the time is up first.
+    /// The descriptors that can be read, or have ended; none when the time is up first.
     static func readable(_ descriptors: [Int32], timeout: Duration? = nil) -> [Int32] {
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         let ready = unsafe poll(&entries, nfds_t(entries.count), timeout.map { Int32(clamping: $0.milliseconds) } ?? -1)

@@ -7,7 +7,7 @@ internal import Synchronization
 /// octets and so many bytes: one byte is an order of the reader's, more are a command APDU. An APDU and the order for
 /// the answer to reset want an answer in the same form.
 public final class VPCDLink: Sendable {
-    /// Where vpcd listens, unless it was built otherwise.
+    /// The port on which vpcd listens, unless it was built otherwise.
     public static let defaultPort: UInt16 = 35_963
 
     private enum Order {
@@ -25,11 +25,11 @@ public final class VPCDLink: Sendable {
         var byteCount = 0
     }
 
-    /// How long to wait before vpcd is tried again.
+    /// The pause before vpcd is tried again.
     private static let retryInterval = Duration.milliseconds(100)
 
-    /// What is to go wrong. A fault `.reset` takes the card's state from under the reader; `.drop` loses the card and
-    /// inserts it again, which is how a reader sees a card that does not answer.
+    /// The faults of the connection. `.reset` takes the card's state from under the reader; `.drop` loses the card and
+    /// inserts it again, as a reader sees a card that does not answer.
     public let faults = FaultPlan()
 
     public let card: VirtualCard
@@ -84,16 +84,16 @@ public final class VPCDLink: Sendable {
         wakeUp.signal()
     }
 
-    /// Whether somebody wants the card to be in the reader.
+    /// Whether the card is to be in the reader.
     public var isInserted: Bool { state.withLock { $0.isInserted } }
 
     /// Whether vpcd has the card.
     public var isConnected: Bool { state.withLock { $0.connection != nil } }
 
-    /// How many commands have come.
+    /// The number of commands that have come.
     public var commandCount: Int { state.withLock { $0.commandCount } }
 
-    /// How many bytes commands and answers had together.
+    /// The number of bytes of all commands and answers.
     public var byteCount: Int { state.withLock { $0.byteCount } }
 
     /// Serves the reader on the calling thread until ``stop()``.

@@ -30,7 +30,7 @@ public enum VirtualCardControl {
     /// For how long a line is waited for.
     struct Limit {
         let deadline: ContinuousClock.Instant
-        /// What ends the wait before.
+        /// The signal that ends the wait early.
         let wakeUp: WakeUp
 
         /// Whether there is something to read in time.
@@ -41,7 +41,7 @@ public enum VirtualCardControl {
         }
     }
 
-    /// One line, without its end, or nil where none comes.
+    /// One line, without its end; nil where none comes.
     static func receiveLine(from socket: Socket, within limit: Limit? = nil) -> String? {
         var bytes: [UInt8] = []
         while bytes.count < lineLimit {

@@ -32,7 +32,7 @@ public final class VirtualCardServer: Sendable {
         _ = unsafe unlink(controlPath)
     }
 
-    /// Serves reader and socket until somebody orders ``ControlOrder/stop``.
+    /// Serves reader and socket until the order ``ControlOrder/stop``.
     ///
     /// A signal may end the process at any time: the card is stored by then, and the next one takes over the socket.
     ///

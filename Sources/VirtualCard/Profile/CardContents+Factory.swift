@@ -1,6 +1,6 @@
 internal import SecureBytes
 
-/// What is on a card that nobody has written to.
+/// The content of a card that was never written to.
 extension CardContents {
     static func factory(_ profile: CardProfile, serialNumber: UInt32) -> CardContents {
         var contents = CardContents()

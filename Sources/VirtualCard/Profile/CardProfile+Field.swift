@@ -17,7 +17,7 @@ extension CardProfile {
         $0.quirks = [.anyCommandSpendsPIN, .noLogout, .changeLeavesUnverified]
     }
 
-    /// PivApplet for Java Card 2.2, which cannot sign a hash that somebody else made.
+    /// PivApplet for Java Card 2.2, which cannot sign a digest.
     public static let pivAppletHashing = pivApplet.variant("pivapplet-jc22") {
         $0.label = "PivApplet v0.9.0/RrSA-E"
         $0.announcedAlgorithms = [0x03, 0x06, 0x07, 0xF0]
@@ -137,7 +137,7 @@ extension CardProfile {
     /// A card that was written by software with the old gzip flag.
     public static let oldCompression = generic.variant("old-gzip") { $0.quirks = [.oldCompressionFlag] }
 
-    /// A card that puts its template in a second one and says too much about what is left.
+    /// A card that puts its template into a second one and announces too many remaining bytes.
     public static let nestedTemplate = generic.variant("nested-template") {
         $0.transport.takesExtendedLength = false
         $0.quirks = [.nestedTemplate, .announcesTooMuch]

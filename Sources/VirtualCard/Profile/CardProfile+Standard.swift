@@ -2,7 +2,7 @@
 extension CardProfile {
     static let standardCards: [CardProfile] = [generic, genericExtended, genericShort, genericT0, contactless]
 
-    /// A JCOP 3 card. Clients that go by the ATR know nothing of it and take it as any PIV card.
+    /// A JCOP 3 card. Clients that go by the ATR do not know it and take it as any PIV card.
     public static let generic = CardProfile(
         name: "generic",
         atr: [
@@ -11,12 +11,12 @@ extension CardProfile {
         ]
     ).with { $0.label = "PIV" }
 
-    /// The same, and it says that it takes extended length fields.
+    /// The generic card, which announces that it takes extended length fields.
     public static let genericExtended = generic.variant("generic-extended") {
         $0.transport.announcesExtendedLength = true
     }
 
-    /// The same without extended length fields.
+    /// The generic card without extended length fields.
     public static let genericShort = generic.variant("generic-short") { $0.transport.takesExtendedLength = false }
 
     /// A card that speaks T=0.

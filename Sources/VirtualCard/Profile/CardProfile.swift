@@ -1,4 +1,4 @@
-/// A make of card, as data: how it announces itself, what it can do, and where it differs from the standard.
+/// A make of card, as data: its announcements, its abilities, and its differences from the standard.
 public struct CardProfile: Sendable, Hashable {
     /// The name by which a stored card remembers its profile.
     public internal(set) var name: String
@@ -26,7 +26,7 @@ public struct CardProfile: Sendable, Hashable {
     /// The management key's algorithm on a new card.
     public var managementAlgorithm = CardAlgorithm.tripleDES
 
-    /// How many PIN and PUK tries a new card has.
+    /// The number of tries of a new card's PIN and PUK.
     public var tries: UInt8 = 3
 
     /// The key references that exist.
@@ -38,7 +38,7 @@ public struct CardProfile: Sendable, Hashable {
     /// Whether a new card has a discovery object.
     public var hasDiscovery = true
 
-    /// How long the card takes to find that an object is not there.
+    /// The time that the card takes to find that an object is not there.
     public var absentObjectDelay = Duration.zero
 
     public var quirks: Set<CardQuirk> = []

@@ -27,7 +27,7 @@ public enum CardQuirk: String, Sendable, Hashable, CaseIterable {
     case discoveryRefused
     /// An object that wants a PIN is 6A82 before the PIN, not 6982.
     case hidesProtectedObjects
-    /// There is no Key History Object, and none can be stored.
+    /// The card has no Key History Object, and cannot store one.
     case noKeyHistory
     /// Two zero bytes follow the last data object.
     case trailingBytes
@@ -39,7 +39,7 @@ public enum CardQuirk: String, Sendable, Hashable, CaseIterable {
     // PIN
     /// Tries left are told as 63 0X.
     case triesAs630X
-    /// A wrong PIN is 6300: nobody learns how many tries are left.
+    /// A wrong PIN is 6300, which does not tell the tries that are left.
     case triesUntold
     /// VERIFY without data never says that the PIN is verified.
     case statusQueryNeverVerified
@@ -81,7 +81,7 @@ public enum CardQuirk: String, Sendable, Hashable, CaseIterable {
     case attestationWithoutConstraints
 
     // Transport
-    /// 61xx announces bytes that GET RESPONSE then knows nothing of.
+    /// 61xx announces bytes that GET RESPONSE then does not have.
     case announcesTooMuch
     /// 61FF announces 255 bytes or more.
     case announces255

@@ -1,4 +1,4 @@
-/// How commands and answers travel between reader and card.
+/// The transport of commands and answers between reader and card.
 public struct CardTransport: Sendable, Hashable {
     public enum TransmissionProtocol: Sendable, Hashable {
         case t0, t1

@@ -48,7 +48,7 @@ enum Instruction: UInt8, Sendable, Hashable {
     case importKey = 0xFE
     case setManagementKey = 0xFF
 
-    /// What every PIV card knows.
+    /// The commands that every PIV card has.
     static let standard: Set<Instruction> = [
         .verify, .changeReferenceData, .resetRetryCounter, .generateKeyPair, .generalAuthenticate, .select,
         .getResponse, .getData, .putData,

@@ -2,17 +2,17 @@ internal import SecureBytes
 
 /// Data objects as they are provisioned. SP 800-73-5 part 1 appendix A.
 extension DataObject {
-    /// How a certificate says, in CertInfo, that it is compressed.
+    /// The flag of a certificate's compression in CertInfo.
     enum Compression: UInt8 {
         case none = 0x00
         case gzip = 0x01
-        /// What software of the first years wrote for gzip.
+        /// The value for gzip that software of the first years wrote.
         case oldGzip = 0x80
     }
 
     private static let errorDetectionCode = TLV(0xFE, [UInt8]())
 
-    /// Table 10: the certificate, CertInfo, and the error detection code that nobody fills in.
+    /// Table 10: the certificate, CertInfo, and the error detection code, which is always empty.
     static func certificate(_ der: [UInt8], _ compression: Compression = .none) -> [UInt8] {
         encode([
             TLV(0x70, compression == .none ? der : Gzip.wrap(der)), TLV(0x71, [compression.rawValue]),

@@ -48,7 +48,7 @@ public struct FASCN: Sendable, Hashable {
         return digits.reversed()
     }
 
-    /// Lowest bit first, then what makes the number of ones odd.
+    /// The bits of a character, lowest first, and the parity bit that makes the number of ones odd.
     private static func bits(_ character: Int) -> [UInt8] {
         let bits = (0..<4).map { UInt8(truncatingIfNeeded: character >> $0 & 1) }
         return bits + [1 ^ bits.reduce(0, ^)]

@@ -24,12 +24,12 @@ public struct VirtualCardBuilder: Sendable {
         }
     }
 
-    /// What the card knows of a PIN that serves more than PIV.
+    /// The card's treatment of a PIN that serves more than PIV.
     public enum GlobalPIN: Sendable, Hashable {
         case absent
-        /// It does in place of the PIV PIN.
+        /// The global PIN counts in place of the PIV PIN.
         case satisfies
-        /// It does, and is the one to ask for.
+        /// The global PIN counts as well, and is the one to ask for.
         case isPrimary
     }
 

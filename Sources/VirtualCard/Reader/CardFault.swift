@@ -4,13 +4,13 @@ public import TokenKit
 public enum CardFault: Sendable, Hashable {
     /// The card takes so much longer to answer.
     case delay(Duration)
-    /// The card does what it is told; its answer is lost.
+    /// The card executes the command; its answer is lost.
     case drop
     /// Another client resets the card before the command reaches it.
     case reset
     /// The card is taken out before the command reaches it.
     case remove
-    /// The card answers this and does nothing.
+    /// The card answers with this status and does nothing.
     case status(StatusWord)
     /// Only the first bytes of the answer arrive, status word included.
     case truncate(to: Int)
@@ -18,7 +18,7 @@ public enum CardFault: Sendable, Hashable {
     case oversize(to: Int)
 }
 
-/// What happened to a command.
+/// The outcome of one command to the card.
 enum CardExchange: Equatable {
     case answer([UInt8])
     case noAnswer

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TokenKit
 
-/// Which commands on the way to a card meet with which faults.
+/// The faults that commands on the way to a card meet.
 public final class FaultPlan: Sendable {
     private struct State {
         var commandCount = 0
@@ -22,7 +22,7 @@ public final class FaultPlan: Sendable {
         state.withLock { $0.faults = [:] }
     }
 
-    /// How many faults are still to come.
+    /// The number of faults that are still to come.
     public var count: Int { state.withLock { $0.faults.values.reduce(0) { $0 + $1.count } } }
 
     /// Passes a command to the card, with the faults ordered for it, in their order.

@@ -17,7 +17,7 @@ public struct LoggedCommand: Sendable, Hashable, CustomStringConvertible {
     /// The object that GET DATA asked for.
     public let object: TLVTag?
 
-    /// The status word of the answer; nil where none came, or no whole one.
+    /// The status word of the answer; nil without a whole answer.
     public let status: StatusWord?
 
     init(_ bytes: [UInt8], _ exchange: CardExchange) {

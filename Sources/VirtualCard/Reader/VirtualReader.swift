@@ -18,7 +18,7 @@ public final class VirtualReader: CardReader {
 
     public let name: String
 
-    /// What is to go wrong.
+    /// The faults of the reader.
     public let faults = FaultPlan()
 
     let turn = TurnLock()
@@ -31,7 +31,7 @@ public final class VirtualReader: CardReader {
 
     // MARK: - What a person does
 
-    /// Puts a card in, in place of one that is there.
+    /// Inserts a card, in place of a present one.
     public func insert(_ card: VirtualCard) {
         remove()
         state.withLock { $0.card = card }
@@ -49,7 +49,7 @@ public final class VirtualReader: CardReader {
 
     // MARK: - What other clients and the service do
 
-    /// Resets the card as another client would: what was selected and verified is gone, and transactions see it.
+    /// Resets the card as another client would: selections and verifications are gone, and transactions see it.
     public func resetByAnotherClient() {
         let card = state.withLock { state in
             state.resetCount += 1
@@ -58,7 +58,7 @@ public final class VirtualReader: CardReader {
         card?.reset()
     }
 
-    /// How many clients are connected.
+    /// The number of connected clients.
     public var connectionCount: Int { state.withLock { $0.connectionCount } }
 
     /// Whether another client holds the card for itself, so that connecting fails.
@@ -119,7 +119,7 @@ public final class VirtualReader: CardReader {
         card?.reset()
     }
 
-    /// How often the card has been reset, for a connection of that insertion.
+    /// The number of resets of the card, for a connection of that insertion.
     func resetCount(insertion: Int) throws(CardError) -> Int {
         try state.withLock { state throws(CardError) in
             guard insertion == state.insertion else {

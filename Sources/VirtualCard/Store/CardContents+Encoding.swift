@@ -2,7 +2,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// What a stored card consists of, as BER-TLV of private tags.
+/// The encoding of a stored card, as BER-TLV of private tags.
 ///
 ///     C0 profile name · C1 serial number
 ///     E2 { C0 tag, C1 value }*                                        data objects

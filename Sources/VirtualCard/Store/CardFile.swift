@@ -1,7 +1,7 @@
 internal import SystemCrypto
 internal import TokenKit
 
-/// The file that a virtual card is kept in: a line that says what it is, the card's contents, and their SHA-256.
+/// The file of a virtual card: a line with its type, the card's content, and their SHA-256.
 ///
 /// Keys and PINs stand in it in the clear, so it is readable for its owner alone.
 struct CardFile: Sendable {
@@ -12,7 +12,7 @@ struct CardFile: Sendable {
 
     let path: String
 
-    /// Replaces the file, so that it holds either what it held or all of the new, whatever happens.
+    /// Replaces the file, so that it has either the old or the new content, whatever happens.
     func save(_ contents: CardContents, of profile: CardProfile) throws(VirtualCardError) {
         let body: [UInt8]
         do {

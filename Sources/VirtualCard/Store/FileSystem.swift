@@ -27,12 +27,12 @@ enum FileSystem {
         }
     }
 
-    /// Whether something is there.
+    /// Whether the path exists.
     static func exists(_ path: String) -> Bool {
         unsafe access(path, F_OK) == 0
     }
 
-    /// An error with what the system says of it, of the call just made unless another is given.
+    /// An error with the system's reason, of the last call unless another is given.
     static func failure(
         _ code: VirtualCardError.Code, _ what: String, _ error: SystemError = SystemError()
     ) -> VirtualCardError {

@@ -22,7 +22,7 @@ extension PIVApplet {
         return .success()
     }
 
-    /// Sets how many tries there are, and with that puts PIN and PUK back to what they were at the factory.
+    /// Sets the numbers of tries, which also resets PIN and PUK to their factory values.
     mutating func setRetries(_ command: CommandAPDU) throws(Refusal) -> ResponseAPDU {
         guard command.p1 > 0, command.p2 > 0 else { throw Refusal(.incorrectParameters) }
         guard session.isManagementAuthenticated, isPINVerified else { throw Refusal(.securityStatusNotSatisfied) }
@@ -33,7 +33,7 @@ extension PIVApplet {
         return .success()
     }
 
-    /// Empties the application. Only what nobody can use any more may be emptied without proof.
+    /// Empties the application, without proof, once its PIN and PUK are blocked.
     mutating func resetApplication() throws(Refusal) -> ResponseAPDU {
         let blocked = [PINReference.application, .unblocking].allSatisfy { contents.references[$0]?.remaining == 0 }
         guard blocked else { throw Refusal(.conditionsNotSatisfied) }

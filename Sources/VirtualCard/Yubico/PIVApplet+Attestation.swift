@@ -45,7 +45,7 @@ extension PIVApplet {
     }
 }
 
-/// What attestation certificates say, and the key that signs them.
+/// The content of attestation certificates, and the key that signs them.
 enum Attestation {
     static let firmware: OID = "1.3.6.1.4.1.41482.3.3"
     static let serialNumber: OID = "1.3.6.1.4.1.41482.3.7"
@@ -80,7 +80,7 @@ enum Attestation {
 }
 
 extension CardContents {
-    /// What is on a card that comes from its maker.
+    /// The content of a card that comes from its maker.
     static func manufactured(
         _ profile: CardProfile, serialNumber: UInt32
     ) throws(VirtualCardError) -> CardContents {

@@ -3,7 +3,7 @@ internal import ArgumentParser
 internal import KeychainHost
 internal import SecureBytes
 
-/// What takes attributes by the letters that the table of attributes has for it.
+/// A command whose attributes are options, by the letters of the table of attributes.
 protocol AttributeCommand {
     static var itemClass: ItemClass { get }
     static var attributeCommand: AttributeOption.Command { get }
@@ -13,7 +13,7 @@ protocol AttributeCommand {
 ///
 /// The parser learns a type's options from its mirror, and their values from its decoder; so they need not be properties.
 struct AttributeOptions<Command: AttributeCommand>: ParsableArguments {
-    /// What was given.
+    /// The attributes that were given.
     private(set) var attributes: Attributes = [:]
 
     init() {}
@@ -38,7 +38,7 @@ struct AttributeOptions<Command: AttributeCommand>: ParsableArguments {
             .sorted { Self.place(of: $0.option.letter) < Self.place(of: $1.option.letter) }
     }
 
-    /// As in manual pages: the small letter, then its capital.
+    /// The order of manual pages: the small letter, then its capital.
     private static func place(of letter: Character) -> String { letter.lowercased() + (letter.isLowercase ? "a" : "b") }
 
     private struct Key: CodingKey {
@@ -69,7 +69,7 @@ extension AttributeOptions: CustomReflectable {
         ) { try option.form.value(of: $0, definition.type) }
     }
 
-    /// What the help says of an option.
+    /// The help of an option.
     private static func summary(of definition: AttributeDefinition, _ form: AttributeOption.Form) -> String {
         var (text, values) = (definition.summary, "")
         switch form {
@@ -87,7 +87,7 @@ extension AttributeOptions: CustomReflectable {
 }
 
 extension AttributeOption.Form {
-    /// What an argument says.
+    /// The value of an argument.
     ///
     /// - Throws: what it has to be, for one that says nothing.
     fileprivate func value(of argument: String, _ type: AttributeType) throws -> AttributeValue {

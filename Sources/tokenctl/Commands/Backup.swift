@@ -73,7 +73,7 @@ struct RestoreKeychain: ParsableCommand {
     @OptionGroup var authentication: AuthenticationOptions
 
     func run() throws {
-        // Nobody is to give a password for what is not there, or no backup, or a name that is taken.
+        // The checks come before the question for the password: the backup exists, is one, and the name is free.
         _ = try Input(backup)
         try LocalKeychain.checkBackup(backup)
         try KeychainPreferences.own.checkFree(keychain)

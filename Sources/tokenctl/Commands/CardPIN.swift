@@ -10,7 +10,7 @@ extension Card {
             abstract: "Show, verify, change or unblock a card's PIN.",
             subcommands: [Status.self, VerifyPIN.self, Change.self, Unblock.self, Timeout.self, Proof.self])
 
-        /// What was done with a PIN, for programs.
+        /// The change of a PIN, for programs.
         private struct Outcome: Encodable {
             enum Action: String, Encodable {
                 case verified, changed, unblocked

@@ -40,7 +40,7 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var authentication: AuthenticationOptions
 
-    /// What a key is called that is given no label.
+    /// The label of a key that is given none.
     private enum Label {
         static let ofPair = "Imported Private Key"
         static let ofSymmetricKey = "Symmetric Key"
@@ -56,7 +56,7 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
         }
     }
 
-    /// What is to be made; a symmetric key is there at once.
+    /// The key to be made; a symmetric one is there at once.
     private enum NewKey {
         case pair(KeyKind)
         case symmetric(SymmetricKey)
@@ -103,7 +103,7 @@ struct CreateKeypair: ParsableCommand, AttributeCommand {
 }
 
 extension KeyType {
-    /// What the commands call it.
+    /// The name in the commands' options.
     fileprivate var optionName: String {
         ItemClass.key.definition(of: .keyType)?.option?.form.name(of: rawValue) ?? "\(rawValue)"
     }

@@ -6,7 +6,7 @@ internal import PKCS11Driver
 internal import Platform
 
 extension Doctor {
-    /// Keychains of the search list that searches have to leave out.
+    /// Checks for keychains of the search list that searches leave out.
     static func keychains() -> [Finding] {
         do throws(KeychainError) {
             return try KeychainPreferences.own.open().missing.map { gap in
@@ -24,7 +24,7 @@ extension Doctor {
         }
     }
 
-    /// PKCS#11 modules of other makers that searches have to leave out.
+    /// Checks for PKCS#11 modules of other makers that searches leave out.
     static func modules() -> [Finding] {
         guard let session = try? Session(locals: false) else { return [] }
         let isChosen = Environment.variable("TOKENKIT_MODULES") != nil

@@ -23,7 +23,7 @@ struct Doctor: ParsableCommand {
         completion: .file())
     var module: String?
 
-    /// What came of one look.
+    /// The result of one check.
     struct Finding: Encodable {
         /// `ok`, `missing`, or `note` for what only some programs need.
         let state: String
@@ -103,7 +103,7 @@ struct DoctorSystem {
         }
     }
 
-    /// A card that this program would have to wait for. Nothing is sent to it.
+    /// The finding about a card that this program would have to wait for. No command is sent to it.
     private func held(_ reader: PCSCReader) -> Finding? {
         guard reader.hasCard else { return nil }
         do throws(CardError) {
@@ -114,7 +114,8 @@ struct DoctorSystem {
         }
     }
 
-    /// Where programs without a session's folder remember what cards refused, if it is not in memory.
+    /// Checks the folder in which programs without a session's folder remember what cards refused, which should be in
+    /// memory.
     func rejectedPINs() -> [Finding] {
         Directories.own.volatileRemark.map { [Finding(state: "note", subject: "wrong PINs", finding: $0)] } ?? []
     }
@@ -144,7 +145,7 @@ struct DoctorSystem {
         ]
     }
 
-    /// What keeps a file from being loaded; nil for a library.
+    /// The reason that a file cannot be loaded; nil for a library.
     private func defect(ofModule path: String) -> String? {
         guard exists(path) else { return "is not there" }
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -241,7 +242,8 @@ struct DoctorSystem {
         }
     }
 
-    /// libp11, which the engine is made with, gives up on a token's private keys at the first whose kind it does not know.
+    /// Checks the keys for OpenSSL's engine: its libp11 gives up on a token's private keys at the first of an unknown
+    /// kind.
     func openSSL(keychainsWithEd25519: [String]) -> [Finding] {
         let folders = names(in: "/usr/lib").map { "/usr/lib/\($0)/engines-3" }
         guard !folders.contains(where: { exists("\($0)/pkcs11.so") }) else {
@@ -275,7 +277,7 @@ struct DoctorSystem {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
     }
 
-    /// What stands behind a name at the beginning of a line.
+    /// The text behind a name at the beginning of a line.
     func value(of name: String, _ separator: String, in text: String) -> String? {
         for line in text.split(whereSeparator: \.isNewline).map({ $0.drop(while: \.isWhitespace) })
         where line.hasPrefix(name) {

@@ -109,13 +109,13 @@ struct DumpKeychain: ParsableCommand {
         }
     }
 
-    /// What the keychain has of an item's data, encrypted where it is secret.
+    /// The data of an item as the keychain stores them, encrypted where they are secret.
     private func stored(_ item: Item, in session: Session) throws -> [UInt8] {
         try session.local(of: item)?.sealedSecret(of: item.reference) ?? item.der ?? []
     }
 }
 
-/// Reads what items hold. What cannot be read is reported, and hides nothing else.
+/// Reads the content of items. An unreadable one is reported, and hides no other.
 private struct ContentReader {
     enum Content: ~Copyable {
         case readable(Secret)
@@ -156,7 +156,7 @@ private struct ContentReader {
         return item.itemClass != .key || item[.keyClass]?.integer != KeyClass.public.rawValue
     }
 
-    /// Whether the keychain is unlocked, for which nobody is asked twice.
+    /// Whether the keychain is unlocked. A person is asked once at most.
     private mutating func unlock(_ keychain: LocalKeychain) -> Bool {
         guard !locked.contains(keychain.identifier) else { return false }
         do throws(KeychainError) {

@@ -16,12 +16,12 @@ struct Export: ParsableCommand {
             a passphrase for them is asked for. The format openssh2 is that of ssh-keygen. A key on a card never leaves it.
             """)
 
-    /// What is exported, by the names of macOS's `security`.
+    /// The kinds of items to be exported, by the names of macOS's `security`.
     enum Kind: String, CaseIterable, ExpressibleByArgument {
         case certs, allKeys, pubKeys, privKeys, identities, all
     }
 
-    /// What it is exported as, by the same names.
+    /// The format of the export, by the same names.
     enum Format: String, SecurityValue {
         case pemseq, x509, openssl, pkcs7, pkcs8, pkcs12, openssh2
 
@@ -112,12 +112,12 @@ struct Export: ParsableCommand {
         }
     }
 
-    /// What -k names, if it is a URI.
+    /// The URIs among the keychains of -k.
     private var uris: [PKCS11URI] {
         get throws { try PKCS11URI.all(in: [keychain].compactMap { $0 }) }
     }
 
-    /// Whether somebody asked for what is exported by its name.
+    /// Whether the exported items were asked for by their names.
     private var isNamed: Bool {
         get throws { try name != nil || !uris.isEmpty }
     }
@@ -211,7 +211,8 @@ struct Export: ParsableCommand {
         return armor(try PKCS12.create(identities, password: passphrase(for: subject, context)), "PKCS12")
     }
 
-    /// Whether those that stay where they are can be left out: nobody asked for them, and there are others.
+    /// Whether keys that cannot leave their place can be left out: they were not asked for by name, and there are
+    /// others.
     private func canLeaveSome(_ keys: [Item]) throws -> Bool {
         try !isNamed && keys.contains { Export.reasonToStay($0) == nil }
     }
@@ -261,7 +262,7 @@ struct Export: ParsableCommand {
         }
     }
 
-    /// Without those that nobody asked for by name and that the format has no place for.
+    /// The keys without those that were not asked for by name and that the format has no place for.
     private func usable(_ keys: [Item]) -> [Item] {
         guard format == .openssh2 else { return keys }
         let usable = keys.filter { item in item.der.flatMap { try? PublicKey(spki: $0).openSSH() } != nil }

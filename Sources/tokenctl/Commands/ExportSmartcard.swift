@@ -12,7 +12,7 @@ struct ExportSmartcard: ParsableCommand {
         commandName: "export-smartcard", abstract: "Print what is on cards, or write it to files.",
         discussion: "With -e certificates and public keys go to files in PEM, 9A.crt and 9A.pub for the key 9A.")
 
-    /// What is printed, by the names of macOS's `security`.
+    /// The kinds of items to be printed, by the names of macOS's `security`.
     enum Kind: String, CaseIterable, ExpressibleByArgument {
         case certs, privKeys, identities, all
     }

@@ -5,7 +5,7 @@ internal import PKCS11Driver
 internal import SecureBytes
 internal import SystemCrypto
 
-/// What a certificate must be fit for, by the names of macOS's `security`.
+/// The purpose that a certificate must be fit for, by the names of macOS's `security`.
 enum Policy: String, SecurityValue {
     case basic
     case sslClient = "ssl-client"
@@ -106,7 +106,7 @@ struct FindIdentity: ParsableCommand {
         let isValid: Bool
         let reference: String
         let uri: String?
-        /// What is wrong with it, in the words of CDSA, which scripts look for.
+        /// The certificate's fault, in the words of CDSA, which scripts look for.
         let fault: String?
 
         /// - Parameter wherever: whether it says where the key is, which `security` does not; a narrow terminal has no room for it.
@@ -122,7 +122,7 @@ struct FindIdentity: ParsableCommand {
             return "\(start)\(parts[0])\"\(parts[1])\(parts[2])"
         }
 
-        /// A place that is cut to fewer columns says nothing.
+        /// The minimum width of a place, below which it says nothing.
         private static let leastPlace = 12
 
         private static func fitting(_ texts: [String], into room: Int?) -> [String] {

@@ -136,7 +136,7 @@ enum HostProgram {
         "/" + executable(of: "self").split(separator: "/").dropLast(2).joined(separator: "/")
     }
 
-    /// Where it is installed, or as it was built, beside this program.
+    /// The program's path: installed, or as it was built, beside this program.
     static var path: String {
         let installed = folderOfInstallation + "/libexec/\(name)"
         guard unsafe access(installed, X_OK) != 0 else { return installed }
@@ -165,9 +165,9 @@ enum HostProgram {
     }
 }
 
-/// A host that was just started: what it says until it serves the session.
+/// A host that was just started, with its output until it serves the session.
 struct StartedHost: ~Copyable {
-    /// The end of a connection whose other one is the host's standard error.
+    /// The end of a socket pair whose other end is the host's standard error.
     private let errors: Int32
     private var text: [UInt8] = []
 
@@ -178,7 +178,7 @@ struct StartedHost: ~Copyable {
 
     deinit { close(errors) }
 
-    /// Whether it has ended. Reads what it has said so far.
+    /// Whether the process has ended. Reads its output so far.
     var hasEnded: Bool {
         mutating get {
             var buffer = [UInt8](repeating: 0, count: 512)
@@ -193,7 +193,7 @@ struct StartedHost: ~Copyable {
 
     private static let mostText = 4096
 
-    /// The last line that it has written, without its own name; nil where it has written none.
+    /// The last line that it has written, without its own name; nil without one.
     var complaint: String? {
         let lines = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
         return lines.last.map { String($0.trimmingPrefix("\(HostProgram.name): ")) }

@@ -104,10 +104,10 @@ struct Import: ParsableCommand, AttributeCommand {
         }
     }
 
-    /// What the items are to have beside what follows from the file.
+    /// The given attributes of the items, beside those that follow from the file.
     private struct GivenAttributes {
         private let attributes: Attributes
-        /// Of keys alone.
+        /// The label, of keys alone.
         private let label: String?
 
         /// - Parameter pairs: each as `code=value`.

@@ -2,7 +2,7 @@ internal import KeychainModel
 internal import KeychainHost
 internal import SecureBytes
 
-/// What came of an import: what is new in the keychain, and what was there already and stays as it is.
+/// The result of an import: the new items, and those that were there already and stay unchanged.
 struct ImportOutcome {
     private let keychain: LocalKeychain
     private var added: [Item] = []
@@ -45,7 +45,7 @@ struct ImportOutcome {
         for text in ImportOutcome.counts(existing, were: true) { StandardOutput.line("\(text) there already.") }
     }
 
-    /// How many there are of each kind. A certificate and its key count as one identity.
+    /// The number of items of each kind. A certificate and its key count as one identity.
     private static func counts(_ items: [Item], were: Bool = false) -> [String] {
         let keys = items.filter { $0.itemClass == .key }
         let certificates = items.filter { $0.itemClass == .certificate }

@@ -113,7 +113,8 @@ struct ItemCommand: ParsableCommand {
         session.gaps.tell(session.missing)
     }
 
-    /// Programs keep keys of their own of whatever type; of a person who names none it is a slip.
+    /// Refuses a key without a type: a person who leaves it out has forgotten it, though programs may keep untyped
+    /// keys.
     ///
     /// - Throws: `errSecParam` for a symmetric key without a type, which nothing could be done with.
     private static func requireType(_ item: ItemDictionary) throws {
@@ -133,7 +134,7 @@ struct ItemCommand: ParsableCommand {
         if isJSON { try show(dictionaries) }
     }
 
-    /// The data of -d or -f, or what is among the pairs, which everybody can see as well.
+    /// Takes the data of -d or -f, or the data among the pairs, which other programs can see as well.
     private func takeData(into dictionary: inout ItemDictionary) throws {
         let given = dictionary["v_Data"]
         if let secret = try secret() {
@@ -269,7 +270,7 @@ enum ItemArguments {
         return flat
     }
 
-    /// A value as text; nil for one that has none.
+    /// A value as text; nil for one without a textual form.
     static func text(_ value: ItemValue) -> String? {
         switch value {
         case .string(let text): text

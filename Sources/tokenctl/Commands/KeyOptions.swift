@@ -19,7 +19,7 @@ enum NamedPublicKey {
     case symmetric(SymmetricKey)
 }
 
-/// Where a key is looked for.
+/// The keychains and cards in which a key is looked for.
 struct KeyPlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -32,7 +32,7 @@ struct KeyPlaceOptions: ParsableArguments {
     }
 }
 
-/// Which private key is meant, or which symmetric one where the command takes it.
+/// The private key that is meant, or the symmetric one where the command takes it.
 struct KeyOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
@@ -46,7 +46,7 @@ struct KeyOptions: ParsableArguments {
 
     @OptionGroup var place: KeyPlaceOptions
 
-    /// What a key is called in an error, and the command that lists such.
+    /// The noun for a key in an error, and the command that lists such keys.
     private struct Wanted {
         let noun: String
         let command: String
@@ -56,10 +56,10 @@ struct KeyOptions: ParsableArguments {
         static let publicKey = Wanted(noun: "key", command: "find-key")
     }
 
-    /// What becomes of the key.
+    /// The use of the key.
     enum Use {
         case any
-        /// It signs, and is as it was when its card was last read.
+        /// A signature, by the key as it was when its card was last read.
         case signing
         /// Its public half is all that is wanted.
         case publicHalf
@@ -90,7 +90,7 @@ struct KeyOptions: ParsableArguments {
         }
         let absent = found.found.isEmpty ? try absentKey(selector, isPublic: isPublic, in: session) : nil
         if found.found.isEmpty, absent == nil, let damage = found.damage { throw damage }
-        // Which card to insert is no help where none can be seen.
+        // The error of the readers comes before the card to insert, which could not be seen.
         if absent != nil, !isPublic, let gap = found.missing.first(where: { $0.place == .allCards }) { throw gap.error }
         let keys = session.reporting(found)
         guard let key = keys.first ?? absent else {
@@ -133,7 +133,7 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
-    /// The same where the public half of a pair is all that is wanted, and may be all that there is.
+    /// Finds the key as ``resolve`` does, where the public half of a pair is enough, and may be all that there is.
     ///
     /// A keychain in a file is unlocked for it where a person can be asked: its seals alone tell a key from another's.
     ///
@@ -190,7 +190,7 @@ struct KeyOptions: ParsableArguments {
         return try files.local(of: first)?.symmetricKeys(.reference(first.reference)).first
     }
 
-    /// A public key whose private half is somebody else's.
+    /// A public key of another person, without its private half.
     private func publicKey(in session: Session) throws -> Item? {
         let found = try items(.public, in: session)
         guard found.allSatisfy({ $0.der == found.first?.der }) else {
@@ -199,8 +199,7 @@ struct KeyOptions: ParsableArguments {
         return found.first
     }
 
-    /// The keys of a class that have the label, or that the URI names. That another one is damaged is for whoever finds none to
-    /// say.
+    /// The keys of a class that have the label, or that the URI names. Damage of others is told where none is found.
     private func items(_ keyClass: KeyClass, in session: Session) throws -> [Item] {
         var attributes: Attributes = [.keyClass: keyClass.value, .synchronizable: Query.anySynchronizable]
         let uri = try PKCS11URI(argument: key)
@@ -220,8 +219,8 @@ struct KeyOptions: ParsableArguments {
             advice: "choose with --keychain, or give one of these URIs")
     }
 
-    /// The one key of a card that is not inserted. The name of a slot, which every card has, means a card that is inserted where there is
-    /// one; and it is said whose key is used without its card.
+    /// The one key of a card that is not inserted. The name of a slot, which every card has, means an inserted card
+    /// where there is one. The use of an absent card's key is reported.
     private func absentKey(
         _ selector: KeySelector, isPublic: Bool, in session: Session
     ) throws -> (any KeychainKey)? {
@@ -259,7 +258,7 @@ struct KeyOptions: ParsableArguments {
 }
 
 extension KeyOptions {
-    /// What is said of an option that means nothing to a kind of key.
+    /// The error of an option that means nothing to a kind of key.
     static func isUseless(_ option: String, _ kind: String) -> CommandError {
         CommandError("\(option) does not apply to keys of kind \(kind)", advice: "leave it out")
     }

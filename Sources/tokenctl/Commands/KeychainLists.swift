@@ -5,7 +5,7 @@ internal import PKCS11Driver
 internal import Platform
 internal import TokenKit
 
-/// Whose settings are shown or set, by the names of macOS's `security`.
+/// The domain whose settings are shown or set, by the names of macOS's `security`.
 struct DomainOptions: ParsableArguments {
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case user, system, common, dynamic
@@ -46,7 +46,7 @@ struct ListKeychains: ParsableCommand {
 
     func run() throws {
         if set {
-            // What list-keychains prints of cards is not a file.
+            // The output of list-keychains may be the input: its cards are not files.
             let files = try keychains.filter { NamedKeychain.noun(ofCard: $0) == nil }.map(KeychainName.file)
             try KeychainPreferences.own.setSearchList(files, in: domain.domain ?? .user)
             warnOfAbsent(files)
@@ -64,7 +64,8 @@ struct ListKeychains: ParsableCommand {
         try gaps.end()
     }
 
-    /// As on macOS what is not there may be listed; but a name that is misspelt takes a keychain out of all searches.
+    /// Warns of listed files that are not there. As on macOS they may be listed, but a misspelt name takes a keychain
+    /// out of all searches.
     private func warnOfAbsent(_ files: [String]) {
         for path in files.map(KeychainPreferences.own.absolutePath) where KeychainName.isAbsent(path) {
             Warnings.show("warning: there is no keychain at \(path), which is in the list now")
@@ -138,7 +139,7 @@ struct KeychainSettingOptions: ParsableArguments {
         }
     }
 
-    /// What it is to be set to.
+    /// The new path.
     var path: String? {
         get throws {
             if let keychain, let noun = NamedKeychain.noun(ofCard: keychain) {

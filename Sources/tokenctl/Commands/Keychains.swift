@@ -176,7 +176,7 @@ struct LockKeychain: ParsableCommand {
     private func lockAll() throws {
         let session = try Session(cards, locals: false)
         var outcome = try session.process.lockAll()
-        // What is not there is not unlocked.
+        // An absent keychain needs no unlocking.
         outcome.missing.removeAll { $0.kind == .absentKeychain }
         var infos: [KeychainInfo] = []
         for token in session.tokens where (try? token.identity()) ?? nil != nil {

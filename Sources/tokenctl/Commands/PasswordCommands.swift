@@ -3,21 +3,22 @@ internal import ArgumentParser
 internal import KeychainHost
 internal import SecureBytes
 
-/// What the commands of `security` for generic passwords and those for internet passwords differ in, beside the attributes.
+/// The differences between the commands of `security` for generic and those for internet passwords, beside the
+/// attributes.
 protocol PasswordCommandKind: PasswordKind, AttributeCommand {
-    /// What stands between `add-` and `-password`.
+    /// The part between `add-` and `-password`.
     static var adjective: String { get }
 
-    /// What stands before the password itself.
+    /// The letters before the password itself.
     static var passwordLetters: NameSpecification { get }
 
-    /// What the password is for: the service or the server.
+    /// The attribute that the password is for: the service or the server.
     static var subject: Attribute { get }
 
-    /// What the subject is called.
+    /// The noun for that attribute.
     static var subjectNoun: String { get }
 
-    /// A password to be added, with what is stored where nothing was given.
+    /// A password to be added, with the defaults of attributes that were not given.
     static func newItem(_ attributes: Attributes, secret: consuming Secret) throws(KeychainError) -> NewItem
 }
 

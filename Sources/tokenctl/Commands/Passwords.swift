@@ -89,7 +89,7 @@ struct AddPassword<Kind: PasswordCommandKind>: ParsableCommand {
         return try keychain.items(matching: Query(old.reference)).found.first ?? old
     }
 
-    /// The password that is to be updated: the same one, else the only one that has what was given.
+    /// The password to be updated: the same one, else the only one with the given attributes.
     ///
     /// - Throws: where there are several, of which none is meant more than the others.
     private func existing(in keychain: LocalKeychain) throws -> Item? {
@@ -226,7 +226,7 @@ struct DeletePassword<Kind: PasswordCommandKind>: ParsableCommand {
     }
 }
 
-/// The passwords that have what a command's options say.
+/// The passwords that match a command's options.
 private struct PasswordSearch<Kind: PasswordCommandKind> {
     typealias Match = (item: Item, keychain: LocalKeychain)
 
@@ -266,7 +266,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     var notFound: KeychainError { KeychainError(.itemNotFound, "no \(Kind.itemClass.noun) matches") }
 }
 
-/// What `security` has to restrict an item to programs.
+/// The options of `security` that restrict an item to programs.
 struct TrustedApplicationOptions: ParsableArguments {
     @Flag(name: .customShort("A"), help: "Let every program of yours use it; that is so in any case.")
     var anyApplication = false

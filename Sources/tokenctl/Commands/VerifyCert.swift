@@ -13,7 +13,7 @@ struct VerifyCert: ParsableCommand {
             /etc/ssl/certs/ca-certificates.crt), or those of -r. Revocation is looked up in the lists of --crl.
             """)
 
-    /// What it must be fit for.
+    /// The purpose that the certificate must be fit for.
     enum Purpose: String, CaseIterable, ExpressibleByArgument {
         case basic, ssl, smime, codeSign, eap, timestamping
         case ipsec = "IPSec"
@@ -105,7 +105,7 @@ struct VerifyCert: ParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    /// Where revocation is looked up, by the names of macOS's `security`.
+    /// The ways to check revocation, by the names of macOS's `security`.
     enum RevocationCheck: String, CaseIterable, ExpressibleByArgument {
         case ocsp, crl, require, offline
     }

@@ -19,7 +19,7 @@ struct VirtualCardCommand: ParsableCommand {
         var path: String { socket ?? Directories.own.virtualCardSocket }
     }
 
-    /// Who gets an order, and how it is reported.
+    /// The card that gets an order, and the form of the report.
     struct OrderOptions: ParsableArguments {
         @OptionGroup var socket: SocketOptions
         @OptionGroup var output: OutputOptions

@@ -3,8 +3,8 @@ internal import Glibc
 internal import SecureBytes
 internal import SystemCrypto
 
-/// What was told in the last 24 hours: a file for each text in a folder of the cache, named by its SHA-256. Without the folder
-/// everything is told.
+/// The texts that were shown in the last 24 hours: a file for each in a folder of the cache, named by its SHA-256.
+/// Without the folder every text is shown.
 struct DailyNotices {
     private static let period: Int = 24 * 60 * 60
 

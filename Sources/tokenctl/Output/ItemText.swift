@@ -26,13 +26,13 @@ enum ItemText {
         let attributes: [String: String]
         let reference: String
         let uri: String?
-        /// What a password is, where that was asked for and it is text.
+        /// The password, where it was asked for and is text.
         var password: String?
-        /// The same in Base64 where it is not, and what other items are.
+        /// A password that is no text, and the data of other items, in Base64.
         var data: String?
         /// The data as it is stored, in Base64, where that was asked for.
         var raw: String?
-        /// Who may use the item, where that was asked for.
+        /// The access control, where it was asked for.
         var access: String?
 
         init(_ item: Item, keychain: String, _ uri: PKCS11URI? = nil) {
@@ -44,7 +44,7 @@ enum ItemText {
             self.uri = uri?.description
         }
 
-        /// Adds what the item holds.
+        /// Adds the item's content.
         mutating func reveal(_ secret: borrowing Secret, _ secrets: inout JSONSecrets) {
             (password, data) = ItemText.members(of: secret, itemClass, &secrets)
         }
@@ -54,7 +54,7 @@ enum ItemText {
         }
     }
 
-    /// What JSON calls 'password' and 'data': the text of a password, else anything in Base64.
+    /// The values of 'password' and 'data' in JSON: the text of a password, else any data in Base64.
     static func members(
         of secret: borrowing Secret, _ itemClass: String, _ secrets: inout JSONSecrets
     ) -> (password: String?, data: String?) {

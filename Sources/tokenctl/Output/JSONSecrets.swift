@@ -7,7 +7,7 @@ struct JSONSecrets {
     private let mark = UUID().uuidString
     private var secrets: [SharedSecret] = []
 
-    /// What stands for a secret in a value that is encoded.
+    /// The text that takes a secret's place in a value that is encoded.
     ///
     /// - Parameter text: the secret as a string of JSON has it.
     mutating func placeholder(for text: consuming Secret) -> String {

@@ -3,7 +3,7 @@ internal import KeychainHost
 internal import PKCS11Driver
 internal import TokenKit
 
-/// How a keychain stands, for programs.
+/// The state of a keychain, for programs.
 struct KeychainInfo: Encodable {
     /// The file, or the card's id.
     let keychain: String
@@ -13,7 +13,7 @@ struct KeychainInfo: Encodable {
     var lockInterval: UInt32?
     var hasPassword: Bool?
     var passwordCost: String?
-    /// Those that open it beside the password.
+    /// The cards that open it beside the password.
     var cards: [BindingRow]?
     var triesLeft: Int?
     /// Why something of it cannot be told.
@@ -36,7 +36,7 @@ struct KeychainInfo: Encodable {
         attempt { () throws(KeychainError) in try opened.checkCardBindings() }
     }
 
-    /// What cannot be told hides nothing else.
+    /// The fact, or nil with a note in the gaps: one that cannot be told hides no other.
     @discardableResult
     private mutating func attempt<Fact>(_ fact: () throws(KeychainError) -> Fact) -> Fact? {
         do throws(KeychainError) { return try fact() } catch {
@@ -45,7 +45,7 @@ struct KeychainInfo: Encodable {
         }
     }
 
-    /// A card's, of which nothing more is read than which it is.
+    /// The state of a card, of which only the identity is read.
     init(_ card: TokenKeychain, isUnlocked: Bool) throws(KeychainError) {
         keychain = try card.identity()?.id.description ?? card.name
         self.isUnlocked = isUnlocked

@@ -13,7 +13,7 @@ struct Progress: ~Copyable {
         self.text = text
     }
 
-    /// Of a number of bytes that are read.
+    /// The progress of reading a number of bytes.
     ///
     /// - Parameter total: nil where it is not known.
     static func reading(_ name: String, of total: Int64?) -> Progress {

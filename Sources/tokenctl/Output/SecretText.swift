@@ -1,8 +1,8 @@
 internal import SecureBytes
 
-/// Secrets as macOS's `security` prints them. What is printed is a secret too, and is overwritten as one.
+/// Secrets as macOS's `security` prints them. The printed form is a secret too, and is overwritten as one.
 enum SecretText {
-    /// As it is where all of it is printable, else in hexadecimal digits.
+    /// The secret's text where all of it is printable, else its hexadecimal digits.
     static func plain(_ secret: borrowing Secret) -> Secret {
         let bytes = secret.bytes
         var isPrintable = true

@@ -76,8 +76,8 @@ enum StandardInput {
     }
 }
 
-/// Results. Text is written as lines, in which nothing is left that a terminal obeys: whoever has a name, a label or a certificate
-/// to print need not know what is in it.
+/// Standard output, for results. Text is written as lines without control characters, so that callers can print any
+/// name, label or certificate.
 enum StandardOutput {
     /// Writes a line.
     ///
@@ -95,7 +95,7 @@ enum StandardOutput {
         for text in lines { line(String(text)) }
     }
 
-    /// Writes JSON, whose values stay what they are.
+    /// Writes JSON, whose values stay unchanged.
     static func json(_ text: String, terminator: String = "\n") {
         print(DisplayText.json(text), terminator: terminator)
     }
@@ -120,7 +120,7 @@ enum StandardOutput {
         }
     }
 
-    /// What went wrong when something was written that print had buffered: nobody is told of it twice.
+    /// The error of a write that `print` had buffered, which is reported once.
     private static let failure = Atomic<Int32>(0)
 
     /// Writes what print has buffered.
@@ -136,7 +136,8 @@ enum StandardOutput {
     }
 }
 
-/// What is not a result, after what is; there is nobody to tell where writing fails. Lines are as those of ``StandardOutput``.
+/// Standard error, for lines that are not results. A write that fails is not reported. Lines have the form of
+/// ``StandardOutput``.
 enum StandardError {
     /// Whether a person reads it.
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
@@ -172,7 +173,7 @@ struct WriteError: Error, CustomStringConvertible {
         self.cause = cause
     }
 
-    /// Whether the reader has had enough, as in `| head`: nothing that anybody has to be told.
+    /// Whether the reader has closed the pipe, as `| head` does, which is not reported.
     var isClosedPipe: Bool { cause.number == EPIPE }
 
     var description: String { "cannot write the output: \(cause.reason)" }

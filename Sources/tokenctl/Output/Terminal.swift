@@ -1,4 +1,4 @@
-// What users see, in one place:
+// Everything that users see, in one place:
 // - results go to standard output, everything else to standard error;
 // - a table for people, JSON for programs, colour for nobody but a terminal;
 // - questions go through pinentry where there is a desktop or a terminal for it, else to the terminal itself;

@@ -3,7 +3,7 @@ internal import Platform
 internal import Synchronization
 internal import TokenKit
 
-/// Appends each command and answer to a file; what is confidential has been masked before it comes here.
+/// The trace of commands and answers in a file. Confidential parts were masked before.
 final class TraceFile: CardTrace {
     /// Held while a pair of lines is written, so that threads do not mix theirs.
     private let descriptor: Mutex<Int32>

@@ -22,7 +22,8 @@ final class GivenPIN: Prompter {
         self.other = other
     }
 
-    /// What a URI's PIN answers: a keychain's password is never tried on a card that the keychain is bound to.
+    /// The questions that a URI's PIN answers: a keychain's password is never tried on a card that the keychain is
+    /// bound to.
     static func purposes(of uri: PKCS11URI, _ process: ProcessKeychains) throws -> Set<PromptRequest.Purpose> {
         let isKeychain = try process.localKeychains().found.contains { uri.matches(PKCS11URI.Place($0)) }
         guard isKeychain else { return [.pin] }

@@ -3,7 +3,7 @@ internal import ItemDictionaries
 internal import KeychainHost
 internal import PKCS11Driver
 
-/// What `item` and `explain` are given: keys and values of SecItem, and URIs of the items that are meant.
+/// The arguments of `item` and `explain`: keys and values of SecItem, and URIs of the items that are meant.
 struct ItemQueries {
     let uris: [PKCS11URI]
     private let query: ItemDictionary
@@ -45,7 +45,7 @@ struct ItemQueries {
         }
     }
 
-    /// What is to be changed or deleted: one query, since of several only some might be changed.
+    /// The one query of items to be changed or deleted: of several, only some might be changed.
     func dictionary(in session: Session) throws -> ItemDictionary {
         if let uri = uris.first(where: { !$0.tellsTokensApart && !$0.tellsObjectsApart }) {
             throw CommandError("'\(uri)' does not say which item", advice: "give one with a token, an id or an object")
@@ -59,7 +59,7 @@ struct ItemQueries {
         return query
     }
 
-    /// What the items may be of.
+    /// The classes that the items may be of.
     private var classes: [ItemClass] {
         if case .string(let name) = query["class"] { return ItemClass(rawValue: name).map { [$0] } ?? [] }
         return [.certificate, .key, .genericPassword, .internetPassword]

@@ -3,14 +3,15 @@ internal import KeychainHost
 internal import PKCS11Driver
 internal import TokenKit
 
-/// The URIs of what is found: the names that the PKCS#11 module shows it under.
+/// The URIs of found items: their names in the PKCS#11 module.
 struct ObjectURIs {
     private var places: [String: PKCS11URI.Place] = [:]
     private var names: [String: CryptokiItemNames] = [:]
     /// Ids in files that several items of a kind have, as a certificate and its successor do, and those of several objects on
     /// modules' tokens.
     private var sharedIDs: Set<SharedID> = []
-    /// Of keys on modules' tokens, by the token and the object, where the halves are called differently.
+    /// The labels of the public halves of keys on modules' tokens, by the token and the object, where they differ from
+    /// the private halves' labels.
     private var publicLabels: [String: [TokenObjectID: String]] = [:]
 
     private struct SharedID: Hashable {
@@ -54,7 +55,8 @@ struct ObjectURIs {
 
     // MARK: Out
 
-    /// Nil for what has no name; of symmetric keys this program alone takes it, as the module shows none.
+    /// The URI of an item; nil for one without a name. URIs of symmetric keys are for this program alone, as the module
+    /// shows none.
     func uri(of item: Item) -> PKCS11URI? {
         guard let place = places[item.keychain.rawValue], var object = objects(of: item).first else { return nil }
         if !needsLabel(item, object) { object.label = nil }
@@ -98,7 +100,7 @@ struct ObjectURIs {
         }
     }
 
-    /// The same with identities, either half of which may be named.
+    /// The identities that URIs name, by either half.
     func identities(_ identities: [Identity], namedBy uris: [PKCS11URI]) -> [Identity] {
         identities.filter { identity in
             let halves = [identity.certificate, identity.key]

@@ -5,7 +5,7 @@ internal import SystemCrypto
 internal import TokenKit
 
 extension Session {
-    /// The same with the cards and files alone that one of the URIs names or that have one of the names.
+    /// The session with the cards and files alone that one of the URIs names or that have one of the names.
     ///
     /// A URI with a maker's serial number names no second token, so that no module is started for what is here.
     ///
@@ -36,7 +36,7 @@ extension Session {
             limit(identified(others.found) { ($0, $1) })
         }
         guard let uri = uris.first(where: unmatched.contains) else { return session }
-        // It may be one of those that cannot be read.
+        // The missing one may be among those that cannot be read.
         gaps.tell(session.missing)
         // Without readers to look into nobody can tell that it is out.
         let known = self.tokens.isEmpty ? [] : self.process.knownTokens()
@@ -52,7 +52,7 @@ extension Session {
 
     private typealias NamedToken = (token: TokenKeychain, identity: TokenIdentity)
 
-    /// Says of URIs that name objects that there is none.
+    /// Throws for URIs that name objects where no object was found.
     func require(_ isFound: Bool, namedBy uris: [PKCS11URI], as noun: String = "object") throws(KeychainError) {
         guard !isFound, let uri = uris.first(where: \.namesObject) else { return }
         let session = try limited(to: [uri])
@@ -139,7 +139,7 @@ extension Session {
         for itemClass in everything where found.isEmpty {
             let items = try session.searchList.items(
                 matching: Query(itemClass, [.synchronizable: Query.anySynchronizable], limit: .all))
-            // What fails for keys mostly fails for certificates as well; it is told once.
+            // Most failures for keys repeat for certificates; they are told once.
             let reported = itemClass == everything.first ? session.reporting(items) : items.found
             for item in reported where names.matches(uri, item) {
                 // The public half of a pair says nothing that the private one does not.
@@ -186,7 +186,7 @@ extension TokenKeychain {
 }
 
 extension TokenObject {
-    /// What the module makes of it.
+    /// The kinds of objects that the module shows for it.
     fileprivate var kinds: [PKCS11URI.Kind] {
         (certificate == nil ? [] : [.certificate]) + (key == nil ? [] : [.publicKey, .privateKey])
     }

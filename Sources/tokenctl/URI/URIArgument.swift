@@ -20,31 +20,31 @@ extension PKCS11URI {
         }
     }
 
-    /// Those of the arguments that are URIs.
+    /// The arguments that are URIs.
     static func all(in arguments: [String]) throws -> [PKCS11URI] {
         try arguments.compactMap { try PKCS11URI(argument: $0) }
     }
 
-    /// The same URI for certificates, where it names keys: people paste what they have.
+    /// The URI for certificates, where it names keys: people paste the URI that they have.
     var forCertificates: PKCS11URI {
         guard object.kind == .privateKey || object.kind == .publicKey else { return self }
         var uri = self
         uri.object.kind = .certificate
-        // It is the label of the key.
+        // The label is that of the key.
         if uri.object.id != nil { uri.object.label = nil }
         return uri
     }
 
     // MARK: Modules
 
-    /// Whether it is what p11-kit calls the module of this package, or the name of its file or of a copy.
+    /// Whether the name is p11-kit's for the module of this package, or that of its file or of a copy.
     private static func isOwn(name: String) -> Bool {
         let file = name.hasPrefix("lib") ? name : "lib" + name
         return name == CryptokiLibrary.configuration || file == CryptokiLibrary.file
             || file.hasPrefix(CryptokiLibrary.file + ".") || file.hasPrefix(CryptokiLibrary.file + "-")
     }
 
-    /// Whether it is the module's file, or a folder that has it.
+    /// Whether the path is the module's file, or a folder that has it.
     private static func isOwn(path: String) -> Bool {
         let file = path.split(separator: "/").last.map(String.init) ?? ""
         if file.hasPrefix("lib"), isOwn(name: file) { return true }
