@@ -46,7 +46,7 @@ enum Completions {
         let keys: Attributes = [
             .keyClass: KeyClass.private.value, .synchronizable: Query.anySynchronizable,
         ]
-        let locals = (try? Session(cards: false).locals) ?? []
+        let locals = (try? CommandKeychains(cards: false).locals) ?? []
         let labels = locals.flatMap { keychain in
             ((try? keychain.items(matching: Query(.key, keys, limit: .all)).found) ?? []).compactMap(\.label)
         }

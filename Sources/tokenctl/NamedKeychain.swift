@@ -18,7 +18,7 @@ enum NamedKeychain {
     /// - Parameter name: a name or path of a file, a card's id or label, or a URI; the default keychain if nil.
     init(_ name: String?, _ cards: CardOptions) throws {
         if let name, let uri = try PKCS11URI(keychain: name) {
-            let session = try Session(cards, keychains: [name])
+            let session = try CommandKeychains(cards, keychains: [name])
             self = try NamedKeychain.only(
                 session.locals.map { .local($0) } + session.tokens.map { .card($0) }, namedBy: uri)
             return
@@ -27,7 +27,7 @@ enum NamedKeychain {
             self = .local(try LocalKeychain.named(name))
             return
         }
-        let session = try Session(cards, locals: false)
+        let session = try CommandKeychains(cards, locals: false)
         let result = session.eachToken { token, identity in (token: token, isMeant: identity.isNamed(name)) }
         if let card = try NamedKeychain.only(result.found.filter(\.isMeant).map { .card($0.token) }, named: name) {
             self = card
@@ -70,8 +70,10 @@ enum NamedKeychain {
     static func noun(ofCard name: String) -> String? {
         guard tokenID(name) == nil else { return "a card" }
         let isURI = PKCS11URI.isURI(name)
-        let isFile = isURI ? (try? Session(keychains: [name], cards: false)) != nil : !mayBeCard(name)
-        guard !isFile, let session = try? Session(keychains: isURI ? [name] : [], locals: false) else { return nil }
+        let isFile = isURI ? (try? CommandKeychains(keychains: [name], cards: false)) != nil : !mayBeCard(name)
+        guard !isFile, let session = try? CommandKeychains(keychains: isURI ? [name] : [], locals: false) else {
+            return nil
+        }
         let meant = session.eachToken { $1 }.found.first { isURI || $0.isNamed(name) }
         return meant.map { $0.id.driver == PKCS11Module.driver ? "a module's token" : "a card" }
     }
@@ -98,7 +100,7 @@ extension LocalKeychain {
                 .readOnly, "\(name) is \(noun), which cannot be written to", remedy: "name a keychain file")
         }
         if let uri {
-            let found = try Session(keychains: [name], cards: false).locals
+            let found = try CommandKeychains(keychains: [name], cards: false).locals
             guard case .local(let keychain) = try NamedKeychain.only(found.map { .local($0) }, namedBy: uri) else {
                 throw KeychainError(.noSuchKeychain)
             }

@@ -222,7 +222,7 @@ struct SearchOptions: ParsableArguments {
 
     @OptionGroup var cards: CardOptions
 
-    func session() throws -> Session { try Session(cards, keychains: keychains) }
+    func session() throws -> CommandKeychains { try CommandKeychains(cards, keychains: keychains) }
 
     /// The URIs among the keychains. Of their places only the named items are found.
     var uris: [PKCS11URI] {

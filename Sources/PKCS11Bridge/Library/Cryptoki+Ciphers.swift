@@ -51,7 +51,7 @@ extension Cryptoki {
         }
     }
 
-    /// With a public key what comes out comes at the end. Whoever asks how much that is has given nothing yet.
+    /// Encrypts a part. With a public key the output comes at the end: asking for its length takes no data.
     package func encryptUpdate(
         _ handle: CK_SESSION_HANDLE, _ part: consuming Secret, _ capacity: OutputCapacity, of count: Int? = nil
     ) throws(CryptokiError) -> Output {
@@ -130,7 +130,7 @@ extension Cryptoki {
         }
     }
 
-    /// With a private key what comes out comes at the end. Whoever asks how much that is has given nothing yet.
+    /// Decrypts a part. With a private key the output comes at the end: asking for its length takes no data.
     package func decryptUpdate(
         _ handle: CK_SESSION_HANDLE, _ part: [UInt8], _ capacity: OutputCapacity, of count: Int? = nil
     ) throws(CryptokiError) -> Output {
@@ -167,8 +167,9 @@ extension Cryptoki {
 
     /// The plaintext where there is room for it; else the operation goes on, and the card is not asked again.
     private static func finish(
-        _ operation: consuming CipherOperation, _ ciphertext: [UInt8], _ capacity: OutputCapacity, in session: Session,
-        _ state: inout Session.State
+        _ operation: consuming CipherOperation, _ ciphertext: [UInt8], _ capacity: OutputCapacity,
+        in session: PKCS11Session,
+        _ state: inout PKCS11Session.State
     ) throws(CryptokiError) -> Output {
         var operation = operation
         let key = operation.key
@@ -224,7 +225,7 @@ extension Cryptoki {
         }
     }
 
-    /// PKCS #11 §5.12.4: the bytes of a secret key are a part of what is digested.
+    /// Digests the bytes of a secret key as a part of the message. PKCS #11 §5.12.4.
     ///
     /// - Throws: `CKR_KEY_INDIGESTIBLE` for other kinds of keys.
     package func digestKey(_ handle: CK_SESSION_HANDLE, key: CK_OBJECT_HANDLE) throws(CryptokiError) {

@@ -28,14 +28,14 @@ extension Cryptoki {
         return try self.handle(of: session.slot.create(copy), in: session)
     }
 
-    /// Of a data object.
-    private func value(of entry: HandleTable.Entry, in session: Session) throws(CryptokiError) -> Secret {
-        if let own = entry.secret { return own.clone() }
+    /// The value of a data object.
+    private func value(of entry: HandleTable.Entry, in session: PKCS11Session) throws(CryptokiError) -> Secret {
+        if let own = entry.secret { return own.secret.clone() }
         return try session.slot.secretValue(CKA_VALUE, of: entry.object.name)
     }
 
     private func addCopy(
-        ofKey key: CK_OBJECT_HANDLE, _ copy: Template, in session: Session
+        ofKey key: CK_OBJECT_HANDLE, _ copy: Template, in session: PKCS11Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let key = try secretKey(key, in: session, for: nil)
         return try addSecretKey(key.bytes.clone(), copy, in: session, invalid: CKR_TEMPLATE_INCONSISTENT)
@@ -43,7 +43,7 @@ extension Cryptoki {
 
     /// Makes a copy that ends with the session.
     private func addCopy(
-        of entry: HandleTable.Entry, _ object: CK_OBJECT_HANDLE, _ copy: Template, in session: Session
+        of entry: HandleTable.Entry, _ object: CK_OBJECT_HANDLE, _ copy: Template, in session: PKCS11Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         if entry.object.objectClass == CKO_SECRET_KEY { return try addCopy(ofKey: object, copy, in: session) }
         if entry.object.objectClass == CKO_DATA {
@@ -58,7 +58,7 @@ extension Cryptoki {
 }
 
 extension CryptokiObject {
-    /// The attributes of a copy, those left out that say nothing. A key's protection is only ever strengthened.
+    /// The attributes of a copy, without empty ones. A key's protection is only ever strengthened.
     fileprivate func template(changedBy changes: Template) throws(CryptokiError) -> Template {
         try TemplateRules.requireOneValueEach(changes)
         for type in changes.types where !has(type) {

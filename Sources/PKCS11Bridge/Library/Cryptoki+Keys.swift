@@ -54,10 +54,10 @@ extension Cryptoki {
         }
     }
 
-    /// By AES key wrap: RFC 3394, RFC 5649.
+    /// Wraps by AES key wrap: RFC 3394, RFC 5649.
     private func wrapKey(
         _ object: CryptokiObject, _ key: CK_OBJECT_HANDLE, withSecretKey wrapping: CK_OBJECT_HANDLE,
-        _ request: MechanismRequest, _ capacity: OutputCapacity, in session: Session
+        _ request: MechanismRequest, _ capacity: OutputCapacity, in session: PKCS11Session
     ) throws(CryptokiError) -> Output {
         let wrapper = try Cryptoki.renaming([
             CKR_KEY_HANDLE_INVALID: CKR_WRAPPING_KEY_HANDLE_INVALID,
@@ -116,7 +116,7 @@ extension Cryptoki {
 
     private func unwrapKey(
         _ wrapped: [UInt8], withSecretKey unwrapping: CK_OBJECT_HANDLE, _ request: MechanismRequest,
-        _ template: Template, in session: Session
+        _ template: Template, in session: PKCS11Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let wrapper = try Cryptoki.renaming([
             CKR_KEY_HANDLE_INVALID: CKR_UNWRAPPING_KEY_HANDLE_INVALID,
@@ -154,8 +154,8 @@ extension Cryptoki {
             scheme.keyBytes(from: result, count: count), template, in: session, invalid: CKR_TEMPLATE_INCONSISTENT)
     }
 
-    /// What could not be made is asked of no card.
-    private func requireSecretKey(_ template: Template, in session: Session) throws(CryptokiError) {
+    /// Checks the template of a key to be made before a card is asked.
+    private func requireSecretKey(_ template: Template, in session: PKCS11Session) throws(CryptokiError) {
         try TemplateRules.check(template, for: CKO_SECRET_KEY)
         _ = (try template.bool(CKA_SENSITIVE), try template.bool(CKA_EXTRACTABLE), try template.ulong(CKA_VALUE_LEN))
         if let objectClass = try template.ulong(CKA_CLASS), objectClass != CKO_SECRET_KEY {
@@ -170,12 +170,12 @@ extension Cryptoki {
     }
 
     /// Whether the session may keep a key.
-    private func requireKeeping(_ session: Session) throws(CryptokiError) {
+    private func requireKeeping(_ session: PKCS11Session) throws(CryptokiError) {
         try requireWritable(session)
         guard session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
     }
 
-    /// Runs `body`, and says of a failure what it is called where keys are wrapped.
+    /// Runs `body`, and gives its failure the return value of wrapping functions.
     static func renaming<Result: ~Copyable>(
         _ names: [CK_RV: CK_RV], _ body: () throws(CryptokiError) -> Result
     ) throws(CryptokiError) -> Result {

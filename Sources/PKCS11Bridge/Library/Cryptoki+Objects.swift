@@ -6,7 +6,7 @@ internal import SystemCrypto
 
 // Objects: PKCS #11 §5.7.
 extension Cryptoki {
-    /// The value of an attribute, or why it has none.
+    /// The value of an attribute, or the reason that it has none.
     package enum AttributeResult: ~Copyable {
         case value([UInt8])
         case secret(Secret)
@@ -37,7 +37,7 @@ extension Cryptoki {
         }
     }
 
-    /// What an object tells of itself.
+    /// The attributes of an object.
     package struct ObjectReader: Sendable {
         let entry: HandleTable.Entry
         let session: CK_SESSION_HANDLE
@@ -46,7 +46,7 @@ extension Cryptoki {
         package func value(_ type: CK_ATTRIBUTE_TYPE) throws(CryptokiError) -> AttributeResult {
             if let value = entry.object.attributes[type] { return .value(value) }
             guard entry.object.secret.contains(type) else { return .refused(entry.object.refusal(type)) }
-            if let secret = entry.secret { return .secret(secret.clone()) }
+            if let secret = entry.secret { return .secret(secret.secret.clone()) }
             if let key = entry.object.sessionKey { return .secret(try PrivateNumbers.value(type, of: key)) }
             let slot = try cryptoki.session(session, checkingPresence: true).slot
             return .secret(try slot.secretValue(type, of: entry.object.name))
@@ -63,16 +63,16 @@ extension Cryptoki {
         try currentEntry(object, in: session(handle)).object.size
     }
 
-    /// An object as it is now, whoever changed it.
+    /// An object in its present state, which other programs may have changed.
     private func currentEntry(
-        _ object: CK_OBJECT_HANDLE, in session: Session
+        _ object: CK_OBJECT_HANDLE, in session: PKCS11Session
     ) throws(CryptokiError) -> HandleTable.Entry {
         if try handles.entry(object, in: session).session == nil { try meetChanges(in: session) }
         return try handles.entry(object, in: session)
     }
 
     /// A key as it is now. That its token is gone is said when it is used.
-    func key(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {
+    func key(_ handle: CK_OBJECT_HANDLE, in session: PKCS11Session) throws(CryptokiError) -> CryptokiObject {
         let known: HandleTable.Entry
         do throws(CryptokiError) {
             known = try handles.keyEntry(handle, in: session)
@@ -85,8 +85,8 @@ extension Cryptoki {
         return try handles.keyEntry(handle, in: session).object
     }
 
-    /// Takes over what others have changed, and lets go of what they have deleted.
-    private func meetChanges(in session: Session) throws(CryptokiError) {
+    /// Takes over the changes of other programs, and drops the objects that they have deleted.
+    private func meetChanges(in session: PKCS11Session) throws(CryptokiError) {
         guard let version = session.slot.version, let last = handles.lastHandle(behind: version, in: session)
         else { return }
         let sees = session.slot.isLoggedIn
@@ -107,7 +107,7 @@ extension Cryptoki {
     }
 
     private func createSessionObject(
-        _ session: Session, _ template: Template
+        _ session: PKCS11Session, _ template: Template
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         switch try template.ulong(CKA_CLASS) {
         case CKO_PUBLIC_KEY: return try addPublicKey(NewObject.publicKey(from: template), template, in: session)
@@ -120,24 +120,26 @@ extension Cryptoki {
         }
     }
 
-    private func createSecretKey(_ session: Session, _ template: Template) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+    private func createSecretKey(_ session: PKCS11Session, _ template: Template) throws(CryptokiError)
+        -> CK_OBJECT_HANDLE
+    {
         try addSecretKey(
             template.requiredSecret(CKA_VALUE), template, in: session, invalid: CKR_ATTRIBUTE_VALUE_INVALID)
     }
 
     /// A data object that ends with its session.
     func addData(
-        _ value: consuming Secret, _ template: Template, in session: Session
+        _ value: consuming Secret, _ template: Template, in session: PKCS11Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         _ = try template.bool(CKA_MODIFIABLE)
         let isPrivate = try isPrivate(template, in: session)
         return handles.add(
-            { .sessionData(template, isPrivate: isPrivate, number: $0) }, secret: SessionSecret(value), in: session)
+            { .sessionData(template, isPrivate: isPrivate, number: $0) }, secret: SharedSecret(value), in: session)
     }
 
     /// - Parameter isGenerated: whether it was made just now.
     func addPublicKey(
-        _ key: PublicKey, _ template: Template, isGenerated: Bool = false, in session: Session
+        _ key: PublicKey, _ template: Template, isGenerated: Bool = false, in session: PKCS11Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let isPrivate = try isPrivate(template, in: session)
         return handles.add(
@@ -146,7 +148,7 @@ extension Cryptoki {
     }
 
     func addPrivateKey(
-        _ key: PrivateKey, _ template: Template, isGenerated: Bool = false, in session: Session
+        _ key: PrivateKey, _ template: Template, isGenerated: Bool = false, in session: PKCS11Session
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         let isPrivate = try isPrivate(template, in: session, unlessSaid: session.slot.isLoggedIn)
         let protection = try NewObject.protection(template, key.kind)
@@ -165,7 +167,7 @@ extension Cryptoki {
     ///   - invalid: what the function says of a key whose kind has no keys of its length.
     func addSecretKey(
         _ secret: consuming Secret, _ template: Template, kind: SecretKeyKind? = nil, isGenerated: Bool = false,
-        in session: Session, invalid: CK_RV
+        in session: PKCS11Session, invalid: CK_RV
     ) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         var template = template
         if let kind, template[CKA_KEY_TYPE] == nil {
@@ -190,14 +192,14 @@ extension Cryptoki {
                     kind, byteCount: count, protection, template, isPrivate: isPrivate, isGenerated: isGenerated,
                     number: $0)
             },
-            secret: SessionSecret(secret), in: session)
+            secret: SharedSecret(secret), in: session)
     }
 
     /// Whether an object that ends with its session ends with the login as well.
     ///
     /// - Throws: `CKR_USER_NOT_LOGGED_IN`.
     private func isPrivate(
-        _ template: Template, in session: Session, unlessSaid: Bool = false
+        _ template: Template, in session: PKCS11Session, unlessSaid: Bool = false
     ) throws(CryptokiError) -> Bool {
         let isPrivate = try template.bool(CKA_PRIVATE) ?? unlessSaid
         guard !isPrivate || session.slot.isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
@@ -237,7 +239,7 @@ extension Cryptoki {
         _ = handles.handles(of: try session.slot.objects(matching: Template()), in: session)
     }
 
-    /// Changes what a session's data object says and has.
+    /// Changes the attributes and the value of a session's data object.
     private func change(
         _ handle: CK_OBJECT_HANDLE, _ object: CryptokiObject, to template: Template
     ) throws(CryptokiError) {
@@ -245,8 +247,8 @@ extension Cryptoki {
         if let type = template.types.first(where: { !changeable.contains($0) }) {
             throw CryptokiError(CKR_ATTRIBUTE_READ_ONLY, "attribute 0x\(String(type, radix: 16))")
         }
-        var value: SessionSecret?
-        if let secret = template.secret(CKA_VALUE) { value = SessionSecret(secret) }
+        var value: SharedSecret?
+        if let secret = template.secret(CKA_VALUE) { value = SharedSecret(secret) }
         handles.change(handle, to: object.changed(to: template), value)
     }
 
@@ -283,7 +285,7 @@ extension Cryptoki {
 
     /// A pair that no keychain keeps: for a connection, say, as Java does.
     private func generateForSession(
-        _ kind: KeyKind, _ publicTemplate: Template, _ privateTemplate: Template, in session: Session
+        _ kind: KeyKind, _ publicTemplate: Template, _ privateTemplate: Template, in session: PKCS11Session
     ) throws(CryptokiError) -> (publicKey: CK_OBJECT_HANDLE, privateKey: CK_OBJECT_HANDLE) {
         guard try publicTemplate.bool(CKA_TOKEN) != true else {
             throw CryptokiError(CKR_TEMPLATE_INCONSISTENT, "a public key is kept with its private half")
@@ -315,13 +317,13 @@ extension Cryptoki {
         return kind
     }
 
-    func requireWritable(_ session: Session) throws(CryptokiError) {
+    func requireWritable(_ session: PKCS11Session) throws(CryptokiError) {
         // What a card would refuse in any session it refuses first.
         if session.slot is CardSlot { throw CryptokiError(CKR_TOKEN_WRITE_PROTECTED) }
         guard session.isWritable else { throw CryptokiError(CKR_SESSION_READ_ONLY) }
     }
 
-    func handle(of name: ObjectName, in session: Session) throws(CryptokiError) -> CK_OBJECT_HANDLE {
+    func handle(of name: ObjectName, in session: PKCS11Session) throws(CryptokiError) -> CK_OBJECT_HANDLE {
         guard let object = try session.slot.object(name) else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN) }
         guard let handle = handles.handles(of: [object], in: session).first else {
             throw CryptokiError(CKR_GENERAL_ERROR, "an object without a handle")

@@ -76,7 +76,7 @@ extension Cryptoki {
     }
 
     private static func finish(
-        _ operation: consuming SignatureOperation, in session: Session
+        _ operation: consuming SignatureOperation, in session: PKCS11Session
     ) throws(CryptokiError) -> [UInt8] {
         var operation = operation
         let (key, scheme) = (operation.key, operation.scheme)
@@ -147,7 +147,7 @@ extension Cryptoki {
     }
 
     private static func check(
-        _ signature: [UInt8], _ operation: consuming SignatureOperation, in session: Session
+        _ signature: [UInt8], _ operation: consuming SignatureOperation, in session: PKCS11Session
     ) throws(CryptokiError) {
         var operation = operation
         let (key, scheme) = (operation.key, operation.scheme)
@@ -160,7 +160,7 @@ extension Cryptoki {
     static var notBegun: CryptokiError { CryptokiError(CKR_OPERATION_NOT_INITIALIZED) }
 
     /// - Throws: `CKR_KEY_HANDLE_INVALID`, `CKR_KEY_TYPE_INCONSISTENT` for another kind of object.
-    func privateKey(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> CryptokiObject {
+    func privateKey(_ handle: CK_OBJECT_HANDLE, in session: PKCS11Session) throws(CryptokiError) -> CryptokiObject {
         let object = try key(handle, in: session)
         switch object.objectClass {
         case CKO_PRIVATE_KEY: return object
@@ -169,7 +169,7 @@ extension Cryptoki {
         }
     }
 
-    func publicKey(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> PublicKey {
+    func publicKey(_ handle: CK_OBJECT_HANDLE, in session: PKCS11Session) throws(CryptokiError) -> PublicKey {
         let object = try key(handle, in: session)
         switch (object.objectClass, object.publicKey) {
         case (CKO_PUBLIC_KEY, let key?): return key
@@ -187,7 +187,7 @@ extension Cryptoki {
     /// - Parameter use: the attribute that allows it; nil for what every key may be used for.
     /// - Throws: `CKR_KEY_HANDLE_INVALID`, `CKR_KEY_TYPE_INCONSISTENT` for another kind of key, `CKR_KEY_FUNCTION_NOT_PERMITTED`.
     func secretKey(
-        _ handle: CK_OBJECT_HANDLE, in session: Session, for use: CK_ATTRIBUTE_TYPE?
+        _ handle: CK_OBJECT_HANDLE, in session: PKCS11Session, for use: CK_ATTRIBUTE_TYPE?
     ) throws(CryptokiError) -> SecretKeyUse {
         let object = try key(handle, in: session)
         switch object.objectClass {
@@ -201,7 +201,7 @@ extension Cryptoki {
             throw CryptokiError(isOfKind ? CKR_KEY_FUNCTION_NOT_PERMITTED : CKR_KEY_TYPE_INCONSISTENT)
         }
         if let own = try handles.keyEntry(handle, in: session).secret {
-            return SecretKeyUse(object: object, bytes: own.clone())
+            return SecretKeyUse(object: object, bytes: own.secret.clone())
         }
         return SecretKeyUse(object: object, bytes: try session.slot.keyBytes(of: object))
     }

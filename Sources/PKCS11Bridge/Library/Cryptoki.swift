@@ -17,8 +17,8 @@ package final class Cryptoki: Sendable {
 
     private struct Sessions {
         var last: CK_SESSION_HANDLE
-        var open: [CK_SESSION_HANDLE: Session] = [:]
-        /// Which token of a slot the last session was opened with.
+        var open: [CK_SESSION_HANDLE: PKCS11Session] = [:]
+        /// The generation of the token that the last session was opened with, by slot.
         var generations: [CK_SLOT_ID: Int] = [:]
     }
 
@@ -51,7 +51,7 @@ package final class Cryptoki: Sendable {
     ///
     /// - Parameter checkingPresence: whether to look if its card is still in. That another has come is known once anybody has met it.
     /// - Throws: `CKR_SESSION_HANDLE_INVALID`, also where another card has come; `CKR_DEVICE_REMOVED` while there is none.
-    func session(_ handle: CK_SESSION_HANDLE, checkingPresence: Bool = false) throws(CryptokiError) -> Session {
+    func session(_ handle: CK_SESSION_HANDLE, checkingPresence: Bool = false) throws(CryptokiError) -> PKCS11Session {
         guard let session = sessions.withLock({ $0.open[handle] }) else {
             throw CryptokiError(CKR_SESSION_HANDLE_INVALID, "session \(handle)")
         }
@@ -64,7 +64,7 @@ package final class Cryptoki: Sendable {
         return session
     }
 
-    private func close(_ closing: [Session]) {
+    private func close(_ closing: [PKCS11Session]) {
         let handles = Set(closing.map(\.handle))
         sessions.withLock { sessions in for handle in handles { sessions.open.removeValue(forKey: handle) } }
         self.handles.removeObjects(of: handles)
@@ -80,17 +80,17 @@ package final class Cryptoki: Sendable {
             sessions.withLock { sessions in
                 sessions.last += 1
                 // Sessions that may write are had from every token: programs ask for them and write nothing.
-                sessions.open[sessions.last] = Session(
+                sessions.open[sessions.last] = PKCS11Session(
                     sessions.last, slot, generation: generation, isWritable: flags & CKF_RW_SESSION != 0)
                 return sessions.last
             }
         }
     }
 
-    /// Ends what programs still have of cards that were in the slot before: none of its handles will be good again, also if
-    /// such a card comes back.
+    /// Ends the objects of cards that were in the slot before: their handles stay invalid, also if such a card comes
+    /// back.
     private func forgetTokens(before generation: Int, in slot: CK_SLOT_ID) {
-        let earlier = sessions.withLock { sessions -> [Session]? in
+        let earlier = sessions.withLock { sessions -> [PKCS11Session]? in
             guard sessions.generations.updateValue(generation, forKey: slot) != generation else { return nil }
             return sessions.open.values.filter { $0.slot.id == slot && $0.generation < generation }
         }
@@ -129,7 +129,7 @@ package final class Cryptoki: Sendable {
             flags: CKF_SERIAL_SESSION | (session.isWritable ? CKF_RW_SESSION : 0))
     }
 
-    /// How many sessions there are with a token, and how many of them may write.
+    /// The number of sessions with a token, and of those that may write.
     package func sessionCounts(_ slotID: CK_SLOT_ID) -> (all: Int, writable: Int) {
         sessions.withLock { sessions in
             let own = sessions.open.values.filter { $0.slot.id == slotID }
@@ -156,7 +156,7 @@ package final class Cryptoki: Sendable {
         }
     }
 
-    private func logInForOneUse(_ session: Session, _ pin: consuming Secret?) throws(CryptokiError) {
+    private func logInForOneUse(_ session: PKCS11Session, _ pin: consuming Secret?) throws(CryptokiError) {
         // The session is not held while a person is asked.
         guard session.state.withLock({ $0.signature != nil || $0.decryption != nil }) else {
             throw Cryptoki.nothingToLogInFor

@@ -4,11 +4,11 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-/// Why a function could not do what it was asked: a return value of the standard, and the words for the log.
+/// The failure of a function: a return value of the standard, and the text for the log.
 package struct CryptokiError: Error, Sendable, CustomStringConvertible {
     package let code: CK_RV
 
-    /// What happened, for the log; never a PIN, key or decrypted data.
+    /// The reason, for the log; never a PIN, key or decrypted data.
     package let reason: String
 
     /// - Parameter reason: what the code does not say of itself.
@@ -53,7 +53,7 @@ extension CryptokiError {
         self.init(code, error.description)
     }
 
-    /// Why nobody was asked for a PIN, or asked again.
+    /// The error of a question for a PIN that was not asked, or not answered.
     ///
     /// - Parameter refusal: what the card said of the last answer; nil where none was presented.
     init(question error: KeychainError, _ refusal: TokenError?) {
@@ -109,20 +109,20 @@ extension CryptokiError {
         }
     }
 
-    /// Runs `body` for a session whose token was there before: one that is not there now was taken out.
+    /// Runs `body` for a session whose token was there before: an absent token was removed.
     static func removed<Result: ~Copyable>(
         _ body: () throws(CryptokiError) -> Result
     ) throws(CryptokiError) -> Result {
         do throws(CryptokiError) { return try body() } catch { throw error.inSession }
     }
 
-    /// What it is called where the token was there before.
+    /// The error where the token was there before.
     var inSession: CryptokiError {
         code == CKR_TOKEN_NOT_PRESENT ? CryptokiError(CKR_DEVICE_REMOVED, reason) : self
     }
 
-    /// Runs `body`, which uses a private key: what does not fit the key is data, and no attribute; and a key that is not there
-    /// any more was deleted by somebody else.
+    /// Runs `body`, which uses a private key: an unfit input is bad data, not a bad attribute, and an absent key was
+    /// deleted by another program.
     static func mappingUse<Result: ~Copyable>(
         _ body: () throws(KeychainError) -> Result
     ) throws(CryptokiError) -> Result {

@@ -2,20 +2,20 @@ package import HostAPI
 internal import KeychainHost
 internal import TokenKit
 
-/// What the module does differently for some programs.
+/// The differences of the module for some programs.
 package struct PromptPolicy: Sendable {
     /// Whether the module asks for PINs itself, and shows programs neither that a login is needed nor that a key wants one
     /// each time. For programs that cannot ask at the right moment, such as `ssh-agent`.
     package let asksItself: Bool
 
-    /// Who is asked where a program logs in without a PIN, or the module asks itself.
+    /// The prompter for logins without a PIN, and for the module's own questions.
     package let prompter: any Prompter
 
     /// Whether one token alone says that it wants a login: the first of the list. For programs that have a password for one, and give
     /// up at the second.
     let logsInOnce: Bool
 
-    /// The name of the program, for the person who is asked; nil where it is not known.
+    /// The name of the program, for prompts; nil where it is unknown.
     let program: String?
 
     package init(
@@ -46,7 +46,7 @@ package struct PromptPolicy: Sendable {
             prompter: isConfigured ? prompter : NoPrompter(allowsPINPad: true))
     }
 
-    /// What a PIN or password is for, in words that complete "PIN to …".
+    /// The purpose of a PIN or password, in words that complete "PIN to …".
     func use(_ action: String) -> String { program.map { "\(action) for '\($0)'" } ?? action }
 
     /// Whether a program may log in without a PIN.
@@ -54,7 +54,7 @@ package struct PromptPolicy: Sendable {
 }
 
 extension TokenOperation.Action {
-    /// What people call it, in words that complete "PIN to …".
+    /// The verb for people, in words that complete "PIN to …".
     var verb: String {
         switch self {
         case .sign: "sign"

@@ -1,4 +1,4 @@
-/// Which tokens this copy of the module shows.
+/// The tokens that this copy of the module shows.
 ///
 /// A PIN that a program tries on every token is meant for one. So a copy of the module shows only what its name says:
 /// `libtokenkit-pkcs11-cards.so`, `…-12345678.so` (a serial number), `…-login.so` (a keychain). `TOKENKIT_PKCS11_TOKENS`

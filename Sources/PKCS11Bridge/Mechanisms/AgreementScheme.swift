@@ -4,7 +4,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// How a key is agreed on: Diffie-Hellman on a curve, and what becomes of the shared secret. PKCS #11 §6.3.16.
+/// A key agreement: Diffie-Hellman on a curve, and the treatment of the shared secret. PKCS #11 §6.3.16.
 struct AgreementScheme: Sendable {
     private let derivation: DigestAlgorithm?
     private let sharedInfo: [UInt8]

@@ -3,7 +3,7 @@ internal import CCryptoki
 internal import SystemCrypto
 internal import TokenKit
 
-/// How an authentication code is made or checked: HMAC with a secret key. PKCS #11 §6.22 to §6.26.
+/// An authentication code: HMAC with a secret key. PKCS #11 §6.22 to §6.26.
 struct CodeScheme: Sendable {
     let digest: DigestAlgorithm
     /// Bytes that a code has.
@@ -36,7 +36,7 @@ struct CodeScheme: Sendable {
     }
 }
 
-/// How something is signed or checked, with whichever kind of key.
+/// A way to sign or verify, with either kind of key.
 enum SigningScheme: Sendable {
     case signature(SignatureScheme)
     case code(CodeScheme)

@@ -4,7 +4,7 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// How something is encrypted or decrypted with an RSA key.
+/// A way to encrypt or decrypt with an RSA key.
 struct EncryptionScheme: Sendable {
     private let encryption: RSAEncryption
     let key: PublicKey
@@ -51,7 +51,7 @@ struct EncryptionScheme: Sendable {
         }
     }
 
-    /// What a private key is asked to do to decrypt.
+    /// The private key's action to decrypt.
     ///
     /// - Throws: `CKR_ENCRYPTED_DATA_LEN_RANGE`.
     func action(for ciphertext: [UInt8]) throws(CryptokiError) -> TokenOperation.Action {

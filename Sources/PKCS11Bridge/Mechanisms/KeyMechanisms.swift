@@ -11,7 +11,7 @@ struct KeyMechanisms: Sendable {
     private(set) var canDerive = false
     private(set) var allowed: [CK_MECHANISM_TYPE] = []
 
-    /// Those of an object that is no private key.
+    /// The mechanisms of an object that is no private key.
     init() {}
 
     private init(_ kind: KeyKind, signs: Bool, decrypts: Bool, unwraps: Bool, derives: Bool) {
@@ -24,7 +24,8 @@ struct KeyMechanisms: Sendable {
         if canDerive { allowed += MechanismTable.types(for: CKF_DERIVE, of: kind) }
     }
 
-    /// Those of an item's key. On a curve, one of a token is for signatures or for key management, as its place on the token has it.
+    /// The mechanisms of an item's key. On a curve, a token's key is for signatures or for key management, by its place
+    /// on the token.
     init(of item: Item, _ kind: KeyKind, _ certificate: Certificate?) {
         let purpose = kind.isEC ? item.tokenTraits?.purpose : nil
         let signs = purpose != .keyManagement || certificate?.keyUsage?.isDisjoint(with: .signatures) == false
@@ -37,7 +38,7 @@ struct KeyMechanisms: Sendable {
         }
     }
 
-    /// Those of a key with an item's attributes.
+    /// The mechanisms of a key with an item's attributes.
     init(_ kind: KeyKind, _ attribute: (Attribute) -> AttributeValue?) {
         func can(_ use: Attribute) -> Bool { attribute(use)?.isTrue ?? true }
         // What unwraps a secret that is told then has decrypted: an item that says nothing of it goes by the other.

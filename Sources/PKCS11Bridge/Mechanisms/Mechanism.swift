@@ -7,7 +7,8 @@ internal import TokenKit
 /// A mechanism of a token, as `C_GetMechanismInfo` tells of it.
 package struct Mechanism: Sendable {
     package let type: CK_MECHANISM_TYPE
-    /// In bits, and of secret keys in bytes, save of those that `CKM_GENERIC_SECRET_KEY_GEN` makes; nil where there is no key.
+    /// The sizes in bits, and of secret keys in bytes, except those that `CKM_GENERIC_SECRET_KEY_GEN` makes; nil
+    /// without a key.
     package let keySizes: ClosedRange<Int>?
     package fileprivate(set) var flags: CK_FLAGS
 }

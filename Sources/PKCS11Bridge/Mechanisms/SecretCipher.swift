@@ -10,7 +10,7 @@ internal import Wire
 struct SecretCipher: ~Copyable {
     private var stream: AESStream?
     private var opening: Opening?
-    /// What the counter leaves to be processed; nil for all that there can be.
+    /// The number of bytes that the counter allows; nil for no limit.
     private var bytesLeft: UInt64?
 
     /// A message that GCM decrypts at the end.
@@ -78,7 +78,7 @@ struct SecretCipher: ~Copyable {
         return (further + 1) * 16
     }
 
-    /// How many bytes come of a further part.
+    /// The number of bytes that a further part gives.
     func outputLength(ofPart count: Int) -> Int {
         switch stream {
         case .some(let stream): stream.outputLength(ofPart: count)
@@ -86,7 +86,7 @@ struct SecretCipher: ~Copyable {
         }
     }
 
-    /// How many bytes come of further data and the end after it, at the most.
+    /// The maximum number of bytes that further data and the end give.
     func outputLength(ofRest count: Int = 0) -> Int {
         switch stream {
         case .some(let stream): return stream.outputLength(ofRest: count)

@@ -4,12 +4,12 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// How a signature is made or checked: a mechanism with its parameter, for one key.
+/// A way to sign or verify: a mechanism with its parameter, for one key.
 struct SignatureScheme: Sendable {
     private let algorithm: SignatureAlgorithm
     private let key: PublicKey
 
-    /// The hash function that the mechanism applies; nil where it signs what it is given.
+    /// The hash function that the mechanism applies; nil where it signs its input.
     let digest: DigestAlgorithm?
 
     /// - Throws: `CKR_MECHANISM_INVALID`, `CKR_MECHANISM_PARAM_INVALID`, `CKR_KEY_TYPE_INCONSISTENT`,
@@ -74,7 +74,7 @@ struct SignatureScheme: Sendable {
 
     // MARK: Signing
 
-    /// What a private key is asked to do for it.
+    /// The private key's action to sign.
     ///
     /// - Parameter input: what is signed, or its digest where ``digest`` says so.
     /// - Throws: `CKR_DATA_LEN_RANGE`.

@@ -11,7 +11,7 @@ enum Encoded {
 
     static func text(_ value: String) -> [UInt8] { Array(value.utf8) }
 
-    /// `CK_DATE`: year, month and day in digits; nothing for a year that four digits do not hold.
+    /// `CK_DATE`: year, month and day in digits; empty for a year that four digits do not hold.
     ///
     /// - Parameter seconds: since 1970.
     static func date(_ seconds: Int64) -> [UInt8] {

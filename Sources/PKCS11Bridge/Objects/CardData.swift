@@ -1,13 +1,14 @@
 internal import SecureBytes
 internal import TokenKit
 
-/// What is known of a card's data objects: which there can be, which there are, and what was read of them.
+/// The knowledge of a card's data objects: the possible ones, the present ones, and the content of those that were
+/// read.
 struct CardData: Sendable {
     /// Every one that a card of its kind may have.
     let possible: [TokenDataObject]
 
     private var isThere: [TokenObjectID: Bool] = [:]
-    private var contents: [TokenObjectID: SessionSecret] = [:]
+    private var contents: [TokenObjectID: SharedSecret] = [:]
 
     init(possible: [TokenDataObject] = []) {
         self.possible = possible
@@ -15,16 +16,16 @@ struct CardData: Sendable {
 
     func isThere(_ object: TokenDataObject) -> Bool? { isThere[object.id] }
 
-    func content(of object: TokenDataObject) -> Secret? { contents[object.id]?.clone() }
+    func content(of object: TokenDataObject) -> Secret? { contents[object.id]?.secret.clone() }
 
     /// - Parameter finding: what nobody else has, for its content to be wiped.
     mutating func learn(_ finding: consuming TokenDataFinding, of object: TokenObjectID) {
         isThere[object] = finding != .absent
         guard case .whole(var content) = consume finding else { return }
-        contents[object] = SessionSecret(Secret(consuming: &content))
+        contents[object] = SharedSecret(Secret(consuming: &content))
     }
 
-    /// What holds of the same card when it is put back.
+    /// The part that stays true when the same card is put back.
     var withoutContents: CardData {
         var data = self
         data.contents = [:]

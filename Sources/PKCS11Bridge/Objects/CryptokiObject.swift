@@ -6,17 +6,17 @@ internal import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// What an object is called inside: the same name means the same object, whenever it is found.
+/// The internal name of an object: the same name means the same object, whenever it is found.
 enum ObjectName: Hashable, Sendable {
     /// An item of a card or a keychain, taken as an object of the class, and the digest that tells its content from another that may
     /// come in its place.
     case item(CK_OBJECT_CLASS, PersistentReference, content: [UInt8] = [])
-    /// What the token conforms to.
+    /// The profile that the token conforms to.
     case profile
     /// Made by a program for as long as its session lasts.
     case session(Int)
 
-    /// The object on its card; nil for what is on none.
+    /// The object on its card; nil for one that is on no card.
     var tokenObject: TokenObjectID? {
         if case .item(_, let reference, _) = self { reference.tokenObject } else { nil }
     }
@@ -32,13 +32,13 @@ struct CryptokiObject: Sendable {
     /// Every attribute that can be told.
     let attributes: [CK_ATTRIBUTE_TYPE: [UInt8]]
 
-    /// What it is found by as `CKA_ID`, beside the one it is shown under.
+    /// The values of `CKA_ID` that find it, beside the one that it has.
     private let ids: [[UInt8]]
 
     /// Attributes that it has and does not tell.
     let sensitive: Set<CK_ATTRIBUTE_TYPE>
 
-    /// Attributes whose values are read only when they are asked for, since they are secrets.
+    /// The secret attributes, whose values are read only on request.
     let secret: Set<CK_ATTRIBUTE_TYPE>
 
     /// The public half of a key.
@@ -47,7 +47,7 @@ struct CryptokiObject: Sendable {
     /// A private key that ends with its session, and is used here.
     let sessionKey: PrivateKey?
 
-    /// What a private key may be used for.
+    /// The mechanisms of a private key.
     let mechanisms: KeyMechanisms
 
     init(
@@ -86,7 +86,7 @@ struct CryptokiObject: Sendable {
         attributes[type] != nil || sensitive.contains(type) || secret.contains(type)
     }
 
-    /// Why an attribute has no value here.
+    /// The return value for an attribute without a value.
     func refusal(_ type: CK_ATTRIBUTE_TYPE) -> CK_RV {
         sensitive.contains(type) ? CKR_ATTRIBUTE_SENSITIVE : CKR_ATTRIBUTE_TYPE_INVALID
     }

@@ -1,17 +1,18 @@
 internal import CCryptoki
+internal import SecureBytes
 internal import Synchronization
 
-/// The handles of objects: they count up, and none is given to another object ever after.
+/// The handles of objects: they count up, and are never given to another object.
 final class HandleTable: Sendable {
     struct Entry: Sendable {
         let slot: CK_SLOT_ID
         let generation: Int
-        /// As it was when it was last found.
+        /// The object at the last look.
         var object: CryptokiObject
         /// The session that it ends with; nil for an object of the token.
         var session: CK_SESSION_HANDLE?
         /// The bytes of a session's secret key or data object.
-        var secret: SessionSecret?
+        var secret: SharedSecret?
         /// The login that it was made in.
         var login: Int?
 
@@ -20,7 +21,7 @@ final class HandleTable: Sendable {
             !object.isPrivate || current != nil && (session == nil || login == current)
         }
 
-        func isOnToken(of other: Session) -> Bool {
+        func isOnToken(of other: PKCS11Session) -> Bool {
             session == nil && slot == other.slot.id && generation == other.generation
         }
     }
@@ -44,7 +45,7 @@ final class HandleTable: Sendable {
         }
     }
 
-    /// What tells a token's objects from those of later.
+    /// The token and its state, which tell present objects from later ones.
     private struct Version: Equatable {
         let generation: Int
         let number: Int64
@@ -57,11 +58,11 @@ final class HandleTable: Sendable {
         state = Mutex(State(last: first))
     }
 
-    /// How many objects have a handle.
+    /// The number of objects with a handle.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// The handles of objects of a token, new ones for those that have none.
-    func handles(of objects: [CryptokiObject], in session: Session) -> [CK_OBJECT_HANDLE] {
+    /// The handles of a token's objects. New objects get new ones.
+    func handles(of objects: [CryptokiObject], in session: PKCS11Session) -> [CK_OBJECT_HANDLE] {
         state.withLock { state in
             objects.map { object in
                 let name = Name(slot: session.slot.id, generation: session.generation, object: object.name)
@@ -79,7 +80,7 @@ final class HandleTable: Sendable {
     }
 
     /// The last handle there is, where a token's objects may be others by now than those that have handles; else nil.
-    func lastHandle(behind version: Int64, in session: Session) -> CK_OBJECT_HANDLE? {
+    func lastHandle(behind version: Int64, in session: PKCS11Session) -> CK_OBJECT_HANDLE? {
         let version = Version(generation: session.generation, number: version)
         return state.withLock { state in
             guard state.versions[session.slot.id] != version else { return nil }
@@ -89,14 +90,15 @@ final class HandleTable: Sendable {
         }
     }
 
-    /// Takes over what a token has by now.
+    /// Takes over the present objects of a token.
     ///
     /// - Parameters:
     ///   - objects: all of them, those of its user only where `seesPrivate`.
     ///   - last: the last handle of before they were listed: what has a later one is newer than the list.
     ///   - version: a number of before they were listed.
     func update(
-        to objects: [CryptokiObject], seesPrivate: Bool, last: CK_OBJECT_HANDLE, version: Int64, in session: Session
+        to objects: [CryptokiObject], seesPrivate: Bool, last: CK_OBJECT_HANDLE, version: Int64,
+        in session: PKCS11Session
     ) {
         let found = Dictionary(objects.map { ($0.name, $0) }) { first, _ in first }
         state.withLock { state in
@@ -113,7 +115,7 @@ final class HandleTable: Sendable {
 
     /// The handle of an object that ends with its session.
     func add(
-        _ make: (Int) -> CryptokiObject, secret: SessionSecret?, in session: Session
+        _ make: (Int) -> CryptokiObject, secret: SharedSecret?, in session: PKCS11Session
     ) -> CK_OBJECT_HANDLE {
         state.withLock { state in
             state.last += 1
@@ -124,8 +126,8 @@ final class HandleTable: Sendable {
         }
     }
 
-    /// Gives an object of a session other attributes, and where there is one another value.
-    func change(_ handle: CK_OBJECT_HANDLE, to object: CryptokiObject, _ secret: SessionSecret?) {
+    /// Gives an object of a session other attributes, and optionally another value.
+    func change(_ handle: CK_OBJECT_HANDLE, to object: CryptokiObject, _ secret: SharedSecret?) {
         state.withLock { state in
             state.entries[handle]?.object = object
             if let secret { state.entries[handle]?.secret = secret }
@@ -133,7 +135,7 @@ final class HandleTable: Sendable {
     }
 
     /// - Throws: `CKR_OBJECT_HANDLE_INVALID`, also for a private object while nobody is logged in.
-    func entry(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> Entry {
+    func entry(_ handle: CK_OBJECT_HANDLE, in session: PKCS11Session) throws(CryptokiError) -> Entry {
         guard let entry = known(handle, in: session), entry.isVisible(in: session.slot.login) else {
             throw CryptokiError(CKR_OBJECT_HANDLE_INVALID, "handle \(handle)")
         }
@@ -144,7 +146,7 @@ final class HandleTable: Sendable {
     ///
     /// - Throws: `CKR_KEY_HANDLE_INVALID`; `CKR_USER_NOT_LOGGED_IN` for a key of the token's user whose login ended by itself, since
     ///   the next one finds it under this handle.
-    func keyEntry(_ handle: CK_OBJECT_HANDLE, in session: Session) throws(CryptokiError) -> Entry {
+    func keyEntry(_ handle: CK_OBJECT_HANDLE, in session: PKCS11Session) throws(CryptokiError) -> Entry {
         guard let entry = known(handle, in: session) else {
             throw CryptokiError(CKR_KEY_HANDLE_INVALID, "handle \(handle)")
         }
@@ -155,14 +157,14 @@ final class HandleTable: Sendable {
         return entry
     }
 
-    private func known(_ handle: CK_OBJECT_HANDLE, in session: Session) -> Entry? {
+    private func known(_ handle: CK_OBJECT_HANDLE, in session: PKCS11Session) -> Entry? {
         state.withLock { $0.entries[handle] }.flatMap {
             $0.slot == session.slot.id && $0.generation == session.generation ? $0 : nil
         }
     }
 
     /// The objects of sessions with a token that the template finds.
-    func sessionObjects(matching template: Template, in session: Session) -> [CK_OBJECT_HANDLE] {
+    func sessionObjects(matching template: Template, in session: PKCS11Session) -> [CK_OBJECT_HANDLE] {
         let login = session.slot.login
         return state.withLock { state in
             state.entries.filter { _, entry in
@@ -172,7 +174,7 @@ final class HandleTable: Sendable {
         }
     }
 
-    /// Lets go of what is its user's after a logout: a handle of it is none any more, also in the next login. PKCS #11 §5.6.10.
+    /// Drops the private objects after a logout: their handles stay invalid, also in the next login. PKCS #11 §5.6.10.
     func removePrivateObjects(of slot: CK_SLOT_ID) {
         remove { $0.slot == slot && $0.object.isPrivate }
     }

@@ -11,7 +11,7 @@ internal import TokenKit
 struct ItemObjects {
     private let items: [Item]
     private let names: CryptokiItemNames
-    /// Whether programs are to see nothing of PINs.
+    /// Whether PINs are hidden from programs.
     private let hidesLogin: Bool
     private let keys: [[UInt8]: [Item]]
 
@@ -137,7 +137,7 @@ struct ItemObjects {
         return object(CKO_DATA, item, ids, attributes, isPrivate: isPrivate, secret: [CKA_VALUE])
     }
 
-    /// Whether a key is known to have been generated here: what is brought was something else before, and of a card's nothing is known.
+    /// Whether a key is known to have been generated here: an imported one was not, and for a card's it is unknown.
     private func isLocal(_ item: Item) -> Bool {
         !item.isOnToken && (item[.wasNeverExtractable]?.isTrue == true || item[.wasAlwaysSensitive]?.isTrue == true)
     }

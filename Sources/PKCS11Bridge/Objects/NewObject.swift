@@ -4,7 +4,7 @@ internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 
-/// Makes a keychain's item of what a program wants to be created. PKCS #11 §5.7.1.
+/// Makes a keychain's item of a template. PKCS #11 §5.7.1.
 enum NewObject {
     /// - Throws: `CKR_TEMPLATE_INCOMPLETE`, `CKR_TEMPLATE_INCONSISTENT`, `CKR_ATTRIBUTE_VALUE_INVALID`.
     static func item(from template: Template) throws(CryptokiError) -> NewItem {
@@ -22,7 +22,7 @@ enum NewObject {
         }
     }
 
-    /// The item of a private key, with what a template says beside its numbers.
+    /// The item of a private key, with the template's attributes beside its numbers.
     static func item(of key: PrivateKey, _ template: Template) throws(CryptokiError) -> NewItem {
         let label: Attributes = try template.text(CKA_LABEL).map { [.label: .string($0)] } ?? [:]
         let attributes = try tag(template, key.publicKey).merging(label) { $1 }.merging(protection(template, key.kind))
@@ -30,7 +30,7 @@ enum NewObject {
         return try mapping { () throws(KeychainError) in try .privateKey(key, attributes) }
     }
 
-    /// The item of a secret key, with what a template says beside its bytes.
+    /// The item of a secret key, with the template's attributes beside its bytes.
     ///
     /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for a kind of key that no keychain keeps, `CKR_ATTRIBUTE_VALUE_INVALID` for a key that is
     ///   too short for one.
@@ -64,7 +64,7 @@ enum NewObject {
         return (kind, type)
     }
 
-    /// What a private key's template says of its protection.
+    /// The protection in a private key's template.
     ///
     /// - Throws: `CKR_TEMPLATE_INCONSISTENT` for protection that there is none of here.
     static func protection(_ template: Template, _ kind: KeyKind) throws(CryptokiError) -> Attributes {
@@ -94,7 +94,7 @@ enum NewObject {
         return attributes
     }
 
-    /// What a public key's template says that it is not for.
+    /// The uses that a public key's template denies.
     static func publicUses(_ template: Template) throws(CryptokiError) -> Attributes {
         var attributes: Attributes = [:]
         for (type, attribute) in KeyMechanisms.publicUses {

@@ -8,7 +8,7 @@ enum PrivateNumbers {
         CKA_PRIVATE_EXPONENT, CKA_PRIME_1, CKA_PRIME_2, CKA_EXPONENT_1, CKA_EXPONENT_2, CKA_COEFFICIENT,
     ]
 
-    /// Those that any key has.
+    /// The attributes of every private key.
     static let all = ofRSA.union([CKA_VALUE])
 
     static func types(of kind: KeyKind) -> Set<CK_ATTRIBUTE_TYPE> { kind.isRSA ? ofRSA : [CKA_VALUE] }
@@ -43,7 +43,7 @@ enum PrivateNumbers {
     }
 }
 
-/// What a private key is kept from, and was since it was made. PKCS #11 §4.9.
+/// The restrictions of a private key, from its creation on. PKCS #11 §4.9.
 struct KeyProtection {
     var isSensitive = true
     var isExtractable = false

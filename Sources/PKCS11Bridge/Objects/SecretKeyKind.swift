@@ -4,12 +4,12 @@ internal import CCryptoki
 internal import KeychainHost
 internal import SystemCrypto
 
-/// What kind of secret key something is, and what keys of the kind do.
+/// The kind of a secret key, and its uses.
 enum SecretKeyKind: Equatable {
     case aes
-    /// For HMAC with any hash function.
+    /// A key for HMAC with any hash function.
     case generic
-    /// One that a program brought for its session alone: for HMAC with one hash function, or for nothing here.
+    /// A key that a program brought for its session alone: for HMAC with one hash function, or without a use here.
     case other(CK_KEY_TYPE)
 
     init(_ type: CK_KEY_TYPE) {
@@ -20,7 +20,7 @@ enum SecretKeyKind: Equatable {
         }
     }
 
-    /// The kind of a keychain's key; nil for one of which nothing is known.
+    /// The kind of a keychain's key; nil for an unknown type.
     init?(_ type: KeyType) {
         switch type {
         case .aes: self = .aes
@@ -40,7 +40,7 @@ enum SecretKeyKind: Equatable {
     /// The mechanism that generates such keys.
     var generation: CK_MECHANISM_TYPE { MechanismTable.type(of: .secretKey(keyType)) }
 
-    /// What a keychain calls it; nil for a kind that none keeps.
+    /// The type in a keychain; nil for a kind that keychains do not keep.
     var itemType: KeyType? {
         switch self {
         case .aes: .aes
@@ -55,7 +55,7 @@ enum SecretKeyKind: Equatable {
     /// Whether a key may have so many bytes, wherever it comes from.
     func hasKeys(of count: Int) -> Bool { self == .aes ? [16, 24, 32].contains(count) : count > 0 }
 
-    /// What such a key can be used for, and where an item says that one may.
+    /// The uses of such a key, and the item attributes that allow them.
     var uses: [(type: CK_ATTRIBUTE_TYPE, attribute: Attribute)] {
         switch self {
         case .aes:
@@ -96,8 +96,8 @@ extension CryptokiObject {
 }
 
 extension KeyProtection {
-    /// What a secret key's template says of it: its bytes are told unless it says otherwise (PKCS #11 §4.10), as a program that
-    /// agreed on a key or unwrapped one needs it.
+    /// The protection in a secret key's template. Its bytes can be read by default (PKCS #11 §4.10), as a program that
+    /// agreed on a key or unwrapped one needs.
     ///
     /// - Parameter isGenerated: whether it was made just now; a copy's template has what its original was.
     init(ofSecretKey template: Template, isGenerated: Bool) throws(CryptokiError) {

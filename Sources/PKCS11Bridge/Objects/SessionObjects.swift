@@ -70,7 +70,7 @@ extension CryptokiObject {
         return CryptokiObject(.session(number), attributes, isPrivate: isPrivate, secret: [CKA_VALUE])
     }
 
-    /// The same object with other values of some attributes.
+    /// The object with other values of some attributes.
     func changed(to template: Template) -> CryptokiObject {
         CryptokiObject(
             name, attributes.merging(template.attributes.map { ($0.type, $0.value) }) { $1 }, isPrivate: isPrivate,

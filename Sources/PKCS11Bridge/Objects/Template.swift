@@ -5,7 +5,7 @@ internal import SecureBytes
 /// wiped when the last copy of the template ends.
 package struct Template: Sendable {
     private(set) var attributes: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])] = []
-    private var secrets: [(type: CK_ATTRIBUTE_TYPE, value: SessionSecret)] = []
+    private var secrets: [(type: CK_ATTRIBUTE_TYPE, value: SharedSecret)] = []
 
     package init(_ attributes: [(type: CK_ATTRIBUTE_TYPE, value: [UInt8])] = []) {
         for (type, value) in attributes { append(type, value.span) }
@@ -13,13 +13,13 @@ package struct Template: Sendable {
 
     package mutating func append(_ type: CK_ATTRIBUTE_TYPE, _ value: Span<UInt8>) {
         if PrivateNumbers.all.contains(type) {
-            secrets.append((type, SessionSecret(Secret(copying: value))))
+            secrets.append((type, SharedSecret(Secret(copying: value))))
         } else {
             attributes.append((type, value.indices.map { value[$0] }))
         }
     }
 
-    /// Of all attributes.
+    /// The types of all attributes.
     var types: [CK_ATTRIBUTE_TYPE] { attributes.map(\.type) + secretTypes }
 
     var secretTypes: [CK_ATTRIBUTE_TYPE] { secrets.map(\.type) }
@@ -31,7 +31,7 @@ package struct Template: Sendable {
 
     /// The value of an attribute that may be a secret: `CKA_VALUE`, whatever it is the value of, and the numbers of private keys.
     func secret(_ type: CK_ATTRIBUTE_TYPE) -> Secret? {
-        secrets.first { $0.type == type }?.value.clone()
+        secrets.first { $0.type == type }?.value.secret.clone()
     }
 
     func without(_ type: CK_ATTRIBUTE_TYPE) -> Template {
@@ -43,14 +43,15 @@ package struct Template: Sendable {
 
     /// Whether the values that may be secrets are all among those of an object.
     func hasSecrets(of object: [CK_ATTRIBUTE_TYPE: [UInt8]]) -> Bool {
-        secrets.allSatisfy { type, value in object[type].map { value.equals($0) } ?? false }
+        secrets.allSatisfy { type, value in object[type].map { value.secret.equals(Secret(copying: $0.span)) } ?? false
+        }
     }
 
-    /// An attribute that is there twice, with different values.
+    /// The type of an attribute that occurs twice, with different values.
     var ambiguousType: CK_ATTRIBUTE_TYPE? {
         attributes.first { self[$0.type] != $0.value }?.type
             ?? secrets.first { type, value in
-                secrets.first { $0.type == type }.map { !$0.value.equals(value) } ?? false
+                secrets.first { $0.type == type }.map { $0.value != value } ?? false
             }?.type
     }
 
@@ -86,7 +87,7 @@ package struct Template: Sendable {
         return value
     }
 
-    /// The class that objects have to be of; nil for any.
+    /// The class that objects must have; nil for any.
     var objectClass: CK_OBJECT_CLASS? { self[CKA_CLASS].flatMap { Encoded.ulong(in: $0) } }
 
     /// Whether an object may be of the class.

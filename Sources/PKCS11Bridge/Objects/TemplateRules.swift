@@ -1,7 +1,7 @@
 internal import CCryptoki
 internal import SystemCrypto
 
-/// Which attributes objects of a class have. PKCS #11 §4.4 to §4.10, and for each kind of key §6.
+/// The attributes of each class of objects. PKCS #11 §4.4 to §4.10, and for each kind of key §6.
 enum TemplateRules {
     /// - Throws: `CKR_ATTRIBUTE_TYPE_INVALID` for an attribute that objects of the class do not have, `CKR_ATTRIBUTE_READ_ONLY` for
     ///   one that the token alone gives, `CKR_TEMPLATE_INCONSISTENT` for one with two values, or of which nothing would come.
@@ -19,7 +19,7 @@ enum TemplateRules {
         try requireNothingInVain(template, objectClass)
     }
 
-    /// A program that asks for protection gets it, or is told that there is none.
+    /// Refuses a template that asks for a protection which the object cannot have.
     private static func requireNothingInVain(
         _ template: Template, _ objectClass: CK_OBJECT_CLASS
     ) throws(CryptokiError) {
@@ -46,7 +46,7 @@ enum TemplateRules {
             "attribute 0x\(String(type, radix: 16)) asks for protection that there is none of here")
     }
 
-    /// A template of a key that is made: what the key is says the mechanism, and its numbers nobody yet.
+    /// Checks the template of a key to be made: the mechanism tells its type, and its numbers are not given.
     static func checkGenerated(
         _ template: Template, _ objectClass: CK_OBJECT_CLASS, _ keyType: CK_KEY_TYPE
     ) throws(CryptokiError) {

@@ -3,7 +3,8 @@ package import SecureBytes
 internal import SystemCrypto
 internal import TokenKit
 
-/// How a program goes on with an operation that it has begun. The two ways are not mixed. PKCS #11 §5.8 to §5.14.
+/// The course of an operation that a program has begun: in one call or in parts, which are not mixed. PKCS #11 §5.8 to
+/// §5.14.
 enum OperationCourse {
     case open
     /// The length of a result in one call was asked, or there was too little room for it.
@@ -28,7 +29,7 @@ enum OperationCourse {
     }
 }
 
-/// Bytes that come in one or more parts: digested as they come where there is a digest, collected where there is none.
+/// The input in one or more parts: digested as it comes, or collected where there is no digest.
 struct Input: ~Copyable {
     private var digest: DigestContext?
     private var code: HMACContext?
@@ -46,7 +47,7 @@ struct Input: ~Copyable {
         }
     }
 
-    /// For an authentication code with a key of these bytes.
+    /// The input of an authentication code with a key of these bytes.
     init(_ scheme: CodeScheme, key: borrowing Secret) throws(CryptokiError) {
         limit = .max
         do throws(CryptoError) {
@@ -81,13 +82,13 @@ struct Input: ~Copyable {
         }
     }
 
-    /// What was collected, which is no longer here.
+    /// The collected bytes, which are removed.
     mutating func taken() throws(CryptokiError) -> [UInt8] {
         defer { collected = [] }
         return collected
     }
 
-    /// The digest or the code, or what was collected.
+    /// The digest or the code, or the collected bytes.
     mutating func finish() throws(CryptokiError) -> [UInt8] {
         if let context = code.take() {
             do throws(CryptoError) { return try context.finalize() } catch { throw CryptokiError(error) }
@@ -129,7 +130,7 @@ struct SignatureOperation: ~Copyable {
 struct CipherOperation: ~Copyable {
     let key: CryptokiObject
     let login: Int?
-    /// How it is done with a pair of keys; nil with a secret key.
+    /// The scheme of a key pair; nil with a secret key.
     let scheme: EncryptionScheme?
     /// The secret key at work.
     private var cipher: SecretCipher?
@@ -139,7 +140,7 @@ struct CipherOperation: ~Copyable {
     private var plaintext: Secret?
     var pin: Secret?
     var course = OperationCourse.open
-    /// What came out, while the program finds room for it: the card is not asked twice.
+    /// The output, kept until the program's buffer fits: the card is not asked twice.
     var result: Secret?
 
     init(
@@ -160,7 +161,7 @@ struct CipherOperation: ~Copyable {
         (self.key, scheme, self.login) = (key, nil, login)
     }
 
-    /// How many bytes come of a further part.
+    /// The number of bytes that a further part gives.
     func outputLength(ofPart count: Int) -> Int {
         switch cipher {
         case .some(let cipher): cipher.outputLength(ofPart: count)
@@ -168,7 +169,7 @@ struct CipherOperation: ~Copyable {
         }
     }
 
-    /// How many bytes come of further data and the end after it: of what was decrypted exactly that, else the most that it may be.
+    /// The number of bytes that further data and the end give: exact for decrypted data, else the maximum.
     func outputLength(ofRest count: Int = 0) -> Int {
         switch result {
         case .some(let result): return result.count
@@ -240,7 +241,7 @@ struct CipherOperation: ~Copyable {
 }
 
 extension CryptokiError {
-    /// What it is called where data is decrypted.
+    /// The error where data is decrypted.
     fileprivate var ofCiphertext: CryptokiError {
         code == CKR_DATA_LEN_RANGE ? CryptokiError(CKR_ENCRYPTED_DATA_LEN_RANGE, reason) : self
     }
@@ -257,7 +258,7 @@ package enum OutputCapacity: Sendable {
     }
 }
 
-/// What a program gets: the bytes, or how many there will be.
+/// A program's output: the bytes, or their number.
 package enum Output: ~Copyable {
     case bytes([UInt8])
     case secret(Secret)

@@ -77,7 +77,7 @@ extension CardSlot {
         for object in locked { _ = learn(.absent, of: object, &state) }
     }
 
-    /// Learns of each whether it is there.
+    /// Looks for each of the objects.
     ///
     /// - Returns: those that want the PIN first.
     private func findings(

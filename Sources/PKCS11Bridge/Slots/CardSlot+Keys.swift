@@ -117,7 +117,7 @@ extension CardSlot {
         return pin
     }
 
-    /// The module asks for the PIN by itself: nobody holds the card meanwhile.
+    /// Asks for the PIN, as the module does by itself. The card is free meanwhile.
     private func performAsking(_ operation: TokenOperation) throws(CryptokiError) -> Secret {
         let keychain = TokenKeychain(slot)
         let context = AuthenticationContext(prompter: promptPolicy.prompter)

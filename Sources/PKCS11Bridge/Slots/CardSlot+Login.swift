@@ -76,8 +76,8 @@ extension CardSlot {
         currentLogin.store(number, ordering: .releasing)
     }
 
-    /// A program that gave the PIN to log in need not keep it: an empty one stands for it. NSS asks its program for the PIN a second
-    /// time, and poppler has none to give.
+    /// Takes a PIN for one use. An empty one stands for the PIN of the login, so that programs need not keep it: NSS
+    /// asks its program for the PIN a second time, and poppler has none to give.
     func logInForOneUse(_ pin: consuming Secret?) throws(CryptokiError) -> Secret? {
         guard pin != nil else { return try logInForOneUseAsking() }
         var given = pin
@@ -213,7 +213,7 @@ extension CardSlot {
         }
     }
 
-    /// What it means that the PIN of the login was presented once more and failed: where another program has changed it, the
+    /// The error of the login's PIN that failed when it was presented again: another program has changed it, and the
     /// login is over.
     func refused(_ error: CryptokiError, _ state: inout State) -> CryptokiError {
         guard [CKR_PIN_INCORRECT, CKR_PIN_LOCKED].contains(error.code) else { return error }

@@ -66,7 +66,7 @@ extension CardSlot {
         return insertion
     }
 
-    /// Which card is in.
+    /// The identity of the inserted card.
     ///
     /// - Parameter withPINStatus: whether the tries that are left are wanted next, which are read in the same transaction: in another
     ///   one the card's application would have to be confirmed again.
@@ -89,7 +89,7 @@ extension CardSlot {
         return known
     }
 
-    /// Runs `body`, which is one call to the card that is in.
+    /// Runs `body`, which is one call to the inserted card.
     func reading<Result: ~Copyable>(
         _ state: inout State, _ body: (TokenInsertion) throws(TokenError) -> Result
     ) throws(CryptokiError) -> Result {

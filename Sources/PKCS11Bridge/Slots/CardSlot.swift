@@ -19,19 +19,19 @@ final class CardSlot: Slot {
     /// One question for the PIN at a time; only who would ask as well waits here for the person.
     let questionGate = Gate()
     let filter: TokenFilter
-    /// What other programs of the host have read of cards.
+    /// The facts that other programs of the host have read of cards.
     let knownCards: KnownCards?
     let log: Log
     let state = Mutex(State())
-    /// How many different cards there were.
+    /// The number of different cards so far.
     let generations = Atomic(0)
     let logins = Atomic(0)
-    /// The login that lasts; 0 for none. It is written under the lock of the state, and read without.
+    /// The number of the present login; 0 for none. It is written under the lock of the state, and read without.
     let currentLogin = Atomic(0)
-    /// What was last seen; nil where no card is known.
+    /// The last snapshot; nil where no card is known.
     let seen = Mutex<Snapshot?>(nil)
 
-    /// What was in the reader, what that card says of itself, and what was read of it.
+    /// The reader's state, the card's description of itself, and the facts read of it.
     struct Snapshot {
         var card: Card
         let info: TokenInfo
@@ -40,18 +40,18 @@ final class CardSlot: Slot {
     struct State: ~Copyable {
         var card: Card?
         var login = Login()
-        /// When whoever has the state came for it.
+        /// The time at which the holder of the state came for it.
         var arrival = ContinuousClock.now
     }
 
-    /// What is known of the card that is in.
+    /// The facts about the inserted card.
     struct Card {
         /// Nil for a card that another program has read, and this one is not connected to.
         var insertion: TokenInsertion?
         let occupancy: ReaderOccupancy
-        /// The insertion for all programs of the host; nil where nobody can tell.
+        /// The insertion for all programs of the host; nil where it is unknown.
         let place: CardInsertion?
-        /// When the first of what is known was read.
+        /// The time at which the first of the facts was read.
         var readingBegan = ContinuousClock.now
         var identity: TokenIdentity?
         /// The firmware's, as far as it is known.
@@ -63,7 +63,7 @@ final class CardSlot: Slot {
         var objects: [CryptokiObject]?
         /// The data objects that want no PIN.
         var data = CardData()
-        /// How the PIN stood, and when that was asked.
+        /// The state of the PIN, and the time at which it was read.
         var pinStatus: (status: PINStatus, asked: ContinuousClock.Instant)?
         /// Whether the PIN can be typed on the reader, as it was last asked.
         var hasPINPad = false
@@ -108,7 +108,7 @@ final class CardSlot: Slot {
         return ReaderOccupancy(hasCard: isWanted, changeCount: occupancy.changeCount)
     }
 
-    /// Those of the keys that the card that is in may have.
+    /// The mechanisms of the keys that the inserted card may have.
     var mechanisms: [Mechanism] {
         let limits = try? atOnce({ state throws(CryptokiError) in try keyLimits(&state) }, or: \.card.keyLimits)
         return MechanismTable.mechanisms(ofCard: limits ?? .unknown)
@@ -126,7 +126,7 @@ final class CardSlot: Slot {
 
     // MARK: The card
 
-    /// Runs `body` for a session, whose card was in when it was opened.
+    /// Runs `body` for a session, whose card was in when the session was opened.
     func inSession<Result: ~Copyable>(
         _ body: (inout sending State) throws(CryptokiError) -> sending Result
     ) throws(CryptokiError) -> sending Result {
@@ -145,7 +145,7 @@ final class CardSlot: Slot {
         }
     }
 
-    /// Runs `body`, and does not wait for its turn where what was last seen will do.
+    /// Runs `body`, or takes the last snapshot in place of waiting.
     private func atOnce<Result>(
         _ body: (inout sending State) throws(CryptokiError) -> sending Result, or known: (Snapshot) -> Result?
     ) throws(CryptokiError) -> Result {
@@ -172,8 +172,8 @@ final class CardSlot: Slot {
         return knownGeneration
     }
 
-    /// What was last seen of the card that is in. A card may be in use until somebody touches it: that it is still the one that it
-    /// was the reader tells.
+    /// The last snapshot of the inserted card. A card may be in use until a person touches it; the reader tells whether
+    /// it is still the same.
     private var lastSnapshot: Snapshot? {
         let now = slot.occupancy
         return seen.withLock { $0 }.flatMap { now.hasCard && $0.card.occupancy == now ? $0 : nil }
@@ -192,7 +192,7 @@ final class CardSlot: Slot {
         return info
     }
 
-    /// Has what was read, or is to be read anew, for whoever asks while the card is in use.
+    /// Keeps the facts in the snapshot, for calls while the card is in use.
     func noteReading(_ state: borrowing State) {
         guard let card = state.card else { return }
         seen.withLock { $0?.card = card }
@@ -204,7 +204,7 @@ final class CardSlot: Slot {
         knownCards.note(card, in: name, hidesLogin: promptPolicy.asksItself)
     }
 
-    /// Of a card that is in use what was last known.
+    /// The token's description; that of the last snapshot while the card is in use.
     func tokenInfo() throws(CryptokiError) -> TokenInfo {
         if slot.isInUse, let last = lastSnapshot { return last.info }
         return try atOnce({ state throws(CryptokiError) in try tokenInfo(&state) }, or: \.info)
@@ -218,7 +218,8 @@ final class CardSlot: Slot {
         return note(identity, state)
     }
 
-    /// Programs ask several times in a row: an answer holds for a moment, if this process does nothing to the PIN.
+    /// The state of the PIN. Programs ask several times in a row: an answer is reused for a moment, if this process
+    /// does nothing to the PIN.
     private func pinStatus(_ state: inout State) throws(CryptokiError) -> PINStatus {
         let patience = (state.card?.insertion == nil ? knownCards?.patience : nil) ?? .seconds(1)
         if let known = state.card?.pinStatus, known.asked.duration(to: .now) < patience { return known.status }
@@ -250,7 +251,7 @@ final class CardSlot: Slot {
 
     // MARK: Objects
 
-    /// Where the template names an id, only what has it is read.
+    /// The objects that match. Where the template names an id, only objects with that id are read.
     func objects(matching template: Template) throws(CryptokiError) -> [CryptokiObject] {
         let classes = [CKO_CERTIFICATE, CKO_PUBLIC_KEY, CKO_PRIVATE_KEY].filter { template.allows($0) }
         return try CryptokiError.removed { () throws(CryptokiError) in
@@ -305,7 +306,7 @@ final class CardSlot: Slot {
         return objects
     }
 
-    /// Makes items of what is on the card.
+    /// Makes items of the card's objects.
     func items(_ state: inout State) throws(CryptokiError) -> TokenItems {
         TokenItems(identity: try identity(&state), name: name)
     }

@@ -86,7 +86,7 @@ final class KeychainSlot: Slot {
 
     var version: Int64? { keychain.version }
 
-    /// For a session, whose keychain was there when it was opened.
+    /// Checks for a session that its keychain is still there.
     private func requireFile() throws(CryptokiError) {
         try CryptokiError.removed { () throws(CryptokiError) in try requireToken() }
     }
@@ -123,8 +123,8 @@ final class KeychainSlot: Slot {
     /// Whether everything is seen without a login.
     private var isOpen: Bool { promptPolicy.asksItself || !needsLogin }
 
-    /// The login that somebody made. It ends with the lock of the keychain: after a time without use, in the machine's sleep, or by
-    /// another program.
+    /// The number of the present login. It ends with the lock of the keychain: after a time without use, in the
+    /// machine's sleep, or by another program.
     private var madeLogin: Int? {
         guard let number = logins.withLock({ $0.current }) else { return nil }
         guard keychain.isLocked else { return number }
@@ -146,7 +146,7 @@ final class KeychainSlot: Slot {
         }
     }
 
-    /// Programs whose threads log in at the same time have the person asked once. Nothing else waits for him.
+    /// Logs in by asking a person. Threads that log in at the same time share one question; no other call waits for it.
     private func logInAsking() throws(CryptokiError) {
         guard promptPolicy.hasProtectedPath else { throw CryptokiError(CKR_ARGUMENTS_BAD, "no PIN, and nobody to ask") }
         try questionGate.withLock { () throws(CryptokiError) in
@@ -286,7 +286,7 @@ final class KeychainSlot: Slot {
         }
     }
 
-    /// Of all that has the object's public key, or of a secret key.
+    /// Changes the id of all objects with the object's public key, or of a secret key.
     private func changeID(of object: ObjectName, to id: [UInt8]) throws(CryptokiError) {
         guard let found = try self.object(object) else { throw CryptokiError(CKR_OBJECT_HANDLE_INVALID) }
         guard found.attributes[CKA_ID] != id else { return }

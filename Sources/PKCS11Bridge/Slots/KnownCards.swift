@@ -1,12 +1,13 @@
 internal import Synchronization
 package import TokenKit
 
-/// What the programs of a host have read of the cards that are in, so that the next one asks no card for it.
+/// The facts that the programs of a host have read of the inserted cards, so that the next program asks no card for
+/// them.
 ///
 /// It counts for a few seconds: nobody is told what other tools write on a card. A program goes on with what it has for as long as the
 /// card stays in.
 package final class KnownCards: Sendable {
-    /// What a card's objects say depends on whether a program is to log in.
+    /// The reader, and whether logins are hidden, which changes the objects' attributes.
     private struct Key: Hashable {
         let reader: String
         let hidesLogin: Bool
@@ -27,7 +28,7 @@ package final class KnownCards: Sendable {
         self.insertion = insertion
     }
 
-    /// What is known of the card in a reader; nil where it is to be read.
+    /// The facts about the card in a reader; nil where they have to be read.
     func card(in reader: String, hidesLogin: Bool) -> CardSlot.Card? {
         let key = Key(reader: reader, hidesLogin: hidesLogin)
         let known = cards.withLock { cards -> CardSlot.Card? in
@@ -38,7 +39,7 @@ package final class KnownCards: Sendable {
         return known
     }
 
-    /// Takes note of what was read of a card, for as long as it stays in.
+    /// Keeps the facts about a card, for as long as it stays in.
     func note(_ card: CardSlot.Card, in reader: String, hidesLogin: Bool) {
         guard !isOld(card), card.objects != nil, card.identity != nil, let place = card.place,
             place == insertion(reader)
@@ -57,7 +58,7 @@ package final class KnownCards: Sendable {
         cards.withLock { cards in cards = cards.filter { $0.key.reader != reader } }
     }
 
-    /// Has the tries that are left asked for anew, since somebody presents a PIN.
+    /// Drops the known tries, since a PIN is being presented.
     func forgetPINStatus(_ reader: String) {
         cards.withLock { cards in
             for key in cards.keys where key.reader == reader { cards[key]?.pinStatus = nil }

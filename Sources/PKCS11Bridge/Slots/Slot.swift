@@ -4,7 +4,7 @@ internal import Synchronization
 internal import SystemCrypto
 package import TokenKit
 
-/// What a slot says of itself. PKCS #11 §3.2, `CK_SLOT_INFO`.
+/// The description of a slot. PKCS #11 §3.2, `CK_SLOT_INFO`.
 package struct SlotInfo: Sendable {
     package let name: CryptokiSlotName
     package let flags: CK_FLAGS
@@ -15,7 +15,7 @@ package struct SlotInfo: Sendable {
     }
 }
 
-/// What a token says of itself. PKCS #11 §3.2, `CK_TOKEN_INFO`.
+/// The description of a token. PKCS #11 §3.2, `CK_TOKEN_INFO`.
 package struct TokenInfo: Sendable {
     package let name: CryptokiTokenName
     package let flags: CK_FLAGS
@@ -34,7 +34,7 @@ package struct TokenInfo: Sendable {
 protocol Slot: AnyObject, Sendable {
     var id: CK_SLOT_ID { get }
 
-    /// What it is called, which is the same for as long as it exists.
+    /// The name, which never changes.
     var name: String { get }
 
     var info: SlotInfo { get }
@@ -47,14 +47,14 @@ protocol Slot: AnyObject, Sendable {
     /// - Throws: `CKR_TOKEN_NOT_PRESENT`, `CKR_TOKEN_NOT_RECOGNIZED`.
     func generation() throws(CryptokiError) -> Int
 
-    /// The same as it was when it was last looked. It waits for nobody.
+    /// The generation at the last look. Does not wait.
     var knownGeneration: Int { get }
 
     func tokenInfo() throws(CryptokiError) -> TokenInfo
 
     var mechanisms: [Mechanism] { get }
 
-    /// Those that a token of its kind may have. No card is asked.
+    /// The mechanisms that a token of its kind may have. Asks no card.
     var possibleMechanisms: [Mechanism] { get }
 
     /// The token's objects that the template finds, those of the logged-in user left out unless he is.
@@ -63,15 +63,16 @@ protocol Slot: AnyObject, Sendable {
     /// One object, by what names it. Nil once it is gone.
     func object(_ name: ObjectName) throws(CryptokiError) -> CryptokiObject?
 
-    /// Another number once somebody else has changed the token's objects; nil where nobody does.
+    /// A number that changes when another program changes the token's objects; nil for a token that only this one
+    /// changes.
     var version: Int64? { get }
 
     // MARK: Login
 
-    /// Who opens a session waits there for a logout that the end of the last one brings.
+    /// The gate at which the opening of a session waits for a logout by the end of the last one.
     var sessionGate: Gate { get }
 
-    /// The number of the login that lasts, which no other one has; nil for none. It waits for no card.
+    /// The number of the present login, unique to it; nil for none. Does not wait for a card.
     var login: Int? { get }
 
     /// Looks whether the login is over, where only a look tells. It waits for no card.
@@ -85,10 +86,10 @@ protocol Slot: AnyObject, Sendable {
 
     func logOut()
 
-    /// Has nobody wait for the token any more, who may be in the way of its end.
+    /// Ends waits for the token, which could delay its end.
     func endWaits()
 
-    /// Logs out, and keeps nothing of the token for itself any more.
+    /// Logs out, and drops everything that is kept of the token.
     func letGo()
 
     func setPIN(from old: consuming Secret?, to new: consuming Secret?) throws(CryptokiError)

@@ -2,13 +2,13 @@ internal import CCryptoki
 internal import Synchronization
 internal import TokenKit
 
-/// Which slots a card was put into or taken out of, since a program last asked. PKCS #11 §5.5.4.
+/// The slots that a card was put into or taken out of since a program last asked. PKCS #11 §5.5.4.
 final class SlotEvents: Sendable {
     private let slots: SlotTable
     private let state = Mutex(State())
 
     private struct State {
-        /// What was in the slots when it was last looked; nil before the first look.
+        /// The state of the slots at the last look; nil before the first look.
         var seen: [CK_SLOT_ID: ReaderOccupancy]?
         var pending: [CK_SLOT_ID] = []
         var monitors: [ReaderMonitor] = []
@@ -58,7 +58,7 @@ final class SlotEvents: Sendable {
 
     var haveBegun: Bool { state.withLock { $0.seen != nil } }
 
-    /// Takes what a program was told first for what was there before any event.
+    /// Takes the first slots that a program was told of for the state before any event.
     func begin(with slots: [(CK_SLOT_ID, ReaderOccupancy)]) {
         state.withLock { state in
             if state.seen == nil { state.seen = Dictionary(slots) { $1 } }

@@ -20,7 +20,7 @@ final class SlotTable: Sendable {
         var slots: [CK_SLOT_ID: any Slot] = [:]
         /// The list that programs are given, in its order.
         var present: [CK_SLOT_ID] = []
-        /// Whether the readers are in it, for all that the service knows: not where there was none.
+        /// Whether the readers are in the table, as far as the service knows them.
         var hasReaders = false
     }
 
@@ -105,7 +105,7 @@ final class SlotTable: Sendable {
         }
     }
 
-    /// What there is. Settings that cannot be read keep no card from being used.
+    /// The present keychains. Cards can be used also with unreadable settings.
     private func present() -> PresentKeychains? {
         do throws(KeychainError) {
             let present = try process.present()

@@ -9,7 +9,7 @@ package import Wire
 package struct CallResult: ~Copyable {
     package var answer: PKCS11Answer
     package var secrets: Secret
-    /// Why the return value is a failure.
+    /// The failure behind the return value.
     var failure: CryptokiError?
 
     init(_ answer: PKCS11Answer, _ secrets: consuming Secret = Secret(capacity: 0) { _ in }) {
@@ -197,7 +197,7 @@ struct CallArguments {
         return CK_ULONG(call.numbers[index])
     }
 
-    /// A number of bytes that nobody has more of.
+    /// A number of bytes, clamped to the range of `Int`.
     func count(_ index: Int) throws(CryptokiError) -> Int { min(Int(clamping: try number(index)), Int.max / 4) }
 
     func capacity(_ index: Int) throws(CryptokiError) -> OutputCapacity {

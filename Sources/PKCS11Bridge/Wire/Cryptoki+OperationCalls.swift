@@ -23,8 +23,7 @@ extension Cryptoki {
         return CallResult()
     }
 
-    /// Tells every attribute that can be told, whatever comes of the others; of several failures the first is returned.
-    /// PKCS #11 §5.7.5.
+    /// Tells every attribute that it can; of several failures the first is returned. PKCS #11 §5.7.5.
     private func attributes(of call: CallArguments) throws(CryptokiError) -> CallResult {
         let reader = try reader(of: call.number(1), in: call.number(0))
         let wanted = call.numbers.dropFirst(2)
@@ -129,7 +128,7 @@ extension Cryptoki {
         }
     }
 
-    /// For data that follows in parts: what the function would say before it took any.
+    /// The function's answer to data that follows in parts, before any part is taken.
     ///
     /// - Returns: nil where the data is there.
     private func lengthBeforeData(_ call: CallArguments) throws(CryptokiError) -> CallResult? {
@@ -142,7 +141,8 @@ extension Cryptoki {
         return CallResult([CK_ULONG(length)])
     }
 
-    /// How long the output of a function that takes its data at once will be, at most. The parts that follow are parts of this one call.
+    /// The maximum output length of a function that takes its data at once. The parts that follow are parts of this one
+    /// call.
     ///
     /// - Parameter count: how long the data is.
     /// - Throws: `CKR_OPERATION_NOT_INITIALIZED`; `CKR_OPERATION_ACTIVE` where a part has come already, which ends the operation.

@@ -49,7 +49,7 @@ struct BindKeychain: ParsableCommand {
             return try opened.checkCardBindings()
         }
         let uri = try key.flatMap { try PKCS11URI(argument: $0) }
-        let session = try Session(cards, keychains: uri == nil ? [] : [key].compactMap { $0 }, locals: false)
+        let session = try CommandKeychains(cards, keychains: uri == nil ? [] : [key].compactMap { $0 }, locals: false)
         let context = try authentication.context(session.process, for: key, keychain, cards.reader)
         let name = try uri.map { try session.key(namedBy: $0).name } ?? key
         let token = try session.onlyCard()
@@ -124,7 +124,7 @@ struct UnbindKeychain: ParsableCommand {
     /// The id of a card that is in, or was read before.
     private static func id(of uri: PKCS11URI) throws -> String {
         try uri.requireName()
-        let session = try Session(locals: false)
+        let session = try CommandKeychains(locals: false)
         let present = session.eachToken { uri.id(of: $1, in: $0.slot) }.found
         let known = session.process.knownTokens().map { uri.id(of: $0.identity, in: nil) }
         let ids = Set((present + known).compactMap { $0 })

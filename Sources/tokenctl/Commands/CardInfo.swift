@@ -70,7 +70,7 @@ extension Card {
         }
 
         func run() throws {
-            let token = try Session(cards, locals: false).onlyCard()
+            let token = try CommandKeychains(cards, locals: false).onlyCard()
             let facts = try token.facts()
             let inventory = try token.inventory()
             for error in inventory.errors { Warnings.show("\(error)") }

@@ -70,7 +70,7 @@ extension Card {
             }
 
             func run() throws {
-                let token = try Session(cards, locals: false).onlyCard()
+                let token = try CommandKeychains(cards, locals: false).onlyCard()
                 // A card that tells how its unblocking key stands tells more of its PIN as well.
                 let unblockingKey = try? token.status(of: .unblockingKey)
                 var rows = [PINRow(.pin, try token.status(of: .pin))]
@@ -88,7 +88,7 @@ extension Card {
             @OptionGroup var authentication: AuthenticationOptions
 
             func run() throws {
-                let token = try Session(cards, locals: false).onlyCard()
+                let token = try CommandKeychains(cards, locals: false).onlyCard()
                 try token.verifyPIN(authentication: authentication.context(for: cards.reader))
                 try Pin.report("The PIN is right.", Outcome(.pin, .verified, on: token), output)
             }
@@ -108,7 +108,7 @@ extension Card {
 
             func run() throws {
                 let kind: PINKind = puk ? .unblockingKey : .pin
-                let token = try Session(cards, locals: false).onlyCard()
+                let token = try CommandKeychains(cards, locals: false).onlyCard()
                 try token.change(kind, authentication: authentication.context(for: cards.reader))
                 try Pin.report("The \(kind.name) has been changed.", Outcome(kind, .changed, on: token), output)
             }
@@ -124,7 +124,7 @@ extension Card {
             @OptionGroup var authentication: AuthenticationOptions
 
             func run() throws {
-                let token = try Session(cards, locals: false).onlyCard()
+                let token = try CommandKeychains(cards, locals: false).onlyCard()
                 try token.unblock(authentication: authentication.context(for: cards.reader))
                 try Pin.report("The PIN has been unblocked and set.", Outcome(.pin, .unblocked, on: token), output)
             }

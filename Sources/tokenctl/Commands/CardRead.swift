@@ -81,7 +81,7 @@ extension Card {
                     "there is no data object '\(uri?.description ?? name)'",
                     advice: "'tokenctl card read --list' names them")
             }
-            let token = try Session(cards, keychains: uri == nil ? [] : [name], locals: false).onlyCard()
+            let token = try CommandKeychains(cards, keychains: uri == nil ? [] : [name], locals: false).onlyCard()
             guard let content = try content(of: object, on: token) else {
                 throw KeychainError(.itemNotFound, "the card has no \(object.label)")
             }

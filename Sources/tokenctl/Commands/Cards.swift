@@ -31,7 +31,7 @@ struct ListSmartcards: ParsableCommand {
     }
 
     func run() throws {
-        let session = try Session(cards, locals: false)
+        let session = try CommandKeychains(cards, locals: false)
         let result = session.eachToken { token, identity in
             let others = output.isListing ? session.namesOfModules(thatShow: token) : []
             return CardRow(identity, reader: token.name, otherLocations: others)

@@ -75,18 +75,18 @@ struct CertificateSelection: ParsableArguments {
     /// The keychains to be searched: local ones.
     ///
     /// - Throws: `errSecReadOnly` for a card or a module's token.
-    func session() throws -> Session {
+    func session() throws -> CommandKeychains {
         for name in keychains {
             guard let noun = NamedKeychain.noun(ofCard: name) else { continue }
-            let token = try? Session(keychains: [name], locals: false).eachToken { $1.label }.found.first
+            let token = try? CommandKeychains(keychains: [name], locals: false).eachToken { $1.label }.found.first
             throw KeychainError(
                 .readOnly, "'\(token ?? name)' is \(noun), which cannot be written to", remedy: "name a keychain file")
         }
-        return try Session(keychains: keychains, cards: false)
+        return try CommandKeychains(keychains: keychains, cards: false)
     }
 
     /// The one certificate in a local keychain that is meant; an exact name goes before one that contains it.
-    func resolve(in session: Session) throws -> Item {
+    func resolve(in session: CommandKeychains) throws -> Item {
         let uris = try PKCS11URI.all(in: keychains).map(\.forCertificates)
         guard name != nil || hash != nil || uris.contains(where: \.tellsObjectsApart) else {
             throw CommandError("the URI names a whole keychain", advice: "give one of a certificate, or -c or -Z too")
@@ -122,13 +122,13 @@ struct CertificateSelection: ParsableArguments {
     }
 
     /// A certificate's title among others, with the parts that tell them apart.
-    private static func listed(_ item: Item, in session: Session) -> String {
+    private static func listed(_ item: Item, in session: CommandKeychains) -> String {
         let hash = item.der.flatMap { try? Digest.hash($0, using: .sha1) }.map { " with the SHA-1 \(Hex.encode($0))" }
         return "\(item.titleAsCertificate)\(hash ?? "") in '\(session.local(of: item)?.name ?? "")'"
     }
 
     /// The message about a deleted certificate.
-    static func deletion(of item: Item, in session: Session) -> String {
+    static func deletion(of item: Item, in session: CommandKeychains) -> String {
         "the certificate \(item.titleAsCertificate) in '\(session.local(of: item)?.name ?? "")'"
     }
 
@@ -187,11 +187,11 @@ struct DeleteIdentity: ParsableCommand {
 
     /// - Returns: those that no other certificate needs, in whatever keychain that is.
     /// - Throws: where damage makes that unknown, before anything is deleted.
-    private func unsharedKeys(of certificate: Item, in session: Session) throws -> [Item] {
+    private func unsharedKeys(of certificate: Item, in session: CommandKeychains) throws -> [Item] {
         guard let hash = certificate.publicKeyHash else { return [] }
         let anyOther: Attributes = [.publicKeyHash: .data(hash), .synchronizable: Query.anySynchronizable]
         let query = try Query(.certificate, anyOther, limit: .all)
-        for list in [session.searchList, try Session(cards: false).searchList] {
+        for list in [session.searchList, try CommandKeychains(cards: false).searchList] {
             let users = try list.items(matching: query).complete(besides: session.missing)
             guard users.allSatisfy({ $0.reference == certificate.reference }) else { return [] }
         }
@@ -214,7 +214,9 @@ enum CertificateFile {
     static func read(
         _ path: String, _ cards: CardOptions? = nil, gaps: Gaps = Gaps()
     ) throws -> [Certificate] {
-        if let uri = try PKCS11URI(argument: path) { return try Session(cards, gaps).certificates(namedBy: uri) }
+        if let uri = try PKCS11URI(argument: path) {
+            return try CommandKeychains(cards, gaps).certificates(namedBy: uri)
+        }
         let input = try Input(path)
         let bytes = try input.whole(limit: ImportedFile.maximumLength)
         do throws(CryptoError) {

@@ -26,7 +26,7 @@ extension Doctor {
 
     /// Checks for PKCS#11 modules of other makers that searches leave out.
     static func modules() -> [Finding] {
-        guard let session = try? Session(locals: false) else { return [] }
+        guard let session = try? CommandKeychains(locals: false) else { return [] }
         let isChosen = Environment.variable("TOKENKIT_MODULES") != nil
         let remedy =
             isChosen

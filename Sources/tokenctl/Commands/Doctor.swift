@@ -60,7 +60,7 @@ struct Doctor: ParsableCommand {
             .keyClass: KeyClass.private.value, .keyType: KeyType.ed25519.value,
             .synchronizable: Query.anySynchronizable,
         ]
-        return try Session(cards: false).locals.filter { keychain in
+        return try CommandKeychains(cards: false).locals.filter { keychain in
             !((try? keychain.items(matching: Query(.key, keys, limit: .one)).found) ?? []).isEmpty
         }.map(\.name)
     }

@@ -64,7 +64,7 @@ struct DumpKeychain: ParsableCommand {
     }
 
     /// Keychain after keychain, and in each class after class.
-    private func items(in session: Session) throws -> (items: [Item], hasDamage: Bool) {
+    private func items(in session: CommandKeychains) throws -> (items: [Item], hasDamage: Bool) {
         let classes = ItemClass.allCases.filter { $0 != .identity }
         var items: [Item] = []
         var (hasRead, missing) = (false, [Missing]())
@@ -110,7 +110,7 @@ struct DumpKeychain: ParsableCommand {
     }
 
     /// The data of an item as the keychain stores them, encrypted where they are secret.
-    private func stored(_ item: Item, in session: Session) throws -> [UInt8] {
+    private func stored(_ item: Item, in session: CommandKeychains) throws -> [UInt8] {
         try session.local(of: item)?.sealedSecret(of: item.reference) ?? item.der ?? []
     }
 }
@@ -124,12 +124,12 @@ private struct ContentReader {
         case unreadable
     }
 
-    let session: Session
+    let session: CommandKeychains
     let context: AuthenticationContext
     private var locked: Set<KeychainIdentifier> = []
     private(set) var hasFailed = false
 
-    init(session: Session, context: AuthenticationContext) {
+    init(session: CommandKeychains, context: AuthenticationContext) {
         self.session = session
         self.context = context
     }

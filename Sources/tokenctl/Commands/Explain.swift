@@ -40,7 +40,7 @@ struct Explain: ParsableCommand {
     }
 
     func run() throws {
-        let session = try Session(cards)
+        let session = try CommandKeychains(cards)
         let host = KeychainHost.Host(session.process)
         let request = RequestContext(questions: .never)
         let explanations = try ItemQueries(pairs).dictionaries(in: session).map { try host.explain($0, request) }

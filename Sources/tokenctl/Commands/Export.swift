@@ -82,7 +82,7 @@ struct Export: ParsableCommand {
     }
 
     func run() throws {
-        let session = try Session(cards, keychains: keychain.map { [$0] } ?? [])
+        let session = try CommandKeychains(cards, keychains: keychain.map { [$0] } ?? [])
         switch kind ?? standardKind {
         case .certs: try write(exported(required(certificates(session), "certificate", session)))
         case .pubKeys: try write(publicKeys(required(keys(session), "key", session)))
@@ -143,7 +143,7 @@ struct Export: ParsableCommand {
         }
     }
 
-    private func certificates(_ session: Session) throws -> [Certificate] {
+    private func certificates(_ session: CommandKeychains) throws -> [Certificate] {
         let items = session.reporting(
             try session.searchList.items(matching: Query.all(.certificate, commonName: name)))
         let named = try ObjectURIs(session).items(items, namedBy: uris.map(\.forCertificates))
@@ -151,7 +151,7 @@ struct Export: ParsableCommand {
     }
 
     /// - Throws: `errSecItemNotFound` where there is nothing.
-    private func required<Found>(_ found: [Found], _ noun: String, _ session: Session) throws -> [Found] {
+    private func required<Found>(_ found: [Found], _ noun: String, _ session: CommandKeychains) throws -> [Found] {
         guard found.isEmpty else { return found }
         return try session.gaps.doubting {
             try session.require(false, namedBy: uris, as: noun)
@@ -172,7 +172,7 @@ struct Export: ParsableCommand {
     // MARK: What only goes out encrypted
 
     private func privateKeys(
-        _ items: [Item], _ session: Session, _ known: AuthenticationContext? = nil
+        _ items: [Item], _ session: CommandKeychains, _ known: AuthenticationContext? = nil
     ) throws -> [UInt8] {
         guard !items.isEmpty else { return [] }
         let context = try known ?? authentication.context(session.process, for: keychain, cards.reader)
@@ -192,7 +192,7 @@ struct Export: ParsableCommand {
         return text
     }
 
-    private func identities(_ session: Session) throws -> [UInt8] {
+    private func identities(_ session: CommandKeychains) throws -> [UInt8] {
         let all = session.reporting(
             try session.searchList.identities(matching: Query.all(.identity, commonName: name)))
         let named = try required(ObjectURIs(session).identities(all, namedBy: uris), "identity", session)
@@ -243,7 +243,7 @@ struct Export: ParsableCommand {
     }
 
     /// The private keys, and the public ones whose private halves are not among them.
-    private func keys(_ session: Session) throws -> [Item] {
+    private func keys(_ session: CommandKeychains) throws -> [Item] {
         let all = session.reporting(try session.searchList.items(matching: Query(.key, limit: .all)))
         let items = try ObjectURIs(session).items(all, namedBy: uris)
         let found = asymmetric(
@@ -274,7 +274,7 @@ struct Export: ParsableCommand {
     }
 
     private func privateKey(
-        _ item: Item, _ session: Session, _ context: AuthenticationContext
+        _ item: Item, _ session: CommandKeychains, _ context: AuthenticationContext
     ) throws -> PrivateKey {
         let reason = Export.reasonToStay(item)
         guard let keychain = session.local(of: item), reason == nil else {

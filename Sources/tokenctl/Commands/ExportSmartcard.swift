@@ -46,7 +46,8 @@ struct ExportSmartcard: ParsableCommand {
     }
 
     func run() throws {
-        let session = try Session(cards, keychains: uris.isEmpty ? [] : [token].compactMap { $0 }, locals: false)
+        let session = try CommandKeychains(
+            cards, keychains: uris.isEmpty ? [] : [token].compactMap { $0 }, locals: false)
         if let token, try uris.isEmpty {
             let ids = session.eachToken { _, identity in identity.id.description }.found
             guard ids.contains(token) else {
@@ -63,7 +64,7 @@ struct ExportSmartcard: ParsableCommand {
 
     // MARK: Printing
 
-    private func show(_ session: Session) throws {
+    private func show(_ session: CommandKeychains) throws {
         let names = try ObjectURIs(session)
         var sections: [Section] = []
         func add(_ name: String, _ wanted: Kind, _ items: () throws -> [Item]) throws {
@@ -105,7 +106,7 @@ struct ExportSmartcard: ParsableCommand {
         return attributes
     }
 
-    private func items(_ itemClass: ItemClass, _ session: Session) throws -> [Item] {
+    private func items(_ itemClass: ItemClass, _ session: CommandKeychains) throws -> [Item] {
         let found = session.reporting(
             try session.searchList.items(matching: Query(itemClass, attributes, limit: .all)))
         return try uris.isEmpty ? found : ObjectURIs(session).items(found, namedBy: uris)
@@ -113,7 +114,7 @@ struct ExportSmartcard: ParsableCommand {
 
     // MARK: Writing
 
-    private func write(_ session: Session, to folder: String) throws {
+    private func write(_ session: CommandKeychains, to folder: String) throws {
         let found = try items(.certificate, session) + items(.key, session)
         guard let first = found.first else { throw KeychainError(.itemNotFound, "no card has anything to export") }
         guard found.allSatisfy({ $0.keychain == first.keychain }) else {

@@ -46,7 +46,7 @@ struct FindCertificate: ParsableCommand {
         if all { try session.gaps.end() }
     }
 
-    private func find(in session: Session) throws {
+    private func find(in session: CommandKeychains) throws {
         let query = try Query.all(.certificate, commonName: name)
         let items = session.reporting(try session.searchList.items(matching: query))
         let (names, uris) = (KeychainNames(session), try ObjectURIs(session))
@@ -61,7 +61,7 @@ struct FindCertificate: ParsableCommand {
         for one in found { try show(one, in: session) }
     }
 
-    private func show(_ one: FoundCertificate, in session: Session) throws {
+    private func show(_ one: FoundCertificate, in session: CommandKeychains) throws {
         if hashes { StandardOutput.lines("SHA-256 hash: \(one.row.sha256)\nSHA-1 hash: \(one.row.sha1)") }
         if showEmail {
             StandardOutput.line("email addresses: \(one.certificate.emailAddresses.joined(separator: ", "))")

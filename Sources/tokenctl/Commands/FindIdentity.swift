@@ -143,7 +143,7 @@ struct FindIdentity: ParsableCommand {
         try session.gaps.end()
     }
 
-    private func list(in session: Session) throws {
+    private func list(in session: CommandKeychains) throws {
         let query = try Query.all(.identity, commonName: nil)
         let all = session.reporting(try session.searchList.identities(matching: query))
         let names = (keychains: KeychainNames(session), uris: try ObjectURIs(session))

@@ -38,7 +38,7 @@ struct FindKey: ParsableCommand, AttributeCommand {
         try session.gaps.end()
     }
 
-    private func find(in session: Session) throws {
+    private func find(in session: CommandKeychains) throws {
         let any: Attributes = [.synchronizable: Query.anySynchronizable]
         let query = try Query(.key, any.merging(item.attributes) { $1 }, limit: .all)
         let all = session.reporting(try session.searchList.items(matching: query))

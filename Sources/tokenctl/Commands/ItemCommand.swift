@@ -77,7 +77,7 @@ struct ItemCommand: ParsableCommand {
     }
 
     private func perform() throws {
-        let session = try Session(cards)
+        let session = try CommandKeychains(cards)
         let host = try authentication.host(session.process, for: pairs + [cards.reader].compactMap { $0 })
         let request = authentication.request
         let search = Search(host: host, request: request, gaps: session.gaps, readsData: showData)

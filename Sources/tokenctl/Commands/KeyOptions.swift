@@ -27,8 +27,8 @@ struct KeyPlaceOptions: ParsableArguments {
             valueName: "keychain"), completion: Completions.keychains)
     var keychain: String?
 
-    func session(_ cards: CardOptions) throws -> Session {
-        try Session(cards, keychains: keychain.map { [$0] } ?? [])
+    func session(_ cards: CardOptions) throws -> CommandKeychains {
+        try CommandKeychains(cards, keychains: keychain.map { [$0] } ?? [])
     }
 }
 
@@ -66,11 +66,11 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// The one key that is meant.
-    func resolve(in session: Session) throws -> any KeychainKey {
+    func resolve(in session: CommandKeychains) throws -> any KeychainKey {
         try resolve(in: session, .privateKey, for: .any)
     }
 
-    private func resolve(in session: Session, _ wanted: Wanted, for use: Use) throws -> any KeychainKey {
+    private func resolve(in session: CommandKeychains, _ wanted: Wanted, for use: Use) throws -> any KeychainKey {
         let isPublic = use == .publicHalf
         if let uri = try PKCS11URI(argument: key) {
             return try session.key(namedBy: uri, as: wanted.noun, isPublic: isPublic)
@@ -106,7 +106,7 @@ struct KeyOptions: ParsableArguments {
         return key
     }
 
-    private func notFound(_ wanted: Wanted, in session: Session) -> KeychainError {
+    private func notFound(_ wanted: Wanted, in session: CommandKeychains) -> KeychainError {
         guard CardDrivers.isKeyName(key), place.keychain == nil else {
             return KeychainError(
                 .itemNotFound, "there is no \(wanted.noun) '\(key)'",
@@ -124,7 +124,7 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// The one key that is meant. A symmetric key comes after all others.
-    func resolveAny(in session: Session, for use: Use = .any) throws -> NamedKey {
+    func resolveAny(in session: CommandKeychains, for use: Use = .any) throws -> NamedKey {
         do {
             return .pair(try resolve(in: session, .anyKey, for: use))
         } catch let error as KeychainError {
@@ -139,7 +139,7 @@ struct KeyOptions: ParsableArguments {
     ///
     /// - Parameter use: completes "password to …".
     func resolvePublic(
-        in session: Session, use: String, authentication: AuthenticationContext
+        in session: CommandKeychains, use: String, authentication: AuthenticationContext
     ) throws -> NamedPublicKey {
         let key: any KeychainKey
         do {
@@ -180,7 +180,7 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
-    private func symmetricKey(in session: Session) throws -> SymmetricKey? {
+    private func symmetricKey(in session: CommandKeychains) throws -> SymmetricKey? {
         // No card has any that can be used.
         var files = session
         (files.tokens, files.modules) = ([], [])
@@ -191,7 +191,7 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// A public key of another person, without its private half.
-    private func publicKey(in session: Session) throws -> Item? {
+    private func publicKey(in session: CommandKeychains) throws -> Item? {
         let found = try items(.public, in: session)
         guard found.allSatisfy({ $0.der == found.first?.der }) else {
             throw try ambiguity("public key", found, in: session)
@@ -200,7 +200,7 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// The keys of a class that have the label, or that the URI names. Damage of others is told where none is found.
-    private func items(_ keyClass: KeyClass, in session: Session) throws -> [Item] {
+    private func items(_ keyClass: KeyClass, in session: CommandKeychains) throws -> [Item] {
         var attributes: Attributes = [.keyClass: keyClass.value, .synchronizable: Query.anySynchronizable]
         let uri = try PKCS11URI(argument: key)
         if uri == nil { attributes[.label] = .string(key) }
@@ -210,7 +210,7 @@ struct KeyOptions: ParsableArguments {
         return found.filter { uris.matches(uri, $0) }
     }
 
-    private func ambiguity(_ noun: String, _ keys: [Item], in session: Session) throws -> CommandError {
+    private func ambiguity(_ noun: String, _ keys: [Item], in session: CommandKeychains) throws -> CommandError {
         let uris = try ObjectURIs(session)
         let name = try PKCS11URI(argument: key)?.description ?? key
         return CommandError(
@@ -222,7 +222,7 @@ struct KeyOptions: ParsableArguments {
     /// The one key of a card that is not inserted. The name of a slot, which every card has, means an inserted card
     /// where there is one. The use of an absent card's key is reported.
     private func absentKey(
-        _ selector: KeySelector, isPublic: Bool, in session: Session
+        _ selector: KeySelector, isPublic: Bool, in session: CommandKeychains
     ) throws -> (any KeychainKey)? {
         guard place.keychain == nil else { return nil }
         let isSlot = CardDrivers.isKeyName(key)
@@ -242,7 +242,7 @@ struct KeyOptions: ParsableArguments {
         return key
     }
 
-    private func selector(in session: Session, for use: Use) throws -> KeySelector {
+    private func selector(in session: CommandKeychains, for use: Use) throws -> KeySelector {
         guard let fingerprint = Hex.decode(key), fingerprint.count == DigestAlgorithm.sha1.byteCount else {
             return use == .signing ? .signer(key) : .name(key)
         }

@@ -73,7 +73,7 @@ struct ListKeychains: ParsableCommand {
     }
 
     /// The files as they are configured, those that are not searched included.
-    private func files(_ session: Session) throws -> [KeychainRow] {
+    private func files(_ session: CommandKeychains) throws -> [KeychainRow] {
         let preferences = KeychainPreferences.own
         // The session's gaps include system settings that cannot be read.
         let paths = try (try? preferences.searchList()) ?? preferences.searchList(in: .user)
@@ -88,7 +88,7 @@ struct ListKeychains: ParsableCommand {
         }
     }
 
-    private func tokens(_ session: Session) -> Outcome<[KeychainRow]> {
+    private func tokens(_ session: CommandKeychains) -> Outcome<[KeychainRow]> {
         var result = session.identified(session.tokens) { _, identity in KeychainRow(identity, module: nil) }
         for module in session.modules {
             do throws(KeychainError) {
@@ -105,13 +105,13 @@ struct ListKeychains: ParsableCommand {
     private func rows(_ gaps: Gaps) throws -> [KeychainRow] {
         switch domain.domain {
         case nil:
-            let session = try Session(cards, gaps)
+            let session = try CommandKeychains(cards, gaps)
             var result = tokens(session)
             result.found += try files(session)
             result.missing += session.locals.compactMap { keychain in keychain.damage.map(keychain.missing) }
             return session.reporting(result)
         case .dynamic:
-            let session = try Session(cards, locals: false, gaps)
+            let session = try CommandKeychains(cards, locals: false, gaps)
             return session.reporting(tokens(session))
         case let domain?:
             return try KeychainPreferences.own.searchList(in: domain).map(KeychainRow.init(at:))

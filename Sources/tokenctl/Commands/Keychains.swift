@@ -174,7 +174,7 @@ struct LockKeychain: ParsableCommand {
     }
 
     private func lockAll() throws {
-        let session = try Session(cards, locals: false)
+        let session = try CommandKeychains(cards, locals: false)
         var outcome = try session.process.lockAll()
         // An absent keychain needs no unlocking.
         outcome.missing.removeAll { $0.kind == .absentKeychain }

@@ -231,7 +231,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     typealias Match = (item: Item, keychain: LocalKeychain)
 
     private let attributes: Attributes
-    private let session: Session
+    private let session: CommandKeychains
     private let uris: [PKCS11URI]
     /// Whether one that is damaged stops the search, though others match.
     var isDeletion = false
@@ -239,7 +239,7 @@ private struct PasswordSearch<Kind: PasswordCommandKind> {
     /// - Parameter keychains: those to search instead of all, or URIs of them or of passwords.
     init(for attributes: Attributes, in keychains: [String]) throws {
         self.attributes = attributes
-        session = try Session(keychains: keychains, cards: false)
+        session = try CommandKeychains(keychains: keychains, cards: false)
         uris = try PKCS11URI.all(in: keychains)
     }
 

@@ -220,7 +220,7 @@ struct VerifyCert: ParsableCommand {
     /// The certificates of the keychains.
     private func helpers(_ gaps: Gaps) throws -> [Certificate] {
         guard !noKeychains else { return [] }
-        let session = try Session(keychains: keychains, cards: false, gaps)
+        let session = try CommandKeychains(keychains: keychains, cards: false, gaps)
         let found = session.reporting(
             try session.searchList.items(matching: Query.all(.certificate, commonName: nil)))
         return found.compactMap(\.certificate)

@@ -24,10 +24,10 @@ struct ItemQueries {
     /// One, or where URIs name items, one for each of them.
     ///
     /// - Throws: `errSecItemNotFound` for URIs that name nothing.
-    func dictionaries(in session: Session) throws -> [ItemDictionary] {
+    func dictionaries(in session: CommandKeychains) throws -> [ItemDictionary] {
         var query = query
         if let searchList {
-            let searched = try Session(keychains: searchList, of: session.process, session.gaps)
+            let searched = try CommandKeychains(keychains: searchList, of: session.process, session.gaps)
             query["m_SearchList"] = .array(try searched.identifiers().map { .reference(.keychain($0)) })
         }
         guard !uris.isEmpty else { return [query] }
@@ -46,7 +46,7 @@ struct ItemQueries {
     }
 
     /// The one query of items to be changed or deleted: of several, only some might be changed.
-    func dictionary(in session: Session) throws -> ItemDictionary {
+    func dictionary(in session: CommandKeychains) throws -> ItemDictionary {
         if let uri = uris.first(where: { !$0.tellsTokensApart && !$0.tellsObjectsApart }) {
             throw CommandError("'\(uri)' does not say which item", advice: "give one with a token, an id or an object")
         }

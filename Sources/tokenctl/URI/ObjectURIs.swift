@@ -21,7 +21,7 @@ struct ObjectURIs {
         let id: [UInt8]
     }
 
-    init(_ session: Session) throws {
+    init(_ session: CommandKeychains) throws {
         for (token, identity) in session.eachToken({ ($0, $1) }).found {
             places[identity.id.description] = PKCS11URI.Place(identity, in: token.slot)
             guard identity.id.driver == PKCS11Module.driver else { continue }

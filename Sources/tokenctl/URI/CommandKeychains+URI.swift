@@ -4,14 +4,14 @@ internal import PKCS11Driver
 internal import SystemCrypto
 internal import TokenKit
 
-extension Session {
+extension CommandKeychains {
     /// The session with the cards and files alone that one of the URIs names or that have one of the names.
     ///
     /// A URI with a maker's serial number names no second token, so that no module is started for what is here.
     ///
     /// - Throws: `errSecItemNotFound` for a URI that names none of them, `errSecInteractionRequired` for a card that is known and
     ///   not in.
-    func limited(to uris: [PKCS11URI], orCards names: Set<String> = []) throws(KeychainError) -> Session {
+    func limited(to uris: [PKCS11URI], orCards names: Set<String> = []) throws(KeychainError) -> CommandKeychains {
         var session = self
         var unmatched = Set(uris)
         func isMatch(_ place: PKCS11URI.Place) -> Bool {
@@ -132,7 +132,7 @@ extension Session {
 
     /// The keys that a URI names by themselves or by their certificates, which may be elsewhere, but are looked for beside them
     /// first.
-    private func keys(namedBy uri: PKCS11URI, in session: Session) throws -> [NamedKey] {
+    private func keys(namedBy uri: PKCS11URI, in session: CommandKeychains) throws -> [NamedKey] {
         let names = try ObjectURIs(session)
         let everything = [uri.object.kind == .certificate ? nil : ItemClass.key, .certificate].compactMap { $0 }
         var found: [NamedKey] = []

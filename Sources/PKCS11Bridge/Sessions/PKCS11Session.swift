@@ -8,7 +8,7 @@ internal import SystemCrypto
 internal import TokenKit
 
 /// A program's session with a token. Its calls are made one after the other; those of others go on meanwhile.
-final class Session: Sendable {
+final class PKCS11Session: Sendable {
     let handle: CK_SESSION_HANDLE
     let slot: any Slot
 
@@ -18,7 +18,7 @@ final class Session: Sendable {
     let state = Mutex(State())
     private let canceled = Mutex<CanceledUse?>(nil)
 
-    /// What somebody would give no PIN for, and when.
+    /// A use for which a person has refused the PIN, and the time.
     private struct CanceledUse {
         let key: ObjectName
         let action: TokenOperation.Action
@@ -26,7 +26,7 @@ final class Session: Sendable {
     }
 
     struct State: ~Copyable {
-        /// What a search found and the program has not fetched; nil for no search.
+        /// The handles that a search has found and the program has not fetched; nil for no search.
         var search: ArraySlice<CK_OBJECT_HANDLE>?
         var signature: SignatureOperation?
         var verification: SignatureOperation?
@@ -50,7 +50,7 @@ final class Session: Sendable {
     ) throws(CryptokiError) -> Secret {
         guard let own = key.sessionKey else {
             if let canceled = canceled.withLock({ $0 }), canceled.key == key.name, canceled.action == action,
-                canceled.time.duration(to: .now) < Session.memoryOfCanceling
+                canceled.time.duration(to: .now) < PKCS11Session.memoryOfCanceling
             {
                 throw CryptokiError(CKR_FUNCTION_CANCELED, "the same was canceled a moment ago")
             }
@@ -79,7 +79,7 @@ final class Session: Sendable {
         throw CryptokiError(present == generation ? CKR_USER_NOT_LOGGED_IN : CKR_DEVICE_REMOVED, "the login is over")
     }
 
-    /// Ends what was begun with the user's keys, and with it the PIN that was given for one use, and what was decrypted.
+    /// Ends operations with the user's keys, with the PIN that was given for one use, and decrypted data.
     func endPrivateOperations() {
         state.withLock { state in
             if state.signature?.key.isPrivate == true { state.signature = nil }
@@ -100,31 +100,11 @@ final class Session: Sendable {
     }
 }
 
-/// What `C_GetSessionInfo` tells.
+/// The content of `C_GetSessionInfo`.
 package struct SessionInfo: Sendable {
     package let slot: CK_SLOT_ID
     package let state: CK_STATE
     package let flags: CK_FLAGS
-}
-
-/// A secret that several have: a key or a data object of a session, what a program gave. It is wiped when the last of them lets go of it.
-final class SessionSecret: Sendable {
-    private let bytes: Mutex<Secret>
-
-    init(_ secret: consuming Secret) {
-        bytes = Mutex(secret)
-    }
-
-    func clone() -> Secret { bytes.withLock { $0.clone() } }
-
-    func equals(_ other: SessionSecret) -> Bool {
-        let other = other.clone()
-        return bytes.withLock { $0.equals(other) }
-    }
-
-    func equals(_ other: [UInt8]) -> Bool {
-        bytes.withLock { $0.count == other.count && $0.equals(Secret(copying: other.span)) }
-    }
 }
 
 extension Cryptoki {

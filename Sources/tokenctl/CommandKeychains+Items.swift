@@ -2,7 +2,7 @@ internal import KeychainModel
 internal import KeychainHost
 internal import TokenKit
 
-extension Session {
+extension CommandKeychains {
     /// The keychain file that an item was found in; nil for one on a card.
     func local(of item: Item) -> LocalKeychain? {
         self.locals.first { $0.identifier == item.keychain }
@@ -87,7 +87,7 @@ extension Session {
 struct KeychainNames {
     private var names: [String: String] = [:]
 
-    init(_ session: Session) {
+    init(_ session: CommandKeychains) {
         for keychain in session.locals { names[keychain.identifier.rawValue] = keychain.name }
         for identity in session.eachToken({ $1 }).found { names[identity.id.description] = identity.label }
     }

@@ -6,7 +6,7 @@ internal import TokenKit
 
 /// The keychains of a run of the command, and the gaps of its searches.
 @dynamicMemberLookup
-struct Session {
+struct CommandKeychains {
     private var present: PresentKeychains
     let gaps: Gaps
 
@@ -45,7 +45,7 @@ struct Session {
         if visitsCards {
             try options?.check(self)
         } else if cards, options?.reader != nil {
-            try options?.check(Session(process, locals: false))
+            try options?.check(CommandKeychains(process, locals: false))
         }
         guard files.count < names.count else { return }
         var others = self
@@ -101,7 +101,7 @@ extension CardOptions {
     /// Checks that the named reader and modules exist.
     ///
     /// - Throws: for a reader that is not there, and a module that cannot be used.
-    fileprivate func check(_ session: Session) throws {
+    fileprivate func check(_ session: CommandKeychains) throws {
         if let reader, session.tokens.isEmpty, session.tokensOfModules().found.isEmpty {
             if let gap = session.missing.first(where: { $0.place == .allCards }) { throw gap.error }
             if let uri = try PKCS11URI(argument: reader) {
@@ -127,7 +127,8 @@ extension ProcessKeychains {
         let candidates = names.filter(NamedKeychain.mayBeCard)
         let ids = candidates.filter { NamedKeychain.tokenID($0) != nil }
         guard ids.count < candidates.count else { return Set(ids) }
-        let labels = try Session(self, locals: false).eachToken { $1.label }.found + knownTokens().map(\.identity.label)
+        let labels =
+            try CommandKeychains(self, locals: false).eachToken { $1.label }.found + knownTokens().map(\.identity.label)
         return Set(ids).union(Set(labels).intersection(candidates))
     }
 
