@@ -11,7 +11,7 @@ public typealias CFDate = Date
 public typealias CFNumber = NSNumber
 public typealias CFBoolean = NSNumber
 public typealias CFArray = [Any]
-/// What Swift's dictionaries and Foundation's own all convert to with `as`.
+/// The type that Swift's dictionaries and Foundation's own convert to with `as`.
 public typealias CFDictionary = NSDictionary
 public typealias CFIndex = Int
 public typealias CFOptionFlags = UInt
@@ -29,7 +29,7 @@ public var kCFBooleanTrue: CFBoolean! { NSNumber(value: true) }
 // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
 public var kCFBooleanFalse: CFBoolean! { NSNumber(value: false) }
 
-/// Why a call failed: a result code, and words a person can use.
+/// The failure of a call: a result code, and a text for people.
 ///
 /// It is the class of Foundation itself, since Foundation takes `catch let error as NSError` for a pattern that no error escapes.
 public typealias CFError = NSError
@@ -43,7 +43,7 @@ public func CFErrorGetDomain(_ error: CFError) -> CFErrorDomain! { error.domain 
 public func CFErrorCopyUserInfo(_ error: CFError) -> CFDictionary! { error.userInfo as CFDictionary }
 public func CFErrorCopyDescription(_ error: CFError) -> CFString! { error.localizedDescription }
 
-/// Where a function that Apple's platforms have for Objective-C puts its error.
+/// The place where a function that Apple's platforms have for Objective-C puts its error.
 public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
 
 /// The C type of a truth value, which Foundation for Linux does not have.

@@ -5,7 +5,8 @@ internal import SystemCrypto
 
 // What makes two references the same: CFEqual, and `==` and sets of Swift.
 
-/// Whether two objects are equal: keys, certificates and what else there is here by what they are, all others as Foundation has it.
+/// Whether two objects are equal: keys, certificates and the other types here by their content, all others as
+/// Foundation has it.
 public func CFEqual(_ first: CFTypeRef?, _ second: CFTypeRef?) -> Bool {
     guard let first, let second else { return first == nil && second == nil }
     if first === second { return true }
@@ -14,12 +15,12 @@ public func CFEqual(_ first: CFTypeRef?, _ second: CFTypeRef?) -> Bool {
 }
 
 extension SecKey: Hashable {
-    /// What a key is, wherever it was found.
+    /// The content of a key, wherever it was found.
     private enum Content: Hashable {
         /// A half of a pair; the same in memory as in a keychain.
         case half(isPrivate: Bool, spki: [UInt8])
         case symmetric(SymmetricKey)
-        /// One whose public half is of a kind that is not known, or that cannot be told without asking for a password.
+        /// A key whose public half is of an unknown kind, or cannot be read without a password.
         case item(PersistentReference)
     }
 

@@ -6,7 +6,7 @@ internal import SecureBytes
 internal import SystemCrypto
 
 extension ItemValue {
-    /// What a value of an Apple dictionary means; `key` is for the error.
+    /// The meaning of a value in an Apple dictionary; `key` is for the error.
     init(_ value: Any, for key: String) throws(KeychainError) {
         if let reference = try ItemReference(value) {
             self = .reference(reference)
@@ -138,7 +138,7 @@ extension ItemDictionary {
 }
 
 extension ItemReference {
-    /// What an object of this interface refers to; nil for any other value.
+    /// The reference that an object of this interface stands for; nil for any other value.
     init?(_ value: Any) throws(KeychainError) {
         switch value {
         case let certificate as SecCertificate:

@@ -5,7 +5,7 @@ internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 
-/// What a dictionary tells of a key that is to be read or made, all of it understood.
+/// A dictionary's parameters of a key to be read or made. Unknown ones are refused.
 struct KeyParameters {
     let bits: Int?
     private let type: KeyType
@@ -31,7 +31,7 @@ struct KeyParameters {
         for part in parts { _ = try CallParameters(self.dictionary(of: part)).dictionary.keyAttributes() }
     }
 
-    /// What concerns one half, the halves' own before what both have.
+    /// The parameters of one half: its own before those of both.
     private func dictionary(of part: CFString) throws(KeychainError) -> [String: Any] {
         var general = dictionary
         for part in parts { general[part] = nil }

@@ -16,7 +16,7 @@ enum Keychains {
 
     static let interaction = Interaction()
 
-    /// Who is asked where a call brings no context of its own: once for all guarded items of the call.
+    /// The authentication context of calls without one of their own: one question for all guarded items of a call.
     static var authentication: AuthenticationContext {
         let context =
             interaction.isAllowed

@@ -2,7 +2,7 @@ internal import HostConnection
 internal import KeychainModel
 internal import KeychainHost
 
-/// How a person is to show that they are the owner. LAContext.h.
+/// The way in which a person proves to be the owner. LAContext.h.
 public enum LAPolicy: Int, Sendable {
     case deviceOwnerAuthenticationWithBiometrics = 1
     /// Here: by the password of the default keychain, or the PIN of a card that is bound to it.

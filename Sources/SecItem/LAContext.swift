@@ -6,8 +6,8 @@ internal import SecureBytes
 internal import Synchronization
 internal import TokenKit
 
-/// What a program knows that a person would be asked for: given as ``kSecUseAuthenticationContext``, for any number of
-/// calls. The part of Apple's LocalAuthentication that keychains need.
+/// The answers that a program has in advance, given as ``kSecUseAuthenticationContext`` for any number of calls. The
+/// part of Apple's LocalAuthentication that keychains need.
 open class LAContext: NSObject, @unchecked Sendable {
     private struct Settings {
         var interactionNotAllowed = false
@@ -20,7 +20,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     }
 
     private let settings = Mutex(Settings())
-    /// The number under which the host keeps what a person has shown, and what was refused.
+    /// The number under which the host keeps that a person has proved to be present, and the refused credentials.
     private let number = AuthenticationNumber.next()
 
     public override init() {}
@@ -29,13 +29,13 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     private func forget() { try? Keychains.host.endAuthentication(number, RequestContext()) }
 
-    /// Whether nobody is to be asked.
+    /// Whether questions are forbidden.
     open var interactionNotAllowed: Bool {
         get { settings.withLock { $0.interactionNotAllowed } }
         set { settings.withLock { $0.interactionNotAllowed = newValue } }
     }
 
-    /// What a person who is asked is told.
+    /// The text of a question for people.
     open var localizedReason: String {
         get { settings.withLock { $0.localizedReason } }
         set { settings.withLock { $0.localizedReason = newValue } }
@@ -53,7 +53,7 @@ open class LAContext: NSObject, @unchecked Sendable {
         set { settings.withLock { $0.localizedCancelTitle = newValue } }
     }
 
-    /// Without biometrics nothing is reused: the duration is kept, and has no effect.
+    /// Kept, and without effect: without biometrics nothing is reused.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { settings.withLock { $0.touchIDAuthenticationAllowableReuseDuration } }
         set { settings.withLock { $0.touchIDAuthenticationAllowableReuseDuration = newValue } }
@@ -76,7 +76,7 @@ open class LAContext: NSObject, @unchecked Sendable {
         return (try? authentication)?.hasCredential(kind) ?? false
     }
 
-    /// Forgets what was given, and that somebody has shown to be there. No policy is evaluated afterwards.
+    /// Forgets the credentials, and that a person has proved to be present. No policy is evaluated afterwards.
     open func invalidate() {
         settings.withLock { settings in
             settings.isInvalidated = true
@@ -93,7 +93,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// Nil: there are no biometrics here that could have changed.
     open var evaluatedPolicyDomainState: Data? { nil }
 
-    /// Whether the policy can be evaluated. Nobody is asked.
+    /// Whether the policy can be evaluated. Asks no person.
     ///
     /// - Parameter error: gets why not.
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
@@ -149,7 +149,7 @@ open class LAContext: NSObject, @unchecked Sendable {
             credentials: credentials.map { RequestContext.Credential($0, $1.secret.clone()) }, authentication: number)
     }
 
-    /// The same for what is not yet done through the host's face.
+    /// The context for calls that do not go through the host's face yet.
     var authentication: AuthenticationContext {
         get throws(KeychainError) { try Keychains.host.authentication(of: request) }
     }
@@ -163,7 +163,7 @@ public struct LACredentialType: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// What an item asks for on top of its keychain's password.
+    /// The password that an item wants beside its keychain's.
     public static let applicationPassword = LACredentialType(rawValue: 0)
     /// A card's PIN.
     public static let smartCardPIN = LACredentialType(rawValue: -3)

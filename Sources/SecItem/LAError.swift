@@ -5,7 +5,7 @@ internal import KeychainHost
 /// The domain of ``LAError``.
 public let LAErrorDomain = "com.apple.LocalAuthentication"
 
-/// Why a policy was not satisfied, or cannot be. LAError.h.
+/// The reason that a policy was not satisfied, or cannot be. LAError.h.
 ///
 /// `error as? LAError` takes an `NSError` of the domain as well, and `as NSError` gives one, as on Apple's platforms.
 public struct LAError: CustomNSError, Hashable, Sendable {
@@ -107,7 +107,7 @@ extension LAError {
         self.init(code, userInfo: [NSLocalizedDescriptionKey: reason])
     }
 
-    /// What the failure of a keychain means to who asked for a person.
+    /// The error of a policy for a keychain's failure.
     init(_ error: KeychainError) {
         let code: Code =
             switch error.code {

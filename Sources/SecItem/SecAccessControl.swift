@@ -1,7 +1,7 @@
 internal import KeychainModel
 internal import KeychainHost
 
-/// What has to be shown before an item's secret is used, the value of ``kSecAttrAccessControl``.
+/// The conditions for the use of an item's secret, the value of ``kSecAttrAccessControl``.
 public final class SecAccessControl: Sendable {
     private let content: Result<AccessControl, KeychainError>
 
@@ -9,7 +9,7 @@ public final class SecAccessControl: Sendable {
         content = .success(control)
     }
 
-    /// One that no item can have, so that none is stored without the protection that it asks for.
+    /// A control that no item can have, so that none is stored without its protection.
     fileprivate init(refused error: KeychainError) {
         content = .failure(error)
     }

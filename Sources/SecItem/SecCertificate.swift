@@ -31,7 +31,7 @@ public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFDa
 /// The certificate in DER.
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { Data(certificate.certificate.der) }
 
-/// What a person would call the certificate.
+/// The certificate's title for people.
 public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? {
     InferredAttributes.summary(of: certificate.certificate)
 }

@@ -28,7 +28,7 @@ public func SecItemExport(
     }
 }
 
-/// What is to be exported.
+/// The items to be exported.
 private struct ItemExport {
     private var certificates: [SecCertificate] = []
     private var publicKeys: [SecKey] = []
@@ -153,7 +153,7 @@ private struct ItemExport {
         return text
     }
 
-    /// Certificates whose keys are not there go along as those above the others.
+    /// The content of a PKCS#12 file. Certificates without their keys are added like intermediate ones.
     private func pkcs12() throws(KeychainError) -> [UInt8] {
         try require(publicKeys.isEmpty, "a public key goes into PKCS #12 only with its certificate")
         try require(!privateKeys.isEmpty, "PKCS #12 is written for private keys and their certificates")

@@ -7,7 +7,7 @@ internal import SystemCrypto
 
 // The types of SecImportExport.h.
 
-/// What a file is, or is to be.
+/// The format of a file.
 public enum SecExternalFormat: UInt32, Sendable {
     case formatUnknown = 0
     /// Keys: public ones as `SubjectPublicKeyInfo`, private ones as PKCS #1, SEC 1 or, of other kinds, PKCS #8.
@@ -33,7 +33,7 @@ public enum SecExternalFormat: UInt32, Sendable {
     case formatSSHv2 = 14
 }
 
-/// What is in a file.
+/// The kind of a file's items.
 public enum SecExternalItemType: UInt32, Sendable {
     case itemTypeUnknown = 0
     case itemTypePrivateKey = 1
@@ -64,31 +64,31 @@ public struct SecKeyImportExportFlags: OptionSet, Sendable {
 
     /// A file with more than one private key is refused.
     public static let importOnlyOne = SecKeyImportExportFlags(rawValue: 1)
-    /// A person is asked for the passphrase where there is none in the parameters.
+    /// A person is asked for the passphrase where the parameters have none.
     public static let securePassphrase = SecKeyImportExportFlags(rawValue: 2)
-    /// Changes nothing: keychains have no access lists.
+    /// Without effect: keychains have no access lists.
     public static let noAccessControl = SecKeyImportExportFlags(rawValue: 4)
 }
 
 public let SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION: UInt32 = 0
 
-/// How keys are imported and exported.
+/// The parameters of importing and exporting keys.
 @unsafe public struct SecItemImportExportKeyParameters {
     /// ``SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION``.
     public var version: UInt32
     public var flags: SecKeyImportExportFlags
     /// Text, or its bytes as data.
     public var passphrase: Unmanaged<CFTypeRef>?
-    /// Not shown: a prompt names what the passphrase is for.
+    /// Without effect: a prompt names the purpose of the passphrase.
     public var alertTitle: Unmanaged<NSString>?
-    /// What people call the file, in a prompt.
+    /// The file's name for people, in a prompt.
     public var alertPrompt: Unmanaged<NSString>?
     /// Has to be nil: keychains have no access lists.
     public var accessRef: Unmanaged<CFTypeRef>?
-    /// What imported private keys may be used for, by names such as ``kSecAttrCanSign``; anything if nil.
+    /// The uses of imported private keys, by names such as ``kSecAttrCanSign``; any use if nil.
     public var keyUsage: Unmanaged<NSArray>?
-    /// Those of ``kSecAttrIsExtractable``, ``kSecAttrIsSensitive`` and ``kSecAttrIsPermanent`` that private keys have in the
-    /// keychain they are imported into. If nil they are extractable.
+    /// The attributes ``kSecAttrIsExtractable``, ``kSecAttrIsSensitive`` and ``kSecAttrIsPermanent`` of private keys in
+    /// the keychain that they are imported into. If nil they are extractable.
     public var keyAttributes: Unmanaged<NSArray>?
 
     public init(
@@ -156,7 +156,7 @@ struct KeyFileParameters {
 }
 
 extension KeyFileParameters {
-    /// Where the passphrase of a file that is read comes from.
+    /// The source of the passphrase of a file that is read.
     var source: FilePassphrase.Source {
         if let passphrase { return .given(passphrase) }
         return flags.contains(.securePassphrase) ? .asking(Keychains.authentication) : .none

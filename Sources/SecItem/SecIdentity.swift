@@ -37,7 +37,7 @@ public final class SecIdentity: Sendable {
 }
 
 extension SecCertificate {
-    /// The certificate of an item; nil for an item that is none.
+    /// The certificate of an item; nil for an item of another class.
     convenience init?(_ item: Item) {
         guard let certificate = item.certificate else { return nil }
         self.init(certificate, item: item)

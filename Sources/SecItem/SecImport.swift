@@ -45,7 +45,7 @@ extension PKCS12 {
         self = try KeychainError.mapped { () throws(CryptoError) in try PKCS12.parse(der, password: password) }
     }
 
-    /// What is told of the identity of a key; nil where the file has no certificate of it.
+    /// The result for a key's identity; nil where the file has no certificate of the key.
     fileprivate func item(of key: PrivateKey) -> [String: Any]? {
         let hash = key.publicKey.keyHash
         guard let certificate = certificates.first(where: { $0.keyHash == hash }) else { return nil }

@@ -31,7 +31,7 @@ public final class SecKey: Sendable {
         }
     }
 
-    /// What a person who is asked is told, if the program said nothing.
+    /// The text of a question for people, where the program has set none.
     fileprivate func reason(_ standard: String) -> String {
         context.map(\.localizedReason).flatMap { $0.isEmpty ? nil : $0 } ?? standard
     }
@@ -100,8 +100,8 @@ public func SecKeyCreateWithData(
     }
 }
 
-/// A new key pair, of which the private key is returned, or a new symmetric key. What is permanent is added to the default
-/// keychain, both halves or none.
+/// A new key pair, of which the private key is returned, or a new symmetric key. Permanent keys are added to the
+/// default keychain, both halves or none.
 public func SecKeyCreateRandomKey(
     _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
@@ -131,7 +131,7 @@ public func SecKeyGeneratePair(
 }
 
 extension KeyParameters {
-    /// A new pair, kept as far as it is to be, both halves or none; its private key.
+    /// A new pair, with its permanent halves stored, both or none; returns the private key.
     fileprivate func makePair() throws(KeychainError) -> SecKey {
         let kind = try kind()
         let key = try KeychainError.mapped { () throws(CryptoError) in try PrivateKey.generate(kind) }
@@ -151,8 +151,8 @@ extension KeyParameters {
 /// The public key of a private one; a public key itself.
 public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? { key.publicKey.map { SecKey(.publicKey($0)) } }
 
-/// RSA in PKCS#1, EC as `04‖X‖Y` or `04‖X‖Y‖K`, the bytes of a symmetric key. A key on a card, and one that is not extractable,
-/// has none.
+/// The key's bytes: RSA in PKCS#1, EC as `04‖X‖Y` or `04‖X‖Y‖K`, a symmetric key's own. Fails for a key on a card, and
+/// for one that is not extractable.
 public func SecKeyCopyExternalRepresentation(
     _ key: SecKey, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
@@ -201,8 +201,8 @@ public func SecKeyGetBlockSize(_ key: SecKey) -> Int {
     key.publicKey?.blockLength ?? (try? key.symmetricKey())?.blockLength ?? 0
 }
 
-/// Whether the key can do the operation by the algorithm; a private key verifies and encrypts by its public half. Nobody is
-/// asked for it.
+/// Whether the key can do the operation by the algorithm; a private key verifies and encrypts by its public half. Asks
+/// no person.
 public func SecKeyIsAlgorithmSupported(
     _ key: SecKey, _ operation: SecKeyOperationType, _ algorithm: SecKeyAlgorithm
 ) -> Bool {

@@ -2,7 +2,7 @@ internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 
-/// How a key signs, encrypts or agrees. SecKey.h.
+/// An algorithm for signatures, encryption or key agreement. SecKey.h.
 public struct SecKeyAlgorithm: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
@@ -15,13 +15,13 @@ public struct SecKeyAlgorithm: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// What is done with a key.
+/// The operation of a key.
 public enum SecKeyOperationType: Int, Sendable {
     case sign = 0
     case verify, encrypt, decrypt, keyExchange
 }
 
-/// What both sides of a key exchange agree on beside their keys.
+/// A parameter of a key exchange that both sides share beside their keys.
 public struct SecKeyKeyExchangeParameter: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 

@@ -3,7 +3,7 @@ internal import Foundation
 internal import KeychainHost
 internal import SystemCrypto
 
-/// How what is signed or encrypted is filled up, for the functions that are older than ``SecKeyAlgorithm``. SecKey.h; none is `[]`.
+/// The padding of functions that are older than ``SecKeyAlgorithm``. SecKey.h; none is `[]`.
 public struct SecPadding: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 
@@ -53,7 +53,7 @@ public struct SecPadding: OptionSet, Hashable, Sendable {
     }
 }
 
-/// Signs a digest, or what the padding makes of it.
+/// Signs a digest, or the padded input.
 ///
 /// - Parameter sigLen: the room at `sig`; then the length of the signature.
 /// - Returns: `errSecParam` also where there is too little room.
@@ -128,7 +128,7 @@ private func giving(
 }
 
 extension Data {
-    /// A copy of what a caller keeps.
+    /// A copy of a caller's bytes.
     ///
     /// - Throws: `errSecParam` for a length below zero.
     fileprivate init(callers bytes: UnsafePointer<UInt8>, count: Int) throws(KeychainError) {

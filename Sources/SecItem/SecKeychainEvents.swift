@@ -42,7 +42,7 @@ public struct SecKeychainEventMask: OptionSet, Sendable {
     public static let everyEventMask = SecKeychainEventMask(rawValue: .max)
 }
 
-/// What an event is about. The objects live as long as the call.
+/// The subject of an event. The objects live as long as the call.
 @unsafe public struct SecKeychainCallbackInfo {
     public var version: UInt32
     /// Nil for an event of no item, and for an item that is gone.
@@ -103,7 +103,8 @@ public func SecKeychainRemoveCallback(_ callbackFunction: @escaping SecKeychainC
     let body: SecKeychainCallback
 }
 
-/// The same for the same function, or closure in a variable: the addresses of its code and of what it captures.
+/// The identity of a callback: equal for the same function, or closure in a variable, by the addresses of its code and
+/// of its captures.
 private func identity(of function: @escaping SecKeychainCallback) -> UInt {
     unsafe withUnsafeBytes(of: unsafe Function(body: function)) { bytes in
         stride(from: 0, to: bytes.count, by: MemoryLayout<UInt>.size).reduce(0) { id, offset in

@@ -6,7 +6,7 @@ internal import SecureBytes
 /// A password that a keychain has.
 public final class SecKeychainItem: Sendable {
     let item: Item
-    /// Where it was found; nil for an item of the search list.
+    /// The path of its keychain; nil for an item of the search list.
     private let path: String?
 
     init(_ item: Item, in keychain: LocalKeychain? = nil) {
@@ -75,7 +75,7 @@ public func SecKeychainItemModifyAttributesAndData(
     }
 }
 
-/// As ``SecKeychainItemModifyAttributesAndData(_:_:_:_:)``.
+/// Changes an item as ``SecKeychainItemModifyAttributesAndData(_:_:_:_:)`` does.
 @discardableResult
 public func SecKeychainItemModifyContent(
     _ itemRef: SecKeychainItem, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
@@ -84,8 +84,8 @@ public func SecKeychainItemModifyContent(
     unsafe SecKeychainItemModifyAttributesAndData(itemRef, attrList, length, data)
 }
 
-/// Fills in the attributes whose tags a list has, and gives the password where there is a place for it. What is given ends with
-/// ``SecKeychainItemFreeContent(_:_:)``.
+/// Fills in the attributes whose tags a list has, and gives the password where a place for it is given.
+/// ``SecKeychainItemFreeContent(_:_:)`` frees both.
 @discardableResult
 public func SecKeychainItemCopyContent(
     _ itemRef: SecKeychainItem, _ itemClass: UnsafeMutablePointer<SecItemClass>?,
@@ -215,7 +215,7 @@ private func copy(
     for index in 0..<wanted.count { try unsafe wanted[index].fill(from: item) }
 }
 
-/// What a list says of an item.
+/// The attributes that a list gives.
 func attributes(
     in list: UnsafePointer<SecKeychainAttributeList>?, of itemClass: ItemClass
 ) throws(KeychainError) -> Attributes {
@@ -227,7 +227,7 @@ func attributes(
     return attributes
 }
 
-/// The entries of a list; none where there is no list.
+/// The entries of a list; none for a null list.
 ///
 /// - Throws: `errSecParam` for a count without entries.
 private func entries(

@@ -103,7 +103,7 @@ public enum SecAuthenticationType: FourCharCode, Sendable {
         try unsafe itemClass.value(ofTag: tag, data, length: length)
     }
 
-    /// Takes over the value of an item, or none.
+    /// Takes over the value of an item; an absent one empties the field.
     mutating func fill(from item: Item) throws(KeychainError) {
         unsafe (length, data) = (0, nil)
         guard let bytes = unsafe item.data(of: Attribute(tag: tag)) else { return }
@@ -147,7 +147,7 @@ public struct SecKeychainSettings: Sendable {
     public var version: UInt32
     public var lockOnSleep: DarwinBoolean
     public var useLockInterval: DarwinBoolean
-    /// In seconds.
+    /// The time without use after which it locks, in seconds.
     public var lockInterval: UInt32
 
     public init(

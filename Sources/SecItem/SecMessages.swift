@@ -2,7 +2,7 @@ internal import KeychainModel
 internal import Foundation
 internal import KeychainHost
 
-/// What a result code means, in English.
+/// The message of a result code, in English.
 public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? {
     ErrSec(rawValue: status).message
 }
@@ -15,7 +15,7 @@ extension KeychainError {
         CFError(domain: kCFErrorDomainOSStatus, code: Int(status), userInfo: [NSLocalizedDescriptionKey: description])
     }
 
-    /// The error as a caller gets it, who has to release it.
+    /// The error for a caller, who has to release it.
     var retained: Unmanaged<CFError> { unsafe Unmanaged.passRetained(foundation) }
 }
 

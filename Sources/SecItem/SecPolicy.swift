@@ -2,7 +2,7 @@ internal import KeychainModel
 public import Foundation
 internal import KeychainHost
 
-/// What a certificate is wanted for.
+/// The purpose of a certificate.
 public final class SecPolicy: Sendable {
     let policy: CertificatePolicy
     /// The host that a ``SecTrust`` compares; a search does not.

@@ -4,7 +4,7 @@ public import Foundation
 internal import KeychainHost
 internal import SystemCrypto
 
-/// What came of an evaluation.
+/// The result of an evaluation.
 public enum SecTrustResultType: UInt32, Sendable {
     /// Nothing was evaluated yet.
     case invalid = 0
@@ -110,7 +110,7 @@ public func SecTrustGetVerifyTime(_ trust: SecTrust) -> CFAbsoluteTime {
     return date.timeIntervalSinceReferenceDate
 }
 
-/// Kept, and without effect: nothing is fetched in any case.
+/// Kept, and without effect: nothing is ever fetched.
 @discardableResult
 public func SecTrustSetNetworkFetchAllowed(_ trust: SecTrust, _ allowFetch: Bool) -> OSStatus {
     trust.change { $0.allowsNetwork = allowFetch }
@@ -137,7 +137,7 @@ public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutableP
     return false
 }
 
-/// As ``SecTrustEvaluateWithError(_:_:)``, by the older function.
+/// Evaluates as ``SecTrustEvaluateWithError(_:_:)`` does, by the older function.
 @discardableResult
 public func SecTrustEvaluate(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
     _ = trust.evaluated()
@@ -157,7 +157,7 @@ public func SecTrustEvaluateAsyncWithError(
     return errSecSuccess
 }
 
-/// What came of the last evaluation.
+/// The result of the last evaluation.
 @discardableResult
 public func SecTrustGetTrustResult(_ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>) -> OSStatus {
     let outcome: SecTrustResultType =

@@ -5,7 +5,7 @@ internal import SecureBytes
 internal import Synchronization
 internal import SystemCrypto
 
-/// Whether a certificate is to be believed: the certificate, others that may help, policies, and what is trusted. SecTrust.h.
+/// The evaluation of a certificate: the certificate, others that may help, policies, and trusted roots. SecTrust.h.
 ///
 /// Nothing is fetched from the network, and no revocation is looked up. The chain is built as `tokenctl verify-cert` does, through the
 /// certificates of the trust and those in local keychains, to the system's roots unless others are set.
@@ -21,7 +21,7 @@ public final class SecTrust: Sendable {
         var evaluation: Evaluation?
     }
 
-    /// What an evaluation came to.
+    /// The result of an evaluation.
     struct Evaluation: Sendable {
         let chain: [Certificate]
         let failure: KeychainError?
@@ -38,7 +38,7 @@ public final class SecTrust: Sendable {
 
     var settings: State { state.withLock { $0 } }
 
-    /// What was evaluated before no longer counts.
+    /// Changes the state. Earlier results do not count any more.
     func change(_ body: (inout State) -> Void) {
         state.withLock { state in
             body(&state)
@@ -106,7 +106,7 @@ extension SecPolicy {
         }
     }
 
-    /// The policies that a caller gave, one or several; the basic one where there is none.
+    /// A caller's policies, one or several; the basic one by default.
     ///
     /// - Throws: `errSecParam` for something else.
     static func all(_ policies: Any?) throws(KeychainError) -> [SecPolicy] {

@@ -8,7 +8,7 @@ internal import TokenKit
 ///
 /// A card is known by the id that its items have for ``kSecAttrTokenID``. Tokens of other PKCS#11 modules are not watched.
 open class TKTokenWatcher: NSObject, @unchecked Sendable {
-    /// What is known of a token.
+    /// The facts about a token.
     open class TokenInfo: NSObject {
         public let tokenID: String
         /// The reader that it is in.
@@ -56,12 +56,13 @@ open class TKTokenWatcher: NSObject, @unchecked Sendable {
     /// The ids of the tokens that are in.
     open var tokenIDs: [String] { TKTokenWatcher.present().map(\.tokenID) }
 
-    /// What is known of a token that is in; nil for one that is not.
+    /// The facts about an inserted token; nil for an absent one.
     open func tokenInfo(forTokenID tokenID: String) -> TokenInfo? {
         TKTokenWatcher.present().first { $0.tokenID == tokenID }
     }
 
-    /// Sets what is called, on a thread of the watcher, with the id of each token that is inserted; first with those that are in.
+    /// Sets the handler that is called with the id of each inserted token, on a thread of the watcher; first with those
+    /// that are in.
     open func setInsertionHandler(_ insertionHandler: @escaping @Sendable (String) -> Void) {
         let present = handlers.withLock { handlers in
             handlers.insertion = insertionHandler
@@ -70,7 +71,8 @@ open class TKTokenWatcher: NSObject, @unchecked Sendable {
         BlockingThread.start { present.sorted().forEach(insertionHandler) }
     }
 
-    /// Sets what is called once, when a token is removed; at once where it is not in. Another handler of the token is replaced.
+    /// Sets the handler that is called once, when a token is removed; at once for an absent one. Another handler of the
+    /// token is replaced.
     open func addRemovalHandler(_ removalHandler: @escaping @Sendable (String) -> Void, forTokenID tokenID: String) {
         handlers.withLock { $0.removals[tokenID] = removalHandler }
         guard !tokenIDs.contains(tokenID) else { return }

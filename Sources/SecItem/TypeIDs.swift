@@ -33,7 +33,7 @@ private enum TypeID: CFTypeID {
     }
 }
 
-/// The type of an object; 0 for none, as the result of a search that has found nothing.
+/// The type of an object; 0 for nil, as the result of a search that has found nothing.
 public func CFGetTypeID(_ object: CFTypeRef?) -> CFTypeID { object.map { TypeID($0).rawValue } ?? 0 }
 
 public func CFStringGetTypeID() -> CFTypeID { TypeID.string.rawValue }
