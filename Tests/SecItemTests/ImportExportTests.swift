@@ -67,7 +67,7 @@ import TokenKit
         type = .itemTypeSessionKey
         #expect(SecItemImport(data, nil, nil, &type, [], nil, nil, nil) == errSecUnsupportedFormat)
         #expect(SecItemImport(Data([1, 2, 3]), nil, nil, nil, [], nil, nil, nil) == errSecUnknownFormat)
-        #expect(SecItemImport(Data(count: 1 << 21), nil, nil, nil, [], nil, nil, nil) == errSecDataTooLarge)
+        #expect(SecItemImport(Data(count: 1 << 25), nil, nil, nil, [], nil, nil, nil) == errSecDataTooLarge)
     }
 
     @Test func aPassphraseIsNeededAndHasToBeRight() throws {
