@@ -13,7 +13,7 @@ final class IntegrityCheck: Sendable {
     private let finding = Mutex<Finding?>(nil)
     private let unaltered = Mutex<Set<ItemClass>>([])
 
-    /// The altered rows of a class; looked for again until one is found.
+    /// The altered rows of a class. Once a look has found none, there is no further one.
     func alteredRows(_ itemClass: ItemClass, _ look: () -> [SQLValue]) -> [SQLValue] {
         unaltered.withLock { known in
             if known.contains(itemClass) { return [] }

@@ -46,7 +46,7 @@ extension Cryptoki {
         package func value(_ type: CK_ATTRIBUTE_TYPE) throws(CryptokiError) -> AttributeResult {
             if let value = entry.object.attributes[type] { return .value(value) }
             guard entry.object.secret.contains(type) else { return .refused(entry.object.refusal(type)) }
-            if let secret = entry.secret { return .secret(secret.secret.clone()) }
+            if let own = entry.secret { return .secret(own.secret.clone()) }
             if let key = entry.object.sessionKey { return .secret(try PrivateNumbers.value(type, of: key)) }
             let slot = try cryptoki.session(session, checkingPresence: true).slot
             return .secret(try slot.secretValue(type, of: entry.object.name))

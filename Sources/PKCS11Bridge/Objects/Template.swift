@@ -43,7 +43,9 @@ package struct Template: Sendable {
 
     /// Whether the values that may be secrets are all among those of an object.
     func hasSecrets(of object: [CK_ATTRIBUTE_TYPE: [UInt8]]) -> Bool {
-        secrets.allSatisfy { type, value in object[type].map { value.secret.equals(Secret(copying: $0.span)) } ?? false
+        secrets.allSatisfy { type, value in
+            guard let own = object[type] else { return false }
+            return value.secret.equals(Secret(copying: own.span))
         }
     }
 

@@ -88,12 +88,12 @@ final class ModuleHost: Sendable {
     ) throws(TokenError) -> Secret {
         let reply = try reply(to: .perform(slot: slot, use.request, isTyped: isTyped), in: run, pin) {
             (fields) throws(MalformedMessage) in
-            let candidate = Int(try fields.byte())
-            guard use.request.candidateMechanisms.indices.contains(candidate) else { throw MalformedMessage() }
-            return candidate
+            let index = Int(try fields.byte())
+            guard use.request.candidateMechanisms.indices.contains(index) else { throw MalformedMessage() }
+            return index
         }
-        let candidate = use.request.candidateMechanisms[reply.answer]
-        return try use.finish(reply.takeMade(), candidate)
+        let mechanism = use.request.candidateMechanisms[reply.answer]
+        return try use.finish(reply.takeMade(), mechanism)
     }
 
     private struct Reply<Answer: Sendable>: ~Copyable {

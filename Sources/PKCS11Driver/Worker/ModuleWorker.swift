@@ -74,11 +74,11 @@ public enum ModuleWorker {
             }
         case .logOut(let slot): try module.logOut(CK_SLOT_ID(slot))
         case .perform(let slot, let use, let isTyped):
-            let candidate = module.indexOfCandidate(for: use, slot: CK_SLOT_ID(slot))
-            answer.write(UInt8(candidate))
+            let index = module.indexOfCandidate(for: use, slot: CK_SLOT_ID(slot))
+            answer.write(UInt8(index))
             return try module.withSession(CK_SLOT_ID(slot)) { (session) throws(ModuleFailure) in
                 try module.perform(
-                    use, use.candidateMechanisms[candidate], message.secret, isTyped: isTyped, in: session)
+                    use, use.candidateMechanisms[index], message.secret, isTyped: isTyped, in: session)
             }
         }
         return nil

@@ -242,7 +242,7 @@ struct DoctorSystem {
         }
     }
 
-    /// Checks the keys for OpenSSL's engine: its libp11 gives up on a token's private keys at the first of an unknown
+    /// Checks OpenSSL's PKCS#11 engine, and the keys for it: its libp11 gives up on a token's private keys at the first of an unknown
     /// kind.
     func openSSL(keychainsWithEd25519: [String]) -> [Finding] {
         let folders = names(in: "/usr/lib").map { "/usr/lib/\($0)/engines-3" }
