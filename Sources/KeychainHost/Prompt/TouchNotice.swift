@@ -1,10 +1,11 @@
 package import HostAPI
-package import TokenKit
+package import KeychainModel
+internal import TokenKit
 
-/// Asks a person to touch the card during a key's operation: at once where the key's policy is known to want it, and
-/// after a second without an answer where the policy is unknown.
+/// Asks a person to touch the card during a key's operation: at once where the key is known to wait for that, and after a second
+/// without an answer where it is unknown.
 ///
-///     let notice = TouchNotice(key.touchPolicy, of: label, prompter)
+///     let notice = TouchNotice(.expected, of: label, prompter)
 ///     defer { notice.end() }
 package struct TouchNotice: Sendable {
     /// The time that a card may take to refuse at once, for want of the PIN.
@@ -15,13 +16,13 @@ package struct TouchNotice: Sendable {
     private let answered = CountingSemaphore()
 
     /// - Parameters:
-    ///   - policy: the key's.
+    ///   - touch: the key's.
     ///   - card: its label or its reader.
     ///   - prompter: by whom the person is told.
-    package init(_ policy: TouchPolicy, of card: String, _ prompter: any Prompter) {
-        guard policy != .never, !(prompter is NoPrompter) else { return }
+    package init(_ touch: TokenTraits.TouchUse, of card: String, _ prompter: any Prompter) {
+        guard touch != .never, !(prompter is NoPrompter) else { return }
         let (delay, message) =
-            policy.mayWait
+            touch == .expected
             ? (TouchNotice.timeOfRefusal, "Touch the card now: '\(card)' waits for it.")
             : (TouchNotice.timeOfOperation, "Touch the card now if it blinks: '\(card)' has not answered yet.")
         BlockingThread.start { [answered] in

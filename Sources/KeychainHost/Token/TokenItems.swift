@@ -96,7 +96,7 @@ package struct TokenItems {
             der: key.publicKey.isEmpty ? nil : key.publicKey)
         item.tokenTraits = TokenTraits(
             cryptokiID: object.cryptokiID, pinUse: TokenTraits.PINUse(key.pinPolicy),
-            purpose: TokenTraits.Purpose(key.purpose))
+            touchUse: TokenTraits.TouchUse(key.touchPolicy), purpose: TokenTraits.Purpose(key.purpose))
         return item
     }
 
@@ -161,6 +161,17 @@ extension TokenTraits.PINUse {
             case .never: .never
             case .once: .once
             case .always, .other: .always
+            }
+    }
+}
+
+extension TokenTraits.TouchUse {
+    init(_ policy: TouchPolicy) {
+        self =
+            switch policy {
+            case .never: .never
+            case .unknown: .unknown
+            case .always, .cached, .other: .expected
             }
     }
 }

@@ -76,8 +76,8 @@ extension TokenKeychainKey {
 
     private func touch(_ prompter: any Prompter) -> OperationNotice {
         let name = slot.knownLabel(at: insertion) ?? slot.name
-        return { [policy = key.touchPolicy] in
-            let notice = TouchNotice(policy, of: name, prompter)
+        return { [touch = TokenTraits.TouchUse(key.touchPolicy)] in
+            let notice = TouchNotice(touch, of: name, prompter)
             return { notice.end() }
         }
     }

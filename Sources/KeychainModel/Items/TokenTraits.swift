@@ -7,6 +7,13 @@ package struct TokenTraits: Hashable, Sendable {
         case always
     }
 
+    /// Whether a private key waits for a touch of its token.
+    package enum TouchUse: UInt8, Hashable, Sendable, CaseIterable {
+        case unknown, never
+        /// For each use, or for one in a while.
+        case expected
+    }
+
     /// The use of a key by its token's own standard, which may be less than it can do.
     package enum Purpose: UInt8, Hashable, Sendable, CaseIterable {
         case any, signatures
@@ -17,15 +24,18 @@ package struct TokenTraits: Hashable, Sendable {
     /// The `CKA_ID`; nil for an item that programs are not shown.
     package let cryptokiID: [UInt8]?
     package let pinUse: PINUse
+    package let touchUse: TouchUse
     package let purpose: Purpose
     /// The object identifier of a data object in DER, tag and length included; empty for an object without one.
     package let objectIdentifier: [UInt8]
 
     package init(
-        cryptokiID: [UInt8]? = nil, pinUse: PINUse = .never, purpose: Purpose = .any, objectIdentifier: [UInt8] = []
+        cryptokiID: [UInt8]? = nil, pinUse: PINUse = .never, touchUse: TouchUse = .unknown, purpose: Purpose = .any,
+        objectIdentifier: [UInt8] = []
     ) {
         self.cryptokiID = cryptokiID
         self.pinUse = pinUse
+        self.touchUse = touchUse
         self.purpose = purpose
         self.objectIdentifier = objectIdentifier
     }

@@ -50,10 +50,14 @@ struct CryptokiObject: Sendable {
     /// The mechanisms of a private key.
     let mechanisms: KeyMechanisms
 
+    /// Whether a private key waits for a touch of its card.
+    let touchUse: TokenTraits.TouchUse
+
     init(
         _ name: ObjectName, _ attributes: [CK_ATTRIBUTE_TYPE: [UInt8]], ids: [[UInt8]] = [],
         isPrivate: Bool = false, sensitive: Set<CK_ATTRIBUTE_TYPE> = [], secret: Set<CK_ATTRIBUTE_TYPE> = [],
-        publicKey: PublicKey? = nil, sessionKey: PrivateKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms()
+        publicKey: PublicKey? = nil, sessionKey: PrivateKey? = nil, mechanisms: KeyMechanisms = KeyMechanisms(),
+        touchUse: TokenTraits.TouchUse = .unknown
     ) {
         self.name = name
         self.ids = ids
@@ -63,6 +67,7 @@ struct CryptokiObject: Sendable {
         self.publicKey = publicKey
         self.sessionKey = sessionKey
         self.mechanisms = mechanisms
+        self.touchUse = touchUse
         self.attributes = attributes
     }
 

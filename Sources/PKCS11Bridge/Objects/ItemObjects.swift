@@ -153,7 +153,8 @@ struct ItemObjects {
             isModifiable: !item.isOnToken)
         return CryptokiObject(
             .item(objectClass, item.reference, content: content), common.merging(attributes) { $1 }, ids: ids,
-            isPrivate: isPrivate, sensitive: sensitive, secret: secret, publicKey: publicKey, mechanisms: mechanisms)
+            isPrivate: isPrivate, sensitive: sensitive, secret: secret, publicKey: publicKey, mechanisms: mechanisms,
+            touchUse: item.tokenTraits?.touchUse ?? .unknown)
     }
 }
 

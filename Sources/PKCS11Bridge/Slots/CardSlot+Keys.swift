@@ -13,6 +13,7 @@ extension CardSlot {
     ) throws(CryptokiError) -> Secret {
         guard let object = key.name.tokenObject else { throw CryptokiError(CKR_KEY_HANDLE_INVALID) }
         let operation = TokenOperation(key: object, action: action, publicKey: key.publicKey?.spki)
+        let notice = touchNotice(key.touchUse)
         var once: Secret? =
             switch pin {
             case .some(let pin): pin.clone()
@@ -24,7 +25,7 @@ extension CardSlot {
         }
         return try inSession { state throws(CryptokiError) in
             do throws(CryptokiError) {
-                return try perform(operation, of: generation, pin: once.take(), &state)
+                return try perform(operation, of: generation, pin: once.take(), notice, &state)
             } catch {
                 // Another key is there by now, and maybe another certificate.
                 if error.code == CKR_KEY_HANDLE_INVALID {
@@ -38,23 +39,24 @@ extension CardSlot {
     }
 
     private func perform(
-        _ operation: TokenOperation, of generation: Int, pin: consuming Secret?, _ state: inout State
+        _ operation: TokenOperation, of generation: Int, pin: consuming Secret?, _ notice: @escaping OperationNotice,
+        _ state: inout State
     ) throws(CryptokiError) -> Secret {
         if let pin {
             let insertion = try connection(of: generation, &state)
             // Whether it is the card that the PIN was given for nobody knows once its service was started anew.
             guard isLoggedIn else { throw CryptokiError(CKR_USER_NOT_LOGGED_IN, "the login is over") }
             do throws(CryptokiError) {
-                return try perform(operation, with: PIN(pin), at: insertion, &state)
+                return try perform(operation, with: PIN(pin), at: insertion, notice, &state)
             } catch {
                 throw refused(error, &state)
             }
         }
-        if let result = try performAtOnce(operation, of: generation, &state) { return result }
+        if let result = try performAtOnce(operation, of: generation, notice, &state) { return result }
         let insertion = try connection(of: generation, &state)
         let pin = try loginPIN(for: operation, insertion, &state)
         do throws(CryptokiError) {
-            return try perform(operation, with: pin, at: insertion, &state)
+            return try perform(operation, with: pin, at: insertion, notice, &state)
         } catch {
             throw refused(error, &state)
         }
@@ -62,7 +64,7 @@ extension CardSlot {
 
     /// Nil where the key wants the PIN first.
     private func performAtOnce(
-        _ operation: TokenOperation, of generation: Int, _ state: inout State
+        _ operation: TokenOperation, of generation: Int, _ notice: @escaping OperationNotice, _ state: inout State
     ) throws(CryptokiError) -> Secret? {
         // Whether the card is still in, the transaction tells: to ask beforehand would be a call of the service more for
         // each signature.
@@ -71,7 +73,7 @@ extension CardSlot {
             let insertion = if let known { known } else { try connection(of: generation, &state) }
             do throws(TokenError) {
                 return try slot.perform(
-                    operation, at: insertion.waiting(since: state.arrival), notice: touchNotice)
+                    operation, at: insertion.waiting(since: state.arrival), notice: notice)
             } catch {
                 if error.code == .pinRequired { return nil }
                 let isGone: [TokenError.Code] = [
@@ -85,19 +87,19 @@ extension CardSlot {
 
     private func perform(
         _ operation: TokenOperation, with pin: borrowing PIN, at insertion: TokenInsertion,
-        _ state: inout State
+        _ notice: @escaping OperationNotice, _ state: inout State
     ) throws(CryptokiError) -> Secret {
         forgetPINStatus(&state)
         return try CryptokiError.mapping { () throws(TokenError) in
             try slot.perform(
                 operation, presenting: pin, lastTry: .keep, at: insertion.waiting(since: state.arrival),
-                notice: touchNotice)
+                notice: notice)
         }
     }
 
-    private var touchNotice: OperationNotice {
+    private func touchNotice(_ touch: TokenTraits.TouchUse) -> OperationNotice {
         { [name, prompter = promptPolicy.prompter] in
-            let notice = TouchNotice(.unknown, of: name, prompter)
+            let notice = TouchNotice(touch, of: name, prompter)
             return { notice.end() }
         }
     }

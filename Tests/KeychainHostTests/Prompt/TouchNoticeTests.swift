@@ -1,6 +1,6 @@
+import KeychainModel
 import TestSupport
 import Testing
-import TokenKit
 
 @testable import KeychainHost
 
@@ -8,9 +8,9 @@ import TokenKit
     @Test func `A person is told to touch the card where its key waits for that`() {
         let (untouched, answered, told) = (TypesInTurn(), TypesInTurn(), TypesInTurn())
         let never = TouchNotice(.never, of: "card", untouched)
-        let early = TouchNotice(.always, of: "card", answered)
+        let early = TouchNotice(.expected, of: "card", answered)
         early.end()
-        let notice = TouchNotice(.always, of: "card", told)
+        let notice = TouchNotice(.expected, of: "card", told)
         let isTold = eventually { !told.messages.isEmpty }
         notice.end()
         never.end()
