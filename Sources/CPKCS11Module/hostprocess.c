@@ -129,28 +129,7 @@ int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, in
     return 0;
 }
 
-/* Looks for bytes for a moment before the caller sleeps: to be woken costs more than what most answers take. */
-static ssize_t look(int descriptor, void *bytes, size_t count) {
-    const int64_t moment = 30000;
-    struct timespec start, now;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    for (;;) {
-        ssize_t got = recv(descriptor, bytes, count, MSG_DONTWAIT);
-        if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) return got;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if ((now.tv_sec - start.tv_sec) * 1000000000 + (now.tv_nsec - start.tv_nsec) >= moment) return got;
-    }
-}
-
 int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline) {
-    ssize_t early = look(descriptor, bytes, count);
-    if (early == 0 && count > 0) return -EPIPE;
-    /* The error is told once: that the host left the request unread is known by it. */
-    if (early < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return -errno;
-    if (early > 0) {
-        bytes = (char *)bytes + early;
-        count -= early;
-    }
     for (int flags = is_far(deadline) ? MSG_WAITALL : MSG_DONTWAIT; count > 0; flags = MSG_DONTWAIT) {
         if (flags & MSG_DONTWAIT) {
             int32_t error = await(descriptor, POLLIN, deadline);

@@ -38,7 +38,7 @@ final class FrameSocket: Sendable {
     /// - Parameter room: is taken by the message until it is given back.
     /// - Returns: nil where the client is gone, sent what is no message, or did not end one.
     func receive(_ room: MessageRoom? = nil) -> Frame? {
-        guard look() || wait(Int16(POLLIN), until: nil) else { return nil }
+        guard wait(Int16(POLLIN), until: nil) else { return nil }
         let deadline = FrameSocket.deadline
         var bytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
         let isWhole = unsafe bytes.withUnsafeMutableBytes { unsafe receive($0, deadline) }
@@ -67,22 +67,6 @@ final class FrameSocket: Sendable {
     }
 
     private static var deadline: ContinuousClock.Instant { .now + .seconds(patience) }
-
-    /// Looks for the next message for a moment, in which a program sends it that has just got an answer: to sleep and be woken costs
-    /// more.
-    ///
-    /// - Returns: whether there is something to read, or the client is gone.
-    private func look() -> Bool {
-        let end = ContinuousClock.now + FrameSocket.moment
-        repeat {
-            var byte: UInt8 = 0
-            if unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0 { return true }
-            guard errno == EAGAIN || errno == EINTR else { return false }
-        } while .now < end
-        return false
-    }
-
-    private static let moment = Duration.microseconds(30)
 
     /// Waits until there is something to read, or room to send; for ever without a deadline.
     private func wait(_ events: Int16, until deadline: ContinuousClock.Instant?) -> Bool {
