@@ -2,28 +2,28 @@
 
 extension FixedWidthInteger {
     /// The bytes, most significant first.
-    package var bigEndianBytes: [UInt8] {
+    @inlinable package var bigEndianBytes: [UInt8] {
         (0..<Self.bitWidth / 8).reversed().map { UInt8(truncatingIfNeeded: self >> ($0 * 8)) }
     }
 
     /// The bytes, least significant first.
-    package var littleEndianBytes: [UInt8] { bigEndianBytes.reversed() }
+    @inlinable package var littleEndianBytes: [UInt8] { bigEndianBytes.reversed() }
 
     /// The bytes as this machine has them in memory.
-    package var nativeBytes: [UInt8] { bigEndian.bigEndianBytes }
+    @inlinable package var nativeBytes: [UInt8] { bigEndian.bigEndianBytes }
 
     /// The number of some bytes, most significant first. Of more than it has room for, the last ones count.
-    package init(bigEndianBytes bytes: some Sequence<UInt8>) {
+    @inlinable package init(bigEndianBytes bytes: some Sequence<UInt8>) {
         self = bytes.reduce(0) { $0 << 8 | Self(truncatingIfNeeded: $1) }
     }
 
     /// The number of some bytes, least significant first. Of more than it has room for, the first ones count.
-    package init(littleEndianBytes bytes: some Collection<UInt8>) {
+    @inlinable package init(littleEndianBytes bytes: some Collection<UInt8>) {
         self.init(bigEndianBytes: bytes.reversed())
     }
 
     /// The number of as many bytes as it has, as this machine has them in memory; nil for another count of bytes.
-    package init?(nativeBytes bytes: some Collection<UInt8>) {
+    @inlinable package init?(nativeBytes bytes: some Collection<UInt8>) {
         guard bytes.count == Self.bitWidth / 8 else { return nil }
         self.init(bigEndian: Self(bigEndianBytes: bytes))
     }
@@ -48,7 +48,7 @@ extension OutputSpan where Element == UInt8 {
     }
 
     /// Appends a number, most significant byte first.
-    package mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
+    @inlinable package mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
         // Byte by byte, without an array: the number may be part of a secret.
         for place in (0..<Number.bitWidth / 8).reversed() { append(UInt8(truncatingIfNeeded: number >> (place * 8))) }
     }
