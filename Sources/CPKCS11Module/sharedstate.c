@@ -4,6 +4,7 @@
 
 static _Atomic uint64_t words[tokenkit_word_connections + tokenkit_connection_count];
 static struct tokenkit_connection client, connections[tokenkit_connection_count];
+static struct tokenkit_signature begun_signature;
 
 uint64_t tokenkit_load(int32_t word) { return words[word]; }
 
@@ -16,3 +17,5 @@ int32_t tokenkit_replace(int32_t word, uint64_t expected, uint64_t value) {
 struct tokenkit_connection *tokenkit_client(void) { return &client; }
 
 struct tokenkit_connection *tokenkit_connection(int32_t index) { return &connections[index]; }
+
+struct tokenkit_signature *tokenkit_begun_signature(void) { return &begun_signature; }

@@ -68,6 +68,7 @@ enum Connections {
             if load(index) != empty { Connection(index: index).close() }
             store(index, empty)
         }
+        BegunSignature.forget()
         Host.forget()
     }
 

@@ -49,6 +49,11 @@ struct Reply: ~Copyable {
     static func ask(
         _ call: PKCS11Call, _ context: inout CallContext, sending secrets: borrowing Secrets = Secrets()
     ) throws(Failure) -> Reply {
+        var call = call
+        if let begun = BegunSignature.take(before: call, context.initialisation), !call.begin(with: begun) {
+            // A beginning that fails only now is one that the call does not find.
+            _ = try ask(begun, &context, sending: Secrets(), AttributeMemory.changes)
+        }
         // Another thread may ask while the host is at it: what it is told then is no longer so afterwards.
         if call.function.mayChangeObjects { AttributeMemory.noteChange() }
         defer { if call.function.mayChangeObjects { AttributeMemory.noteChange() } }
@@ -111,6 +116,9 @@ struct Reply: ~Copyable {
             Connections.discard(connection)
         }
     }
+
+    /// The number of the host that answered.
+    var host: UInt64 { unsafe connection.fields.pointee.host }
 
     /// - Throws: the answer's return value, if that is a failure.
     func requireSuccess() throws(Failure) {

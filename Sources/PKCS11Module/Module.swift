@@ -1,7 +1,8 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-// The module keeps two things: that `C_Initialize` was called, and the connections to its host. The host has all else.
+// The module keeps two things: that `C_Initialize` was called, and the connections to its host. The host has all else. What it has told is
+// kept in two places, AttributeMemory and BegunSignature, so that programs ask it less often.
 
 /// The reason that a function failed.
 struct Failure: Error {

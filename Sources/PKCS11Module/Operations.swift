@@ -186,6 +186,12 @@ struct Operation {
         _ key: CK_OBJECT_HANDLE, _ context: inout CallContext
     ) throws(Failure) {
         let mechanism = unsafe given == nil ? nil : try mechanism(given)
-        try PKCS11Call(function, [UInt64(session), UInt64(key)], mechanism).perform(&context)
+        let call = PKCS11Call(function, [UInt64(session), UInt64(key)], mechanism)
+        guard function == .signInit else { return try call.perform(&context) }
+        guard !BegunSignature.hold(call, context.initialisation) else { return }
+        let changes = AttributeMemory.changes
+        let reply = try Reply.ask(call, &context)
+        try reply.requireSuccess()
+        BegunSignature.keep(call, reply.answer, of: reply.host, context.initialisation, changes)
     }
 }

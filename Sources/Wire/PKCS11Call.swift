@@ -18,6 +18,19 @@ package struct PKCS11Call: Equatable {
     /// host says that it could be given in this one call. Its length is told as always.
     package static let dataFollows = UInt64.max - 1
 
+    /// Whether the call only asks if the data that follows in parts can be given in one call.
+    package var isBeforeData: Bool { numbers.count == 4 && numbers[3] == PKCS11Call.dataFollows }
+
+    /// Has a call of `C_Sign` begin its signature itself, with the key behind its numbers and the mechanism of `C_SignInit`.
+    ///
+    /// - Returns: false for any other call, and where the data follows in parts.
+    package mutating func begin(with begun: PKCS11Call) -> Bool {
+        guard function == .sign, numbers.count == 3, begun.numbers.count == 2 else { return false }
+        numbers.append(begun.numbers[1])
+        mechanism = begun.mechanism
+        return true
+    }
+
     /// Attributes that a template may have, and that one call may ask for.
     package static let maximumAttributes = 1 << 12
 

@@ -191,6 +191,8 @@ struct CallArguments {
 
     var numbers: [UInt64] { call.numbers }
 
+    var isBeforeData: Bool { call.isBeforeData }
+
     /// - Throws: `CKR_GENERAL_ERROR` where it is missing.
     func number(_ index: Int) throws(CryptokiError) -> CK_ULONG {
         guard index < call.numbers.count else { throw SecretReader.malformed }

@@ -66,7 +66,10 @@ extension Cryptoki {
     func operationResult(of call: CallArguments, _ secrets: inout SecretReader) throws(CryptokiError) -> CallResult {
         let session = try call.number(0)
         switch call.function {
-        case .encryptInit, .decryptInit, .digestInit, .signInit, .verifyInit: try begin(call)
+        case .encryptInit, .decryptInit, .digestInit, .verifyInit: try begin(call)
+        case .signInit:
+            try begin(call)
+            return CallResult([try canBeginLater(call) ? 1 : 0])
         case .encrypt:
             if let length = try lengthBeforeData(call) { return length }
             let (count, capacity) = (try call.count(1), try call.capacity(2))
@@ -90,6 +93,7 @@ extension Cryptoki {
         case .digestKey: try digestKey(session, key: call.number(1))
         case .digestFinal: return try CallResult(digestFinal(session, call.capacity(1)), call.capacity(1))
         case .sign:
+            if call.hasMechanism { try beginLate(call) }
             if let length = try lengthBeforeData(call) { return length }
             return try CallResult(sign(session, secrets.restAsBytes(), call.capacity(2)), call.capacity(2))
         case .signUpdate: try signUpdate(session, secrets.restAsBytes())
@@ -128,11 +132,35 @@ extension Cryptoki {
         }
     }
 
+    /// Whether the module may leave a call like this one to the call with the data, as long as no call changes anything: not where a
+    /// program is to log in between the two.
+    private func canBeginLater(_ call: CallArguments) throws(CryptokiError) -> Bool {
+        guard call.hasMechanism else { return false }
+        let key = try self.key(try call.number(1), in: try session(call.number(0)))
+        return !key.isTrue(CKA_ALWAYS_AUTHENTICATE)
+    }
+
+    /// Begins a signature whose data is there already. The program was told that it could be begun.
+    ///
+    /// - Throws: codes of `C_Sign` alone. PKCS #11 §5.13.2.
+    private func beginLate(_ call: CallArguments) throws(CryptokiError) {
+        do throws(CryptokiError) {
+            try signInit(call.number(0), call.mechanism(), key: call.number(3))
+        } catch {
+            switch error.code {
+            case CKR_KEY_HANDLE_INVALID, CKR_KEY_FUNCTION_NOT_PERMITTED, CKR_KEY_SIZE_RANGE, CKR_KEY_TYPE_INCONSISTENT,
+                CKR_MECHANISM_INVALID, CKR_MECHANISM_PARAM_INVALID, CKR_OPERATION_ACTIVE:
+                throw CryptokiError(CKR_OPERATION_NOT_INITIALIZED, error.reason)
+            default: throw error
+            }
+        }
+    }
+
     /// The function's answer to data that follows in parts, before any part is taken.
     ///
     /// - Returns: nil where the data is there.
     private func lengthBeforeData(_ call: CallArguments) throws(CryptokiError) -> CallResult? {
-        guard call.numbers.count == 4, call.numbers[3] == PKCS11Call.dataFollows else { return nil }
+        guard call.isBeforeData else { return nil }
         let length = try outputLength(of: call.function, call.count(1), in: call.number(0))
         let capacity = call.function == .verify ? nil : try call.capacity(2)
         guard capacity?.holds(length) ?? true else {

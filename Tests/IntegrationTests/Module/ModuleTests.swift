@@ -62,11 +62,16 @@ import VirtualCard
 
     @Test func withoutACardServiceAndAKeychainThereIsNoHost() throws { try run("nohost") }
 
-    @Test func aListingAsksTheHostOnceForEachObject() throws {
+    @Test func aListingAsksTheHostOnceForEachObject() throws { try runWithKeychain("reads") }
+
+    @Test func signaturesOfOneKindCostOneMessageEach() throws { try runWithKeychain("begins") }
+
+    /// Runs a program that counts the module's messages, with a keychain and without a card service.
+    private func runWithKeychain(_ name: String) throws {
         var environment = environment
         environment["PCSCLITE_CSOCK_NAME"] = folder.path("none")
         try ModuleProgram.createKeychain(in: folder, environment)
-        let program = try ModuleProgram.compile("reads", ["-rdynamic"], in: folder)
+        let program = try ModuleProgram.compile(name, ["-rdynamic"], in: folder)
         let result = try Program.run([program, module], environment: environment)
         #expect(result.status == 0, "\(result)")
     }
