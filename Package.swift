@@ -255,7 +255,7 @@ let package = Package(
             name: "PKCS11BridgeTests",
             dependencies: [
                 "SecureBytes", "PKCS11Bridge", "PKCS11Mechanisms", "CCryptoki", "HostAPI", "KeychainHost",
-                "KeychainModel", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit",
+                "KeychainModel", "PIVDriver", "VirtualCard", "SystemCrypto", "TestSupport", "TokenKit", "Wire",
             ],
             swiftSettings: test),
         .testTarget(
