@@ -213,7 +213,8 @@ let package = Package(
             name: "KeychainModelTests", dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "TestSupport"],
             swiftSettings: test),
         .testTarget(
-            name: "HostAPITests", dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto", "Wire"],
+            name: "HostAPITests",
+            dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto", "TestSupport", "Wire"],
             swiftSettings: test),
         .testTarget(
             name: "KeychainStoreTests",

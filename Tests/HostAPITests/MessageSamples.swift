@@ -6,7 +6,7 @@ import SystemCrypto
 
 /// Requests and answers of every kind, with every field in use and with as few as possible.
 enum MessageSamples {
-    static let local = PersistentReference(.genericPassword, .local(UniqueID()))
+    static let local = PersistentReference(.genericPassword, .local(UniqueID(bytes: 1...16)!))
     static let object = PersistentReference(.key, .token(id: "piv:0123", object: Array("9A\0hash".utf8)))
 
     static func secret(_ text: String) -> SharedSecret { SharedSecret(Secret(copying: Array(text.utf8).span)) }
@@ -56,6 +56,17 @@ enum MessageSamples {
             .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),
             .keychain(KeychainIdentifier(rawValue: "piv:0123")),
             .endAuthentication(AuthenticationNumber(rawValue: .max)),
+            .path(ofKeychain: "login"), .openKeychain(at: nil), .openKeychain(at: "/home/anna/ä.keychain"),
+            .createKeychain("new", password: nil), .createKeychain("./new", password: secret("open")),
+            .deleteKeychain("new"),
+            .configure(KeychainIdentifier(rawValue: "local:1"), KeychainSettings()),
+            .configure(
+                KeychainIdentifier(rawValue: "local:1"), KeychainSettings(locksOnSleep: true, lockInterval: .max)),
+            .choose(.searchList([]), in: .user), .choose(.searchList(["a", "/b"]), in: .system),
+            .choose(.defaultKeychain(nil), in: .user), .choose(.defaultKeychain("a"), in: .common),
+            .choose(.loginKeychain(nil), in: .user), .choose(.loginKeychain("/a"), in: .dynamic),
+            .keychainChoice(in: nil), .presenceProof(KeychainIdentifier(rawValue: "local:1")),
+            .confirmPresence(KeychainIdentifier(rawValue: "local:1")),
             .change([
                 .addIdentity(IdentityAddition(certificate: [0x30, 0], key: .existing(object))),
                 .addIdentity(
@@ -84,6 +95,7 @@ enum MessageSamples {
             .exchange(peer: [], KeyExchangeParameters()),
         ]
         for algorithm in algorithms { requests += operations.map { .perform(KeyRequest($0, algorithm, with: object)) } }
+        requests += PreferencesDomain.allCases.map { .keychainChoice(in: $0) }
         requests += CardAdministration.allCases.map { .administer(KeychainIdentifier(rawValue: "piv:0123"), $0) }
         return requests
     }
@@ -138,6 +150,9 @@ enum MessageSamples {
             .locked(missing: []), .events(EventPage(events, next: EventPosition(subscription: 1, number: 2))),
             .keychain(KeychainDetails(description)),
             .keychain(KeychainDetails(description, triesLeft: 0, otherLocations: ["a", "b"])),
+            .keychain(KeychainDetails(description, settings: KeychainSettings(locksOnSleep: true, lockInterval: 0))),
+            .path(""), .path("/ä"), .choice(KeychainChoice(searchList: [], defaultKeychain: nil)),
+            .choice(KeychainChoice(searchList: ["a", "b"], defaultKeychain: "a", loginKeychain: "b")),
             .explanation(explanation(of: [])),
             .explanation(
                 explanation(of: [
@@ -147,7 +162,7 @@ enum MessageSamples {
                         keychain: "Reader", outcome: .searched(matches: 2), damage: ["x"], question: "PIN",
                         plan: ["SEARCH", "SCAN"]),
                 ])),
-        ]
+        ] + PresenceProof.allCases.map { .presenceProof($0) }
     }
 }
 

@@ -30,13 +30,46 @@ extension KeychainDetails: WireValue {
         message.write(keychain)
         message.write(triesLeft) { $1.write($0) }
         message.write(otherLocations) { $1.write($0) }
+        message.write(settings)
     }
 
     init(from message: inout MessageReader) throws(WireError) {
         self.init(
             try message.value(),
             triesLeft: try message.optional { (message) throws(WireError) in try message.count() },
-            otherLocations: try message.texts())
+            otherLocations: try message.texts(), settings: try message.optional())
+    }
+}
+
+extension PresenceProof: WireValue {}
+
+extension KeychainSettings: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(locksOnSleep)
+        message.write(lockInterval) { $1.write(UInt64($0)) }
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(
+            locksOnSleep: try message.flag(),
+            lockInterval: try message.optional { (message) throws(WireError) in
+                guard let seconds = UInt32(exactly: try message.number()) else { throw .malformed }
+                return seconds
+            })
+    }
+}
+
+extension KeychainChoice: WireValue {
+    func write(to message: inout MessageWriter) {
+        message.write(searchList) { $1.write($0) }
+        message.write(defaultKeychain) { $1.write($0) }
+        message.write(loginKeychain) { $1.write($0) }
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        self.init(
+            searchList: try message.texts(), defaultKeychain: try message.optionalText(),
+            loginKeychain: try message.optionalText())
     }
 }
 
@@ -101,6 +134,15 @@ extension HostAnswer: WireValue {
         case .explanation(let explanation):
             message.write(11 as UInt8)
             message.write(explanation)
+        case .path(let path):
+            message.write(12 as UInt8)
+            message.write(path)
+        case .choice(let choice):
+            message.write(13 as UInt8)
+            message.write(choice)
+        case .presenceProof(let proof):
+            message.write(14 as UInt8)
+            message.write(proof)
         }
     }
 
@@ -117,6 +159,9 @@ extension HostAnswer: WireValue {
         case 9: self = .events(try message.value())
         case 10: self = .keychain(try message.value())
         case 11: self = .explanation(try message.value())
+        case 12: self = .path(try message.text())
+        case 13: self = .choice(try message.value())
+        case 14: self = .presenceProof(try message.value())
         default: throw .malformed
         }
     }

@@ -33,7 +33,7 @@ extension RequestContext: WireValue {
         self.init(
             number: try message.optional { (message) throws(WireError) in RequestNumber(rawValue: try message.number())
             },
-            purpose: try message.optional { (message) throws(WireError) in try message.text() },
+            purpose: try message.optionalText(),
             questions: try message.value(), credentials: try message.value(),
             authentication: try message.optional { (message) throws(WireError) in
                 AuthenticationNumber(rawValue: try message.number())
@@ -197,6 +197,41 @@ extension EventPosition: WireValue {
     }
 }
 
+/// A domain is written by its name.
+extension PreferencesDomain: WireValue {
+    func write(to message: inout MessageWriter) { message.write(rawValue) }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        guard let domain = PreferencesDomain(rawValue: try message.text()) else { throw .malformed }
+        self = domain
+    }
+}
+
+extension KeychainChoice.Change: WireValue {
+    func write(to message: inout MessageWriter) {
+        switch self {
+        case .searchList(let paths):
+            message.write(1 as UInt8)
+            message.write(paths) { $1.write($0) }
+        case .defaultKeychain(let path):
+            message.write(2 as UInt8)
+            message.write(path) { $1.write($0) }
+        case .loginKeychain(let path):
+            message.write(3 as UInt8)
+            message.write(path) { $1.write($0) }
+        }
+    }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        switch try message.byte() {
+        case 1: self = .searchList(try message.texts())
+        case 2: self = .defaultKeychain(try message.optionalText())
+        case 3: self = .loginKeychain(try message.optionalText())
+        default: throw .malformed
+        }
+    }
+}
+
 extension HostRequest: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {
@@ -240,6 +275,36 @@ extension HostRequest: WireValue {
         case .endAuthentication(let number):
             message.write(13 as UInt8)
             message.write(number.rawValue)
+        case .path(let name):
+            message.write(14 as UInt8)
+            message.write(name)
+        case .openKeychain(let path):
+            message.write(15 as UInt8)
+            message.write(path) { $1.write($0) }
+        case .createKeychain(let name, let password):
+            message.write(16 as UInt8)
+            message.write(name)
+            message.write(password) { $1.write($0) }
+        case .deleteKeychain(let name):
+            message.write(17 as UInt8)
+            message.write(name)
+        case .configure(let keychain, let settings):
+            message.write(18 as UInt8)
+            message.write(keychain)
+            message.write(settings)
+        case .keychainChoice(let domain):
+            message.write(19 as UInt8)
+            message.write(domain)
+        case .choose(let change, let domain):
+            message.write(20 as UInt8)
+            message.write(change)
+            message.write(domain)
+        case .presenceProof(let keychain):
+            message.write(21 as UInt8)
+            message.write(keychain)
+        case .confirmPresence(let keychain):
+            message.write(22 as UInt8)
+            message.write(keychain)
         }
     }
 
@@ -258,6 +323,18 @@ extension HostRequest: WireValue {
         case 11: self = .keychain(try message.value())
         case 12: self = .explain(try message.value(), readingSecrets: try message.flag())
         case 13: self = .endAuthentication(AuthenticationNumber(rawValue: try message.number()))
+        case 14: self = .path(ofKeychain: try message.text())
+        case 15: self = .openKeychain(at: try message.optionalText())
+        case 16:
+            self = .createKeychain(
+                try message.text(),
+                password: try message.optional { (message) throws(WireError) in try message.secret() })
+        case 17: self = .deleteKeychain(try message.text())
+        case 18: self = .configure(try message.value(), try message.value())
+        case 19: self = .keychainChoice(in: try message.optional())
+        case 20: self = .choose(try message.value(), in: try message.value())
+        case 21: self = .presenceProof(try message.value())
+        case 22: self = .confirmPresence(try message.value())
         default: throw .malformed
         }
     }

@@ -117,6 +117,10 @@ package struct MessageReader: ~Copyable {
         return text
     }
 
+    mutating func optionalText() throws(WireError) -> String? {
+        try optional { (message) throws(WireError) in try message.text() }
+    }
+
     mutating func texts() throws(WireError) -> [String] {
         try values { (message) throws(WireError) in try message.text() }
     }

@@ -15,4 +15,7 @@ public enum HostAnswer: Sendable, Equatable {
     case events(EventPage)
     case keychain(KeychainDetails)
     case explanation(Explanation)
+    case path(String)
+    case choice(KeychainChoice)
+    case presenceProof(PresenceProof)
 }

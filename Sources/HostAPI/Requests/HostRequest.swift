@@ -1,4 +1,5 @@
 public import KeychainModel
+public import SecureBytes
 
 /// A request of ``KeychainService`` as a value.
 public enum HostRequest: Sendable, Equatable {
@@ -15,6 +16,15 @@ public enum HostRequest: Sendable, Equatable {
     case keychain(KeychainIdentifier)
     case explain(Query, readingSecrets: Bool)
     case endAuthentication(AuthenticationNumber)
+    case path(ofKeychain: String)
+    case openKeychain(at: String?)
+    case createKeychain(String, password: SharedSecret?)
+    case deleteKeychain(String)
+    case configure(KeychainIdentifier, KeychainSettings)
+    case keychainChoice(in: PreferencesDomain?)
+    case choose(KeychainChoice.Change, in: PreferencesDomain)
+    case presenceProof(KeychainIdentifier)
+    case confirmPresence(KeychainIdentifier)
 }
 
 extension KeychainService {
@@ -37,6 +47,16 @@ extension KeychainService {
             case .explain(let query, let readsSecrets):
                 return .explanation(try explain(query, readingSecrets: readsSecrets, context))
             case .endAuthentication(let number): try endAuthentication(number, context)
+            case .path(let name): return .path(try path(ofKeychain: name, context))
+            case .openKeychain(let path): return .keychain(try openKeychain(at: path, context))
+            case .createKeychain(let name, let password):
+                return .keychain(try createKeychain(name, password: password, context))
+            case .deleteKeychain(let name): try deleteKeychain(name, context)
+            case .configure(let keychain, let settings): try configure(keychain, settings, context)
+            case .keychainChoice(let domain): return .choice(try keychainChoice(in: domain, context))
+            case .choose(let change, let domain): try choose(change, in: domain, context)
+            case .presenceProof(let keychain): return .presenceProof(try presenceProof(for: keychain, context))
+            case .confirmPresence(let keychain): try confirmPresence(for: keychain, context)
             }
             return .done
         } catch {

@@ -41,9 +41,15 @@ public struct KeychainDetails: Sendable, Hashable {
     public let triesLeft: Int?
     /// The modules through which a card can be used as well.
     public let otherLocations: [String]
+    /// When a file locks by itself; nil for a card, and for a file that cannot be read.
+    public let settings: KeychainSettings?
 
-    public init(_ keychain: KeychainDescription, triesLeft: Int? = nil, otherLocations: [String] = []) {
+    public init(
+        _ keychain: KeychainDescription, triesLeft: Int? = nil, otherLocations: [String] = [],
+        settings: KeychainSettings? = nil
+    ) {
         self.keychain = keychain
+        self.settings = settings
         self.triesLeft = triesLeft
         self.otherLocations = otherLocations
     }

@@ -17,6 +17,69 @@ public protocol KeychainService: Sendable {
     /// - Throws: `errSecNoSuchKeychain`.
     func keychain(_ identifier: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) -> KeychainDetails
 
+    // MARK: Keychain files
+
+    /// The path of a keychain's file, the same in every folder. Nothing is read.
+    ///
+    /// - Parameter name: a name in the folder of the user's keychains, or a path, with a slash in it. One that is not absolute counts from
+    ///   the folder of the host.
+    func path(ofKeychain name: String, _ context: RequestContext) throws(KeychainError) -> String
+
+    /// The keychain in a file, be it in the search list or not. This client's requests may name it from now on.
+    ///
+    /// - Parameter path: nil for the default keychain.
+    /// - Throws: `errSecNoSuchKeychain`, `errSecInvalidKeychain`, `errSecNoDefaultKeychain`.
+    func openKeychain(at path: String?, _ context: RequestContext) throws(KeychainError) -> KeychainDetails
+
+    /// Creates a keychain, unlocked. It joins the user's search list, and becomes the default where there is none.
+    ///
+    /// - Parameters:
+    ///   - name: as ``path(ofKeychain:_:)`` takes it.
+    ///   - password: nil to have a person choose one.
+    /// - Throws: `errSecDuplicateKeychain` for a path that is taken, before anybody is asked.
+    func createKeychain(
+        _ name: String, password: SharedSecret?, _ context: RequestContext
+    ) throws(KeychainError) -> KeychainDetails
+
+    /// Deletes a keychain's file and the user's settings about it.
+    ///
+    /// - Throws: `errSecInvalidKeychain` for a file that is no keychain, which stays; `errSecNoSuchKeychain`.
+    func deleteKeychain(_ name: String, _ context: RequestContext) throws(KeychainError)
+
+    /// Sets when a keychain locks by itself. A locked keychain is unlocked for it.
+    func configure(
+        _ keychain: KeychainIdentifier, _ settings: KeychainSettings, _ context: RequestContext
+    ) throws(KeychainError)
+
+    /// The keychains that settings choose.
+    ///
+    /// - Parameter domain: nil for what counts for the user: of the search list the system's as well.
+    /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
+    func keychainChoice(
+        in domain: PreferencesDomain?, _ context: RequestContext
+    ) throws(KeychainError) -> KeychainChoice
+
+    /// Changes a setting of a domain.
+    ///
+    /// - Throws: `errSecInvalidPrefsDomain` for the cards', and for a login keychain that is not the user's; `errSecWrPerm` for a default
+    ///   keychain that cannot be written to.
+    func choose(
+        _ change: KeychainChoice.Change, in domain: PreferencesDomain, _ context: RequestContext
+    ) throws(KeychainError)
+
+    /// The possibility to ask for a proof of presence. Asks no person.
+    func presenceProof(
+        for keychain: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> PresenceProof
+
+    /// Has a person show that they know a keychain's password, or its card's PIN. The keychain is unlocked then. An authentication context
+    /// in which somebody has shown it is not asked again while the keychain stays unlocked.
+    ///
+    /// - Throws: as ``unlock(_:_:)`` does.
+    func confirmPresence(for keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError)
+
+    // MARK: Items
+
     /// The items of one class that a query finds. Asks no person.
     ///
     /// - Throws: `errSecParam` and its kin, naming the key; the error of the first member where every member failed.
@@ -54,7 +117,8 @@ public protocol KeychainService: Sendable {
     ///   `errSecNoSuchKeychain` for a card that is not inserted.
     func perform(_ operation: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret
 
-    /// Makes the secrets of a keychain readable: by its password, or a card's PIN. Asks where that is needed.
+    /// Makes the secrets of a keychain readable, for every program of the login session: by its password, or a card's PIN. Asks where
+    /// that is needed. A password that comes along is checked also where the keychain is unlocked.
     ///
     /// - Throws: `errSecNoSuchKeychain`, `errSecAuthFailed`, `errSecUserCanceled`, `errSecInteractionNotAllowed`.
     func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError)

@@ -103,5 +103,57 @@ package struct WireService: KeychainService {
         try send(.endAuthentication(number), context) { if case .done = $0 { () } else { nil } }
     }
 
+    package func path(ofKeychain name: String, _ context: RequestContext) throws(KeychainError) -> String {
+        try send(.path(ofKeychain: name), context) { if case .path(let path) = $0 { path } else { nil } }
+    }
+
+    package func openKeychain(
+        at path: String?, _ context: RequestContext
+    ) throws(KeychainError) -> KeychainDetails {
+        try send(.openKeychain(at: path), context) { if case .keychain(let details) = $0 { details } else { nil } }
+    }
+
+    package func createKeychain(
+        _ name: String, password: SharedSecret?, _ context: RequestContext
+    ) throws(KeychainError) -> KeychainDetails {
+        try send(.createKeychain(name, password: password), context) {
+            if case .keychain(let details) = $0 { details } else { nil }
+        }
+    }
+
+    package func deleteKeychain(_ name: String, _ context: RequestContext) throws(KeychainError) {
+        try send(.deleteKeychain(name), context) { if case .done = $0 { () } else { nil } }
+    }
+
+    package func configure(
+        _ keychain: KeychainIdentifier, _ settings: KeychainSettings, _ context: RequestContext
+    ) throws(KeychainError) {
+        try send(.configure(keychain, settings), context) { if case .done = $0 { () } else { nil } }
+    }
+
+    package func keychainChoice(
+        in domain: PreferencesDomain?, _ context: RequestContext
+    ) throws(KeychainError) -> KeychainChoice {
+        try send(.keychainChoice(in: domain), context) { if case .choice(let choice) = $0 { choice } else { nil } }
+    }
+
+    package func choose(
+        _ change: KeychainChoice.Change, in domain: PreferencesDomain, _ context: RequestContext
+    ) throws(KeychainError) {
+        try send(.choose(change, in: domain), context) { if case .done = $0 { () } else { nil } }
+    }
+
+    package func presenceProof(
+        for keychain: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) -> PresenceProof {
+        try send(.presenceProof(keychain), context) { if case .presenceProof(let proof) = $0 { proof } else { nil } }
+    }
+
+    package func confirmPresence(
+        for keychain: KeychainIdentifier, _ context: RequestContext
+    ) throws(KeychainError) {
+        try send(.confirmPresence(keychain), context) { if case .done = $0 { () } else { nil } }
+    }
+
     package func cancel(_ request: RequestNumber) { tellOfCancellation(request) }
 }

@@ -13,7 +13,7 @@ extension KeychainPreferences {
     /// The time of one domain.
     ///
     /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
-    public func pinTimeout(in domain: Domain) throws(KeychainError) -> UInt32? {
+    public func pinTimeout(in domain: PreferencesDomain) throws(KeychainError) -> UInt32? {
         try file(of: domain).read()?[.pinTimeout]?.first.flatMap { UInt32($0) }
     }
 
@@ -21,7 +21,7 @@ extension KeychainPreferences {
     ///
     /// - Parameter seconds: at least 1.
     /// - Throws: `errSecParam` for 0; `errSecInvalidPrefsDomain` for the cards'.
-    public func setPINTimeout(_ seconds: UInt32?, in domain: Domain = .user) throws(KeychainError) {
+    public func setPINTimeout(_ seconds: UInt32?, in domain: PreferencesDomain = .user) throws(KeychainError) {
         guard seconds != 0 else { throw KeychainError(.param, "a PIN must count for at least one second") }
         try file(of: domain).change { text throws(KeychainError) in
             try text.set(.pinTimeout, to: seconds.map { [String($0)] })
@@ -43,14 +43,14 @@ extension KeychainPreferences {
     /// The setting of one domain; nil where it has none.
     ///
     /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
-    public func provesBeforePIN(in domain: Domain) throws(KeychainError) -> Bool? {
+    public func provesBeforePIN(in domain: PreferencesDomain) throws(KeychainError) -> Bool? {
         try file(of: domain).read()?[.pinProof]?.first.map { $0 == "on" }
     }
 
     /// Sets or clears it in a domain. It holds from now on, in programs that run as well.
     ///
     /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
-    public func setProvesBeforePIN(_ proves: Bool?, in domain: Domain = .user) throws(KeychainError) {
+    public func setProvesBeforePIN(_ proves: Bool?, in domain: PreferencesDomain = .user) throws(KeychainError) {
         try file(of: domain).change { text throws(KeychainError) in
             try text.set(.pinProof, to: proves.map { [$0 ? "on" : "off"] })
         }

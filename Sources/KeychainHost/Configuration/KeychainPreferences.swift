@@ -9,18 +9,6 @@ internal import TokenKit
 /// both are for people to read and edit. Without them every keychain in the folder for keychains is visited, `login` first,
 /// and `login` gets new items. Keychain semantics 2.1.
 public struct KeychainPreferences: Sendable {
-    /// The preference domain of settings. Keychain semantics 2.1.
-    public enum Domain: String, CaseIterable, Sendable {
-        /// The user's.
-        case user
-        /// The whole system's, and so everybody's.
-        case system
-        /// Another name for the whole system's: on Linux its daemons have no settings apart from everybody's.
-        case common
-        /// The cards, which come and go by themselves.
-        case dynamic
-    }
-
     public let directories: Directories
 
     public init(directories: Directories = .ofUser) {
@@ -38,7 +26,7 @@ public struct KeychainPreferences: Sendable {
     /// The search list of one domain.
     ///
     /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
-    public func searchList(in domain: Domain) throws(KeychainError) -> [String] {
+    public func searchList(in domain: PreferencesDomain) throws(KeychainError) -> [String] {
         searchList(try text(of: domain), in: domain)
     }
 
@@ -46,7 +34,7 @@ public struct KeychainPreferences: Sendable {
     ///
     /// - Parameter paths: names as ``Directories/path(ofKeychain:)`` takes them; they need not exist.
     /// - Throws: `errSecInvalidPrefsDomain` for the cards'; `errSecParam` for a path that the file cannot hold.
-    public func setSearchList(_ paths: [String], in domain: Domain = .user) throws(KeychainError) {
+    public func setSearchList(_ paths: [String], in domain: PreferencesDomain = .user) throws(KeychainError) {
         let others = domain == .user ? try searchList(in: .system) : []
         var kept: [String] = []
         for path in paths.map(absolutePath) where !(kept + others).contains(sameAs: path) { kept.append(path) }
@@ -67,7 +55,7 @@ public struct KeychainPreferences: Sendable {
     /// The default of one domain.
     ///
     /// - Throws: `errSecNoDefaultKeychain` if there is none, `errSecInvalidPrefsDomain` for the cards'.
-    public func defaultKeychain(in domain: Domain) throws(KeychainError) -> String {
+    public func defaultKeychain(in domain: PreferencesDomain) throws(KeychainError) -> String {
         guard let path = defaultKeychain(try text(of: domain), in: domain) else {
             throw KeychainError(
                 .noDefaultKeychain, "there is no default keychain",
@@ -81,7 +69,7 @@ public struct KeychainPreferences: Sendable {
     ///
     /// - Throws: `errSecWrPerm` for a keychain that cannot be written to, `errSecInvalidPrefsDomain` for the cards', and
     ///   what ``LocalKeychain/open(_:)`` has against the file.
-    public func setDefaultKeychain(_ path: String?, in domain: Domain = .user) throws(KeychainError) {
+    public func setDefaultKeychain(_ path: String?, in domain: PreferencesDomain = .user) throws(KeychainError) {
         let file = try file(of: domain)
         let path = path.map(absolutePath)
         if let path, try LocalKeychain.open(path).isReadOnly {
@@ -113,7 +101,7 @@ public struct KeychainPreferences: Sendable {
 // MARK: What the files say
 
 extension KeychainPreferences {
-    func file(of domain: Domain) throws(KeychainError) -> PreferencesFile<PreferencesText> {
+    func file(of domain: PreferencesDomain) throws(KeychainError) -> PreferencesFile<PreferencesText> {
         switch domain {
         case .user: PreferencesFile(path: directories.configuration + "/keychains.conf")
         case .system, .common: PreferencesFile(path: directories.system + "/keychains.conf", isForAll: true)
@@ -123,11 +111,11 @@ extension KeychainPreferences {
         }
     }
 
-    func searchList(_ text: PreferencesText?, in domain: Domain) -> [String] {
+    func searchList(_ text: PreferencesText?, in domain: PreferencesDomain) -> [String] {
         text?[.keychain]?.map(directories.path(ofKeychain:)) ?? (domain == .user ? directories.keychainFiles() : [])
     }
 
-    func defaultKeychain(_ text: PreferencesText?, in domain: Domain) -> String? {
+    func defaultKeychain(_ text: PreferencesText?, in domain: PreferencesDomain) -> String? {
         if let path = text?[.defaultKeychain]?.first { return directories.path(ofKeychain: path) }
         let login = domain == .user ? try? loginKeychain(text) : nil
         return login.flatMap { resolvedPath($0) == nil ? nil : $0 }
@@ -137,7 +125,7 @@ extension KeychainPreferences {
         text?[.loginKeychain]?.first.map(directories.path(ofKeychain:)) ?? directories.loginKeychain
     }
 
-    private func text(of domain: Domain) throws(KeychainError) -> PreferencesText? {
+    private func text(of domain: PreferencesDomain) throws(KeychainError) -> PreferencesText? {
         try file(of: domain).read()
     }
 }

@@ -9,14 +9,14 @@ internal import TokenKit
 /// Each request sees the search list and the readers as they are then. What was unlocked or verified stays so from request to request,
 /// since ``ProcessKeychains`` keeps it.
 public final class Host: KeychainService {
-    private let keychains: any HostedKeychains
+    let keychains: any HostedKeychains
     /// The client's access groups, and the roots that it trusts.
     private let client: SearchClient
     /// Asks questions of the host.
     private let prompter: any Prompter
     /// Has the client ask.
     private let clientPrompter: any Prompter
-    private let requests = RequestTable()
+    let requests = RequestTable()
     private let contexts = AuthenticationTable()
     private let subscriptions: EventSubscriptions
 
@@ -48,7 +48,7 @@ public final class Host: KeychainService {
     // MARK: Requests
 
     /// A request's way to the keychains.
-    private struct Visit {
+    struct Visit {
         let session: KeychainSession
         let ticket: RequestTicket
         let purpose: String?
@@ -57,7 +57,7 @@ public final class Host: KeychainService {
     }
 
     /// - Parameter token: whether the request is about something on a token, or in a file; nil for either.
-    private func visit<Result: Sendable>(
+    func visit<Result: Sendable>(
         _ context: RequestContext, onToken token: Bool? = nil, _ body: (Visit) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
         try requests.run(context) { ticket throws(KeychainError) in
@@ -210,6 +210,13 @@ public final class Host: KeychainService {
             case let token as TokenKeychain:
                 guard try !token.isUnlocked() else { return }
                 try token.verifyPIN(use: visit.use("log in"), authentication: authentication)
+            case let file as LocalKeychain:
+                if !file.isLocked, authentication.hasCredential(.password) {
+                    try file.confirmPresence(use: visit.use("unlock it"), authentication: authentication)
+                } else {
+                    try file.unlock(use: visit.use("unlock it"), authentication: authentication)
+                }
+                try file.shareKeyWithSession()
             case let other: try other.unlock(use: visit.use("unlock it"), authentication: authentication)
             }
         }

@@ -21,6 +21,15 @@ protocol HostedKeychains: Sendable {
     /// - Returns: those that could not be locked.
     func lockFiles() throws(KeychainError) -> [Missing]
 
+    /// The settings that choose keychains.
+    var preferences: KeychainPreferences { get }
+
+    /// The keychain in a file, which stays open.
+    func keychain(at path: String) throws(KeychainError) -> LocalKeychain
+
+    /// Keeps a keychain that was just created.
+    func adopt(_ keychain: LocalKeychain)
+
     /// A watch over all keychains.
     func watch() -> KeychainWatch
 }

@@ -30,7 +30,7 @@ extension KeychainSession {
                 KeychainDescription(identifier, .card, name: absent.name, location: "", status: absent.status))
         }
         switch try keychain(identifier) {
-        case let file as LocalKeychain: return KeychainDetails(description(of: file))
+        case let file as LocalKeychain: return details(of: file)
         case let token as TokenKeychain:
             let isMember = searchList.members.contains { $0 is TokenKeychain && $0.isIdentified(by: identifier) }
             guard let description = try token.description(isMember ? .card : .moduleToken) else {
@@ -42,6 +42,10 @@ extension KeychainSession {
             return KeychainDetails(description, triesLeft: token.triesLeft(), otherLocations: others.map(\.name))
         default: throw .noSuchKeychain(identifier)
         }
+    }
+
+    func details(of file: LocalKeychain) -> KeychainDetails {
+        KeychainDetails(description(of: file), settings: try? file.settings)
     }
 
     private func description(of file: LocalKeychain) -> KeychainDescription {

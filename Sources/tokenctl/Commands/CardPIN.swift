@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import KeychainModel
 internal import KeychainHost
 internal import SecureBytes
 internal import TokenKit

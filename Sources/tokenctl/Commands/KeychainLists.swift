@@ -14,7 +14,7 @@ struct DomainOptions: ParsableArguments {
     @Option(name: .letter("d"), help: ArgumentHelp("Whose settings.", valueName: "domain"))
     var name: Name?
 
-    var domain: KeychainPreferences.Domain? { name.flatMap { KeychainPreferences.Domain(rawValue: $0.rawValue) } }
+    var domain: PreferencesDomain? { name.flatMap { PreferencesDomain(rawValue: $0.rawValue) } }
 }
 
 struct ListKeychains: ParsableCommand {

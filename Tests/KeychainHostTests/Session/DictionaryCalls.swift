@@ -23,6 +23,12 @@ private struct FixedKeychains: HostedKeychains {
         AuthenticationContext(prompter: prompter, lastTry: lastTry, cards: all.authentication.cards)
     }
 
+    let preferences = KeychainPreferences()
+
+    func keychain(at path: String) throws(KeychainError) -> LocalKeychain { try LocalKeychain.open(path) }
+
+    func adopt(_ keychain: LocalKeychain) {}
+
     func lockFiles() throws(KeychainError) -> [Missing] { [] }
 
     func watch() -> KeychainWatch {

@@ -1,0 +1,41 @@
+import Foundation
+import KeychainModel
+import SecureBytes
+import TestSupport
+import Testing
+
+@testable import HostAPI
+
+/// The seeds of the fuzz targets of messages, which are samples of them. With TOKENKIT_WRITE_SEEDS they are written anew.
+@Suite struct SeedTests {
+    private static let folder = Program.packageRoot.appending(path: "Tests/Fuzz/Seeds")
+
+    /// One message of each kind: the number of bytes of the secrets, the fields, and the secrets.
+    private func samples() throws -> [String: [UInt8]] {
+        var samples: [String: [UInt8]] = [:]
+        func add(_ folder: String, _ value: some Any, _ message: MessageWriter) {
+            let kind = "\(value)".prefix { $0.isLetter }
+            let secrets = message.lane
+            let lane = secrets.copied()
+            guard lane.count < 256, samples["\(folder)/\(kind)"] == nil else { return }
+            samples["\(folder)/\(kind)"] = [UInt8(lane.count)] + message.bytes + lane
+        }
+        for (index, request) in try MessageSamples.requests().enumerated() {
+            let contexts = MessageSamples.contexts
+            add("hostRequest", request, request.message(contexts[index % contexts.count]))
+        }
+        for answer in MessageSamples.answers() { add("hostAnswer", answer, answer.message()) }
+        return samples
+    }
+
+    @Test func eachKindOfMessageHasASeedOfItsPresentForm() throws {
+        let samples = try samples()
+        if ProcessInfo.processInfo.environment["TOKENKIT_WRITE_SEEDS"] != nil {
+            for (name, bytes) in samples { try Data(bytes).write(to: SeedTests.folder.appending(path: name)) }
+        }
+        #expect(samples.count > 30)
+        for (name, bytes) in samples {
+            #expect(try Data(contentsOf: SeedTests.folder.appending(path: name)) == Data(bytes), "\(name)")
+        }
+    }
+}
