@@ -97,6 +97,10 @@ let package = Package(
         .target(
             name: "ItemDictionaries", dependencies: ["HostAPI", "KeychainModel", "SecureBytes", "SystemCrypto"],
             swiftSettings: strict),
+        // The functions of SecKeychain.h, which Swift programs have in SecItem, and others in the C library.
+        .target(
+            name: "KeychainCalls", dependencies: ["HostAPI", "KeychainModel", "Platform", "SecureBytes"],
+            swiftSettings: strict),
         .target(
             name: "KeychainStore",
             dependencies: ["KeychainModel", "SecureBytes", "SystemCrypto", "CSQLite", "CLinux", "Platform"],
@@ -121,8 +125,8 @@ let package = Package(
         .target(
             name: "SecItem",
             dependencies: [
-                "SecureBytes", "HostAPI", "HostConnection", "ItemDictionaries", "KeychainHost", "KeychainModel",
-                "SystemCrypto", "TokenKit",
+                "SecureBytes", "HostAPI", "HostConnection", "ItemDictionaries", "KeychainCalls", "KeychainHost",
+                "KeychainModel", "SystemCrypto", "TokenKit",
             ],
             swiftSettings: strict),
         // SecItem under the names of Apple's frameworks.
@@ -133,8 +137,8 @@ let package = Package(
         .target(
             name: "SecKeychain",
             dependencies: [
-                "SecureBytes", "CSecKeychain", "HostAPI", "KeychainHost", "KeychainModel", "StandardDrivers",
-                "TokenKit",
+                "SecureBytes", "CSecKeychain", "HostAPI", "KeychainCalls", "KeychainHost", "KeychainModel",
+                "StandardDrivers",
             ],
             exclude: ["exports.map"], swiftSettings: strict,
             linkerSettings: [

@@ -122,7 +122,7 @@ extension ItemDictionary {
                 continue
             }
             do throws(KeychainError) {
-                members.append(.reference(.keychain(try keychain.opened().identifier)))
+                members.append(.reference(.keychain(try keychain.identifier)))
             } catch {
                 failure = failure ?? error
             }
@@ -157,7 +157,7 @@ extension ItemReference {
             case .certified(let certificate, let key): self = .certified(certificate, key)
             }
         case let item as SecKeychainItem: self = .item(item.item)
-        case let keychain as SecKeychain: self = .keychain(try keychain.opened().identifier)
+        case let keychain as SecKeychain: self = .keychain(try keychain.identifier)
         case let policy as SecPolicy: self = .policy(policy.policy)
         default: return nil
         }

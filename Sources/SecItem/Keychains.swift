@@ -2,6 +2,7 @@ internal import Foundation
 internal import HostAPI
 internal import HostConnection
 internal import ItemDictionaries
+internal import KeychainCalls
 internal import KeychainHost
 internal import KeychainModel
 internal import SecureBytes
@@ -11,10 +12,20 @@ internal import TokenKit
 enum Keychains {
     static let process = HostConnection.process()
 
-    /// The host's face over them.
-    static let host = Host(process)
+    private static let own = Host(process)
 
-    static let interaction = Interaction()
+    /// The host's face over them.
+    static var host: any KeychainService { own }
+
+    /// The context of calls that do not go through the host's face yet.
+    static func authentication(of request: RequestContext) throws(KeychainError) -> AuthenticationContext {
+        try own.authentication(of: request)
+    }
+
+    /// This program, as one that calls the functions of SecKeychain.h.
+    static let caller = KeychainCaller(host)
+
+    static var interaction: Interaction { caller.interaction }
 
     /// The authentication context of calls without one of their own: one question for all guarded items of a call.
     static var authentication: AuthenticationContext {

@@ -1,6 +1,6 @@
-internal import HostConnection
 internal import KeychainModel
-internal import KeychainHost
+internal import HostAPI
+internal import KeychainCalls
 
 /// The way in which a person proves to be the owner. LAContext.h.
 public enum LAPolicy: Int, Sendable {
@@ -29,8 +29,9 @@ extension LAContext {
     func evaluate(_ policy: LAPolicy, _ reason: String) throws(LAError) {
         let keychain = try keychain(for: policy)
         do throws(KeychainError) {
-            try keychain.confirmPresence(
-                use: reason.isEmpty ? "show that it is you" : reason, authentication: try authentication)
+            var request = request
+            request.purpose = reason.isEmpty ? nil : reason
+            try Keychains.host.confirmPresence(for: keychain, request)
         } catch {
             RefusalLog.note("evaluatePolicy", error)
             throw LAError(error)
@@ -38,7 +39,7 @@ extension LAContext {
     }
 
     /// The keychain whose password satisfies the policy.
-    func keychain(for policy: LAPolicy) throws(LAError) -> LocalKeychain {
+    func keychain(for policy: LAPolicy) throws(LAError) -> KeychainIdentifier {
         guard !isInvalidated else { throw LAError(.invalidContext, "the context has been invalidated") }
         switch policy {
         case .deviceOwnerAuthentication: break
@@ -47,16 +48,16 @@ extension LAContext {
         case .deviceOwnerAuthenticationWithCompanion, .deviceOwnerAuthenticationWithWristDetection:
             throw LAError(.companionNotAvailable, "there are no companion devices here")
         }
-        let (keychain, hasSecret) = try KeychainError.mappedToLAError { () throws(KeychainError) in
-            let keychain = try Keychains.process.defaultKeychain()
-            if try !keychain.cardBindings().isEmpty { return (keychain, true) }
-            return (keychain, try keychain.hasPassword)
+        let (keychain, proof) = try KeychainError.mappedToLAError { () throws(KeychainError) in
+            let keychain = try Keychains.caller.keychain(at: nil).keychain.identifier
+            return (keychain, try Keychains.host.presenceProof(for: keychain, request))
         }
-        guard hasSecret else { throw LAError(.passcodeNotSet, "the default keychain has no password") }
-        guard (try? authentication)?.canConfirmPresence == true else {
+        switch proof {
+        case .possible: return keychain
+        case .noSecret: throw LAError(.passcodeNotSet, "the default keychain has no password")
+        case .nobodyToAsk:
             throw LAError(.notInteractive, "nobody can be asked, and the context has no password")
         }
-        return keychain
     }
 }
 

@@ -1,5 +1,6 @@
 public import Foundation
 internal import HostAPI
+internal import KeychainCalls
 internal import KeychainHost
 internal import KeychainModel
 internal import SecureBytes
@@ -151,7 +152,7 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     /// The context for calls that do not go through the host's face yet.
     var authentication: AuthenticationContext {
-        get throws(KeychainError) { try Keychains.host.authentication(of: request) }
+        get throws(KeychainError) { try Keychains.authentication(of: request) }
     }
 }
 

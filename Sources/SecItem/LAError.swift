@@ -1,6 +1,5 @@
 internal import KeychainModel
 public import Foundation
-internal import KeychainHost
 
 /// The domain of ``LAError``.
 public let LAErrorDomain = "com.apple.LocalAuthentication"

@@ -1,5 +1,4 @@
 internal import KeychainModel
-internal import KeychainHost
 
 /// The conditions for the use of an item's secret, the value of ``kSecAttrAccessControl``.
 public final class SecAccessControl: Sendable {

@@ -1,6 +1,5 @@
 internal import KeychainModel
 public import Foundation
-internal import KeychainHost
 internal import SystemCrypto
 
 /// An X.509 certificate.

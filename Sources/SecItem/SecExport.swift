@@ -185,7 +185,8 @@ extension SecKey {
         switch material {
         case .privateKey(let key): return key
         case .item(let item):
-            guard !item.isOnToken, let keychain = try SearchedKeychains(Keychains.process).member(of: item) else {
+            let files = try Keychains.process.present(cards: false).locals
+            guard !item.isOnToken, let keychain = files.first(where: { $0.isIdentified(by: item.keychain) }) else {
                 throw KeychainError(
                     .dataNotAvailable, "the key '\(item.label ?? "")' is in no keychain that it could leave")
             }

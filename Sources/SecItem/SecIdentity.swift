@@ -1,6 +1,5 @@
 internal import KeychainModel
 internal import Foundation
-internal import KeychainHost
 internal import SystemCrypto
 
 /// A certificate and the private key that belongs to it.

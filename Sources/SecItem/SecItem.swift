@@ -1,7 +1,7 @@
 public import Foundation
 internal import HostAPI
 internal import ItemDictionaries
-internal import KeychainHost
+internal import KeychainCalls
 internal import KeychainModel
 
 /// Finds items of all keychains: of the cards that are in, then of the files of the search list.

@@ -1,6 +1,5 @@
 internal import KeychainModel
 internal import Foundation
-internal import KeychainHost
 internal import SystemCrypto
 
 /// The padding of functions that are older than ``SecKeyAlgorithm``. SecKey.h; none is `[]`.

@@ -1,13 +1,13 @@
+internal import HostAPI
 internal import KeychainModel
-internal import KeychainHost
-internal import TokenKit
+internal import KeychainCalls
 
 /// Deletes the keychain's file, and takes it out of the search list.
 @discardableResult
 public func SecKeychainDelete(_ keychainOrNil: SecKeychain?) -> OSStatus {
     status { () throws(KeychainError) in
         guard let keychain = keychainOrNil else { throw KeychainError(.invalidKeychain, "the reference is missing") }
-        try Keychains.process.preferences.delete(keychain.opened().path)
+        try Keychains.caller.delete(keychain.path)
     }
 }
 
@@ -16,14 +16,14 @@ public func SecKeychainDelete(_ keychainOrNil: SecKeychain?) -> OSStatus {
 public func SecKeychainSetDefault(_ keychain: SecKeychain?) -> OSStatus {
     status { () throws(KeychainError) in
         guard let keychain else { throw KeychainError(.invalidKeychain, "the reference is missing") }
-        try Keychains.process.preferences.setDefaultKeychain(keychain.path)
+        try Keychains.host.choose(.defaultKeychain(keychain.path), in: .user, Keychains.caller.request())
     }
 }
 
 /// Locks every keychain of the search list, for every program of the login session.
 @discardableResult
 public func SecKeychainLockAll() -> OSStatus {
-    status { () throws(KeychainError) in _ = try Keychains.process.lockAll() }
+    status { () throws(KeychainError) in _ = try Keychains.host.lock(nil, Keychains.caller.request()) }
 }
 
 /// Whether a keychain is unlocked, and can be read and written.
@@ -32,7 +32,7 @@ public func SecKeychainGetStatus(
     _ keychain: SecKeychain?, _ keychainStatus: UnsafeMutablePointer<SecKeychainStatus>
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        unsafe keychainStatus.pointee = try openedOrDefault(keychain).status.rawValue
+        unsafe keychainStatus.pointee = try Keychains.caller.keychain(at: keychain?.path).keychain.status.rawValue
     }
 }
 
@@ -42,7 +42,7 @@ public func SecKeychainGetPath(
     _ keychain: SecKeychain?, _ ioPathLength: UnsafeMutablePointer<UInt32>, _ pathName: UnsafeMutablePointer<CChar>
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        let path = if let keychain { keychain.path } else { try Keychains.process.preferences.defaultKeychain() }
+        let path = if let keychain { keychain.path } else { try Keychains.caller.defaultPath() }
         let (room, needed) = (unsafe Int(ioPathLength.pointee), path.utf8.count + 1)
         unsafe ioPathLength.pointee = UInt32(clamping: path.utf8.count)
         guard room >= needed else { throw KeychainError(.bufferTooSmall) }
@@ -69,9 +69,8 @@ public func SecKeychainGetUserInteractionAllowed(_ state: UnsafeMutablePointer<D
 @discardableResult
 public func SecKeychainCopySearchList(_ searchList: UnsafeMutablePointer<CFArray?>) -> OSStatus {
     status { () throws(KeychainError) in
-        let preferences = Keychains.process.preferences
-        let paths = try preferences.searchList()
-        unsafe searchList.pointee = paths.map { SecKeychain(path: preferences.absolutePath($0)) }
+        let choice = try Keychains.host.keychainChoice(in: nil, Keychains.caller.request())
+        unsafe searchList.pointee = choice.searchList.map { SecKeychain(path: $0) }
     }
 }
 
@@ -85,7 +84,7 @@ public func SecKeychainSetSearchList(_ searchList: CFArray) -> OSStatus {
         guard keychains.count == searchList.count else {
             throw KeychainError(.param, "an element of the search list is not a keychain", key: "searchList")
         }
-        try Keychains.process.preferences.setSearchList(keychains.map(\.path))
+        try Keychains.host.choose(.searchList(keychains.map(\.path)), in: .user, Keychains.caller.request())
     }
 }
 
@@ -97,7 +96,9 @@ public func SecKeychainCopySettings(
     _ keychain: SecKeychain?, _ outSettings: UnsafeMutablePointer<SecKeychainSettings>
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        let settings = try openedOrDefault(keychain).settings
+        guard let settings = try Keychains.caller.keychain(at: keychain?.path).settings else {
+            throw KeychainError(.invalidKeychain, "the keychain's settings cannot be read")
+        }
         unsafe outSettings.pointee = SecKeychainSettings(
             lockOnSleep: DarwinBoolean(settings.locksOnSleep),
             useLockInterval: DarwinBoolean(settings.lockInterval != nil), lockInterval: settings.lockInterval ?? .max)
@@ -111,9 +112,8 @@ public func SecKeychainSetSettings(
 ) -> OSStatus {
     status { () throws(KeychainError) in
         let wanted = unsafe newSettings.pointee
-        let opened = try openedOrDefault(keychain)
-        try opened.unlock(use: "change its settings", authentication: Keychains.authentication)
-        try opened.change(
+        try Keychains.caller.configure(
+            keychain?.path,
             KeychainSettings(
                 locksOnSleep: wanted.lockOnSleep.boolValue,
                 lockInterval: wanted.useLockInterval.boolValue ? wanted.lockInterval : nil))

@@ -1,6 +1,6 @@
-internal import HostConnection
+internal import HostAPI
 internal import KeychainModel
-internal import KeychainHost
+internal import KeychainCalls
 internal import SecureBytes
 
 /// A local keychain, for ``kSecUseKeychain`` and ``kSecMatchSearchList``.
@@ -11,7 +11,10 @@ public final class SecKeychain: Sendable {
         self.path = path
     }
 
-    func opened() throws(KeychainError) -> LocalKeychain { try Keychains.process.keychain(at: path) }
+    /// - Throws: `errSecNoSuchKeychain`, `errSecInvalidKeychain`.
+    var identifier: KeychainIdentifier {
+        get throws(KeychainError) { try Keychains.caller.keychain(at: path).keychain.identifier }
+    }
 }
 
 /// A keychain by its path or name. Nothing is read before it is used.
@@ -19,8 +22,10 @@ public final class SecKeychain: Sendable {
 public func SecKeychainOpen(
     _ pathName: String, _ keychain: UnsafeMutablePointer<SecKeychain?>
 ) -> OSStatus {
-    unsafe keychain.pointee = SecKeychain(path: Keychains.process.preferences.absolutePath(pathName))
-    return errSecSuccess
+    status { () throws(KeychainError) in
+        let path = try Keychains.host.path(ofKeychain: pathName, Keychains.caller.request())
+        unsafe keychain.pointee = SecKeychain(path: path)
+    }
 }
 
 /// A new keychain, unlocked. It joins the search list, and becomes the default where there is none.
@@ -31,14 +36,9 @@ public func SecKeychainCreate(
 ) -> OSStatus {
     status { () throws(KeychainError) in
         try requireNoAccess(initialAccess)
-        let preferences = Keychains.process.preferences
-        let chosen =
-            promptUser
-            ? try Keychains.authentication.prompter.ask(PromptRequest(.newPassword, subject: pathName))
-            : try unsafe Secret(callers: password, length: passwordLength)
-        let created = try preferences.create(preferences.absolutePath(pathName), password: chosen)
-        Keychains.process.adopt(created)
-        unsafe keychain?.pointee = SecKeychain(path: created.path)
+        let chosen = promptUser ? nil : try unsafe Secret(callers: password, length: passwordLength)
+        let created = try Keychains.caller.create(pathName, password: chosen)
+        unsafe keychain?.pointee = SecKeychain(path: created)
     }
 }
 
@@ -46,7 +46,7 @@ public func SecKeychainCreate(
 @discardableResult
 public func SecKeychainCopyDefault(_ keychain: UnsafeMutablePointer<SecKeychain?>) -> OSStatus {
     status { () throws(KeychainError) in
-        unsafe keychain.pointee = SecKeychain(path: try Keychains.process.preferences.defaultKeychain())
+        unsafe keychain.pointee = SecKeychain(path: try Keychains.caller.defaultPath())
     }
 }
 
@@ -56,13 +56,8 @@ public func SecKeychainUnlock(
     _ keychain: SecKeychain?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ usePassword: Bool
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        let opened = try openedOrDefault(keychain)
-        if usePassword {
-            try opened.unlock(password: unsafe Secret(callers: password, length: passwordLength))
-        } else {
-            try opened.unlock(authentication: Keychains.authentication)
-        }
-        try opened.shareKeyWithSession()
+        let given = usePassword ? try unsafe Secret(callers: password, length: passwordLength) : nil
+        try Keychains.caller.unlock(keychain?.path, password: given)
     }
 }
 
@@ -70,11 +65,6 @@ public func SecKeychainUnlock(
 @discardableResult
 public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
     status { () throws(KeychainError) in
-        try openedOrDefault(keychain).lockEverywhere()
+        try Keychains.caller.lock(keychain?.path)
     }
-}
-
-func openedOrDefault(_ keychain: SecKeychain?) throws(KeychainError) -> LocalKeychain {
-    guard let keychain else { return try Keychains.process.defaultKeychain() }
-    return try keychain.opened()
 }

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import KeychainCalls
 internal import KeychainHost
 
 // What happens to keychains, SecKeychain.h. Keychain semantics 2.4.
@@ -76,7 +77,7 @@ public func SecKeychainAddCallback(
             guard let kind = SecKeychainEvent(event.kind) else { return }
             let keychain = event.location.map { SecKeychain(path: $0) }
             let item = event.item.flatMap { reference in
-                (try? keychain?.opened().presentItem(reference)).map { SecKeychainItem($0) }
+                (try? Keychains.caller.present(reference, in: keychain?.path)).map { SecKeychainItem($0) }
             }
             withExtendedLifetime((keychain, item)) {
                 var info = unsafe SecKeychainCallbackInfo(

@@ -1,26 +1,32 @@
+internal import HostAPI
 internal import KeychainModel
 public import Foundation
-internal import KeychainHost
+internal import KeychainCalls
 internal import SecureBytes
 
 /// A password that a keychain has.
 public final class SecKeychainItem: Sendable {
     let item: Item
-    /// The path of its keychain; nil for an item of the search list.
-    private let path: String?
 
-    init(_ item: Item, in keychain: LocalKeychain? = nil) {
+    init(_ item: Item) {
         self.item = item
-        path = keychain?.path
     }
 
+    /// The path of its keychain.
+    ///
     /// - Throws: `errSecReadOnly` for an item that no file has.
-    func keychain() throws(KeychainError) -> LocalKeychain {
-        if let path { return try Keychains.process.keychain(at: path) }
-        guard let member = try SearchedKeychains(Keychains.process).member(of: item) else {
+    func path() throws(KeychainError) -> String {
+        guard item.keychain.isLocal else {
             throw KeychainError(.readOnly, "the item is in no keychain of the search list")
         }
-        return member
+        return try Keychains.host.keychain(item.keychain, Keychains.caller.request()).keychain.location
+    }
+
+    /// The item as it is now.
+    ///
+    /// - Throws: `errSecInvalidItemRef` once it is gone.
+    func present() throws(KeychainError) -> Item {
+        try Keychains.caller.present(item.reference, in: path())
     }
 }
 
@@ -49,12 +55,9 @@ public func SecKeychainItemCreateCopy(
 ) -> OSStatus {
     status { () throws(KeychainError) in
         try requireNoAccess(initialAccess)
-        let keychain = try itemRef.keychain()
-        let item = try keychain.presentItem(itemRef.item.reference)
-        let password = try keychain.secret(
-            of: item.reference, use: "copy a password", authentication: Keychains.authentication)
-        let attributes = item.attributes.filter { ![.creationDate, .modificationDate].contains($0.key) }
-        try unsafe add(.password(item.itemClass, attributes, secret: password), to: destKeychainRef, itemCopy)
+        let copied = try Keychains.caller.copy(
+            itemRef.item.reference, in: itemRef.path(), to: destKeychainRef?.path)
+        unsafe itemCopy.pointee = SecKeychainItem(copied)
     }
 }
 
@@ -65,13 +68,11 @@ public func SecKeychainItemModifyAttributesAndData(
     _ data: UnsafeRawPointer?
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        let keychain = try itemRef.keychain()
-        let item = try keychain.presentItem(itemRef.item.reference)
+        let item = try itemRef.present()
         let attributes = try unsafe attributes(in: attrList, of: item.itemClass)
         let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
         if attributes.isEmpty, unsafe data == nil { return }
-        try keychain.change(
-            item.reference, attributes, secret: password, authentication: Keychains.authentication)
+        try Keychains.caller.change(item, attributes, password: password)
     }
 }
 
@@ -145,9 +146,7 @@ public func SecKeychainItemFreeAttributesAndData(
 @discardableResult
 public func SecKeychainItemDelete(_ itemRef: SecKeychainItem) -> OSStatus {
     status { () throws(KeychainError) in
-        guard try itemRef.keychain().delete(matching: Query(itemRef.item.reference)) > 0 else {
-            throw KeychainError(.invalidItemReference, "the item has been deleted")
-        }
+        try Keychains.caller.delete(itemRef.present())
     }
 }
 
@@ -156,7 +155,7 @@ public func SecKeychainItemCopyKeychain(
     _ itemRef: SecKeychainItem, _ keychainRef: UnsafeMutablePointer<SecKeychain?>
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        unsafe keychainRef.pointee = SecKeychain(path: try itemRef.keychain().path)
+        unsafe keychainRef.pointee = SecKeychain(path: try itemRef.path())
     }
 }
 
@@ -198,8 +197,7 @@ private func copy(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UnsafeMutablePointer<UInt32>?,
     _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) throws(KeychainError) {
-    let keychain = try itemRef.keychain()
-    let item = try keychain.presentItem(itemRef.item.reference)
+    let item = try itemRef.present()
     guard let ownClass = SecItemClass(rawValue: item.itemClass.fourCharCode) else {
         throw KeychainError(.noSuchClass, "only passwords are items of these functions")
     }
@@ -209,7 +207,7 @@ private func copy(
         guard item.itemClass.has(name) else { throw KeychainError(.noSuchAttribute, key: name.rawValue) }
     }
     if unsafe outData != nil {
-        try unsafe keychain.copyPassword(of: item, length, outData, authentication: Keychains.authentication)
+        try unsafe KeychainCaller.give(Keychains.caller.password(of: item), length, outData)
     }
     unsafe itemClass?.pointee = ownClass
     for index in 0..<wanted.count { try unsafe wanted[index].fill(from: item) }

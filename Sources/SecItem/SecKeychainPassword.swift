@@ -1,5 +1,6 @@
+internal import HostAPI
 internal import KeychainModel
-internal import KeychainHost
+internal import KeychainCalls
 internal import SecureBytes
 
 // Passwords by the functions of SecKeychain.h. Text has a length in bytes; with nil, or no length, it matches any.
@@ -79,10 +80,8 @@ public func SecKeychainFindInternetPassword(
 func add(
     _ item: NewItem, to keychain: SecKeychain?, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
 ) throws(KeychainError) {
-    let target = try openedOrDefault(keychain)
-    try target.unlock(use: "store a password", authentication: Keychains.authentication)
-    let added = try target.add(item, authentication: Keychains.authentication)
-    unsafe itemRef?.pointee = SecKeychainItem(added, in: target)
+    let added = try Keychains.caller.add(item, to: keychain?.path)
+    unsafe itemRef?.pointee = SecKeychainItem(added)
 }
 
 private func find(
@@ -90,33 +89,24 @@ private func find(
     _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
 ) throws(KeychainError) {
-    let searched = try SearchedKeychains(keychainOrArray)
-    let missing = try searched.takePassword(itemClass, attributes) { item, member throws(KeychainError) in
-        if unsafe passwordData != nil || passwordLength != nil {
-            try unsafe member.copyPassword(
-                of: item, passwordLength, passwordData, authentication: Keychains.authentication)
-        }
-        unsafe itemRef?.pointee = SecKeychainItem(item, in: member)
-    }
-    RefusalLog.note(missing)
+    let reads = unsafe passwordData != nil || passwordLength != nil
+    let found = try Keychains.caller.find(
+        itemClass, attributes, in: paths(keychainOrArray), readingPassword: reads)
+    try unsafe KeychainCaller.give(found.password, passwordLength, passwordData)
+    unsafe itemRef?.pointee = SecKeychainItem(found.item)
 }
 
-extension SearchedKeychains {
-    /// The keychain or keychains that are given, or all of the search list.
-    ///
-    /// - Throws: `errSecInvalidKeychain` for a reference to something else.
-    init(_ keychainOrArray: Any?) throws(KeychainError) {
-        guard let keychainOrArray else {
-            self = try SearchedKeychains(Keychains.process)
-            return
+/// The paths of the keychain or keychains that are given; nil for all of the search list.
+///
+/// - Throws: `errSecInvalidKeychain` for a reference to something else.
+private func paths(_ keychainOrArray: Any?) throws(KeychainError) -> [String]? {
+    guard let keychainOrArray else { return nil }
+    var paths: [String] = []
+    for element in keychainOrArray as? [Any] ?? [keychainOrArray] {
+        guard let keychain = element as? SecKeychain else {
+            throw KeychainError(.invalidKeychain, "the reference is not to a keychain")
         }
-        var opened: [LocalKeychain] = []
-        for element in keychainOrArray as? [Any] ?? [keychainOrArray] {
-            guard let keychain = element as? SecKeychain else {
-                throw KeychainError(.invalidKeychain, "the reference is not to a keychain")
-            }
-            opened.append(try keychain.opened())
-        }
-        self.init(opened)
+        paths.append(keychain.path)
     }
+    return paths
 }

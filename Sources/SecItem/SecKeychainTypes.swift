@@ -1,5 +1,5 @@
 internal import KeychainModel
-internal import KeychainHost
+internal import KeychainCalls
 internal import TokenKit
 
 // The types of SecKeychain.h and SecKeychainItem.h.

@@ -1,6 +1,6 @@
 internal import KeychainModel
 internal import Foundation
-internal import KeychainHost
+internal import KeychainCalls
 
 /// The message of a result code, in English.
 public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? {

@@ -1,6 +1,5 @@
 internal import KeychainModel
 public import Foundation
-internal import KeychainHost
 
 /// The purpose of a certificate.
 public final class SecPolicy: Sendable {

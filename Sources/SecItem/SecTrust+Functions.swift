@@ -1,6 +1,7 @@
 internal import KeychainModel
 public import Dispatch
 public import Foundation
+internal import KeychainCalls
 internal import KeychainHost
 internal import SystemCrypto
 

@@ -1,6 +1,6 @@
 internal import KeychainModel
 internal import CSecKeychain
-internal import KeychainHost
+internal import KeychainCalls
 
 extension SecKeychainAttribute {
     var name: Attribute { unsafe Attribute(tag: tag) }

@@ -1,6 +1,7 @@
+internal import HostAPI
 internal import KeychainModel
 public import CSecKeychain
-internal import KeychainHost
+internal import KeychainCalls
 internal import SecureBytes
 
 @c
@@ -27,11 +28,9 @@ public func SecKeychainItemCreateCopy(
     status { () throws(KeychainError) in
         try unsafe requireNoAccess(initialAccess)
         let reference = try unsafe item(itemRef)
-        let item = try reference.item()
-        let password = try reference.keychain.opened().secret(
-            of: item.reference, use: "copy a password", authentication: Library.authentication)
-        let attributes = item.attributes.filter { ![.creationDate, .modificationDate].contains($0.key) }
-        try unsafe add(.password(item.itemClass, attributes, secret: password), to: destKeychainRef, itemCopy)
+        let target = try Library.caller.keychain(at: unsafe path(of: destKeychainRef)).keychain.location
+        let copied = try Library.caller.copy(reference.reference, in: reference.keychain.used(), to: target)
+        unsafe itemCopy?.pointee = .retained(ItemReference(copied, in: KeychainReference(path: target)))
     }
 }
 
@@ -46,8 +45,7 @@ public func SecKeychainItemModifyAttributesAndData(
         let attributes = try unsafe attributes(in: attrList?.pointee, of: item.itemClass)
         let password = unsafe data == nil ? nil : try unsafe Secret(callers: data, length: length)
         if attributes.isEmpty, unsafe data == nil { return }
-        try reference.keychain.opened().change(
-            reference.reference, attributes, secret: password, authentication: Library.authentication)
+        try Library.caller.change(item, attributes, password: password)
     }
 }
 
@@ -73,8 +71,7 @@ public func SecKeychainItemCopyContent(
             throw KeychainError(.noSuchAttribute, key: unsafe wanted[index].name.rawValue)
         }
         if unsafe outData != nil {
-            try unsafe reference.keychain.opened().copyPassword(
-                of: item, length, outData, authentication: Library.authentication)
+            try unsafe KeychainCaller.give(Library.caller.password(of: item), length, outData)
         }
         unsafe itemClass?.pointee = item.itemClass.fourCharCode
         for index in 0..<wanted.count { try unsafe wanted[index].fill(from: item) }
@@ -130,10 +127,7 @@ public func SecKeychainItemFreeAttributesAndData(
 @c
 public func SecKeychainItemDelete(_ itemRef: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
-        let reference = try unsafe item(itemRef)
-        guard try reference.keychain.opened().delete(matching: Query(reference.reference)) > 0 else {
-            throw KeychainError(.invalidItemReference)
-        }
+        try Library.caller.delete(unsafe item(itemRef).item())
     }
 }
 

@@ -2,7 +2,7 @@ internal import HostAPI
 internal import KeychainModel
 public import CSecKeychain
 internal import Glibc
-internal import KeychainHost
+internal import KeychainCalls
 internal import SecureBytes
 internal import Synchronization
 
@@ -25,13 +25,9 @@ public func SecKeychainCreate(
     status { () throws(KeychainError) in
         try unsafe requireNoAccess(initialAccess)
         let path = try unsafe path(pathName)
-        let chosen =
-            promptUser == 0
-            ? try unsafe Secret(callers: password, length: passwordLength)
-            : try Library.authentication.prompter.ask(PromptRequest(.newPassword, subject: path))
-        let created = try Library.process.preferences.create(path, password: chosen)
-        Library.process.adopt(created)
-        unsafe keychain?.pointee = .retained(KeychainReference(path: created.path))
+        let chosen = promptUser == 0 ? try unsafe Secret(callers: password, length: passwordLength) : nil
+        let created = try Library.caller.create(path, password: chosen)
+        unsafe keychain?.pointee = .retained(KeychainReference(path: created))
     }
 }
 
@@ -47,14 +43,15 @@ public func SecKeychainCopyDefault(_ keychain: UnsafeMutablePointer<OpaquePointe
     status { () throws(KeychainError) in
         guard let keychain = unsafe keychain else { throw KeychainError(.param) }
         unsafe keychain.pointee = .retained(
-            KeychainReference(path: try Library.process.preferences.defaultKeychain()))
+            KeychainReference(path: try Library.caller.defaultPath()))
     }
 }
 
 @c
 public func SecKeychainSetDefault(_ keychain: OpaquePointer?) -> OSStatus {
     status { () throws(KeychainError) in
-        try Library.process.preferences.setDefaultKeychain(unsafe given(keychain).path)
+        try Library.caller.host.choose(
+            .defaultKeychain(unsafe given(keychain).path), in: .user, Library.caller.request())
     }
 }
 
@@ -62,12 +59,12 @@ public func SecKeychainSetDefault(_ keychain: OpaquePointer?) -> OSStatus {
 
 @c
 public func SecKeychainLock(_ keychain: OpaquePointer?) -> OSStatus {
-    status { () throws(KeychainError) in try unsafe openedOrDefault(keychain).lockEverywhere() }
+    status { () throws(KeychainError) in try Library.caller.lock(unsafe path(of: keychain)) }
 }
 
 @c
 public func SecKeychainLockAll() -> OSStatus {
-    status { () throws(KeychainError) in _ = try Library.process.lockAll() }
+    status { () throws(KeychainError) in _ = try Library.caller.host.lock(nil, Library.caller.request()) }
 }
 
 @c
@@ -75,13 +72,8 @@ public func SecKeychainUnlock(
     _ keychain: OpaquePointer?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?, _ usePassword: UInt8
 ) -> OSStatus {
     status { () throws(KeychainError) in
-        let opened = try unsafe openedOrDefault(keychain)
-        if usePassword == 0 {
-            try opened.unlock(authentication: Library.authentication)
-        } else {
-            try opened.unlock(password: unsafe Secret(callers: password, length: passwordLength))
-        }
-        try opened.shareKeyWithSession()
+        let given = usePassword == 0 ? nil : try unsafe Secret(callers: password, length: passwordLength)
+        try Library.caller.unlock(unsafe path(of: keychain), password: given)
     }
 }
 
@@ -90,9 +82,9 @@ public func SecKeychainGetStatus(_ keychain: OpaquePointer?, _ keychainStatus: U
     -> OSStatus
 {
     status { () throws(KeychainError) in
-        let opened = try unsafe openedOrDefault(keychain)
+        let opened = try Library.caller.keychain(at: unsafe path(of: keychain))
         guard let keychainStatus = unsafe keychainStatus else { throw KeychainError(.param) }
-        unsafe keychainStatus.pointee = opened.status.rawValue
+        unsafe keychainStatus.pointee = opened.keychain.status.rawValue
     }
 }
 
@@ -105,7 +97,7 @@ public func SecKeychainGetPath(
     status { () throws(KeychainError) in
         let path =
             unsafe keychain == nil
-            ? try Library.process.preferences.defaultKeychain() : try unsafe given(keychain).path
+            ? try Library.caller.defaultPath() : try unsafe given(keychain).path
         guard let ioPathLength = unsafe ioPathLength else { throw KeychainError(.param) }
         let (room, needed) = (unsafe Int(ioPathLength.pointee), path.utf8.count + 1)
         unsafe ioPathLength.pointee = UInt32(clamping: path.utf8.count)
@@ -128,16 +120,17 @@ public func message(_ status: OSStatus) -> UnsafePointer<CChar>? {
     return unsafe UnsafePointer(bitPattern: address)
 }
 
-func openedOrDefault(_ keychain: OpaquePointer?) throws(KeychainError) -> LocalKeychain {
-    guard let keychain = unsafe keychain else { return try Library.process.defaultKeychain() }
-    return try unsafe keychain.keychain().opened()
+/// The path of a keychain that is to be used; nil for the default one.
+func path(of keychain: OpaquePointer?) throws(KeychainError) -> String? {
+    guard let keychain = unsafe keychain else { return nil }
+    return try unsafe keychain.keychain().used()
 }
 
 private func path(_ name: UnsafePointer<CChar>?) throws(KeychainError) -> String {
     guard let name = unsafe name, let path = unsafe String(validatingCString: name) else {
         throw KeychainError(.param, "a path is missing, or is not UTF-8")
     }
-    return Library.process.preferences.absolutePath(path)
+    return try Library.caller.host.path(ofKeychain: path, Library.caller.request())
 }
 
 /// The keychain of a reference that has to be there.

@@ -1,6 +1,7 @@
+internal import HostAPI
 internal import KeychainModel
 public import CSecKeychain
-internal import KeychainHost
+internal import KeychainCalls
 internal import SecureBytes
 
 // MARK: - Programs
@@ -75,10 +76,9 @@ public func SecKeychainFindInternetPassword(
 func add(
     _ item: NewItem, to keychain: OpaquePointer?, _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) throws(KeychainError) {
-    let target = try unsafe openedOrDefault(keychain)
-    try target.unlock(use: "store a password", authentication: Library.authentication)
-    let added = try target.add(item, authentication: Library.authentication)
-    unsafe itemRef?.pointee = .retained(ItemReference(added, in: target))
+    let target = try Library.caller.keychain(at: unsafe path(of: keychain))
+    let added = try Library.caller.add(item, to: target.keychain.location)
+    unsafe itemRef?.pointee = .retained(ItemReference(added, in: KeychainReference(path: target.keychain.location)))
 }
 
 private func find(
@@ -86,19 +86,16 @@ private func find(
     _ passwordLength: UnsafeMutablePointer<UInt32>?, _ passwordData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     _ itemRef: UnsafeMutablePointer<OpaquePointer?>?
 ) throws(KeychainError) {
-    let searched = try unsafe searchedKeychains(keychain)
-    let missing = try searched.takePassword(itemClass, attributes) { item, member throws(KeychainError) in
-        if unsafe passwordData != nil || passwordLength != nil {
-            try unsafe member.copyPassword(
-                of: item, passwordLength, passwordData, authentication: Library.authentication)
-        }
-        unsafe itemRef?.pointee = .retained(ItemReference(item, in: member))
-    }
-    RefusalLog.note(missing)
+    let reads = unsafe passwordData != nil || passwordLength != nil
+    let found = try Library.caller.find(
+        itemClass, attributes, in: unsafe searchedPaths(keychain), readingPassword: reads)
+    let reference = unsafe itemRef == nil ? nil : try ItemReference(found.item)
+    try unsafe KeychainCaller.give(found.password, passwordLength, passwordData)
+    if let reference { unsafe itemRef?.pointee = .retained(reference) }
 }
 
-/// The keychain that is given, or all of the search list.
-func searchedKeychains(_ keychain: UnsafeRawPointer?) throws(KeychainError) -> SearchedKeychains {
-    guard let keychain = unsafe keychain else { return try SearchedKeychains(Library.process) }
-    return SearchedKeychains([try unsafe OpaquePointer(keychain).keychain().opened()])
+/// The keychain that is given; nil for all of the search list.
+func searchedPaths(_ keychain: UnsafeRawPointer?) throws(KeychainError) -> [String]? {
+    guard let keychain = unsafe keychain else { return nil }
+    return [try unsafe OpaquePointer(keychain).keychain().used()]
 }

@@ -1,30 +1,35 @@
 internal import HostAPI
 internal import KeychainModel
 internal import CSecKeychain
+internal import KeychainCalls
 internal import KeychainHost
 internal import StandardDrivers
 internal import Synchronization
-internal import TokenKit
 
 /// The object that a `SecKeychainRef` points to.
 final class KeychainReference: Sendable {
-    let path: String
+    private let file: String
     private let isDeleted = Atomic(false)
 
     init(path: String) {
-        self.path = path
+        file = path
     }
 
-    /// - Throws: `errSecInvalidKeychain` once it was deleted by this reference; `errSecNoSuchKeychain` where there is none.
-    func opened() throws(KeychainError) -> LocalKeychain {
+    /// Of the file, whether it is there or not.
+    var path: String { file }
+
+    /// The path of a keychain that is to be used.
+    ///
+    /// - Throws: `errSecInvalidKeychain` once it was deleted by this reference.
+    func used() throws(KeychainError) -> String {
         guard !isDeleted.load(ordering: .acquiring) else {
-            throw KeychainError(.invalidKeychain, "the keychain at \(path) has been deleted")
+            throw KeychainError(.invalidKeychain, "the keychain at \(file) has been deleted")
         }
-        return try Library.process.keychain(at: path)
+        return file
     }
 
     func delete() throws(KeychainError) {
-        try Library.process.preferences.delete(opened().path)
+        try Library.caller.delete(used())
         isDeleted.store(true, ordering: .releasing)
     }
 }
@@ -34,27 +39,27 @@ final class ItemReference: Sendable {
     let keychain: KeychainReference
     let reference: PersistentReference
 
-    init(_ item: Item, in keychain: LocalKeychain) {
-        self.keychain = KeychainReference(path: keychain.path)
+    init(_ item: Item, in keychain: KeychainReference) {
+        self.keychain = keychain
         reference = item.reference
+    }
+
+    /// An item of the search list.
+    convenience init(_ item: Item) throws(KeychainError) {
+        let details = try Library.caller.host.keychain(item.keychain, Library.caller.request())
+        self.init(item, in: KeychainReference(path: details.keychain.location))
     }
 
     /// - Throws: `errSecInvalidItemRef` once the item is gone.
     func item() throws(KeychainError) -> Item {
-        try keychain.opened().presentItem(reference)
+        try Library.caller.present(reference, in: keychain.used())
     }
 }
 
-/// The process's keychains. Passwords are in files alone; a card may open one. The one place of the target that names the
+/// The program's keychains. Passwords are in files alone; a card may open one. The one place of the target that names the
 /// drivers.
 enum Library {
-    static let process = ProcessKeychains(drivers: StandardDrivers.all)
-    static let interaction = Interaction()
-
-    static var authentication: AuthenticationContext {
-        interaction.isAllowed
-            ? process.authentication(FirstAvailablePrompter.standard()) : process.authentication()
-    }
+    static let caller = KeychainCaller(Host(ProcessKeychains(drivers: StandardDrivers.all)))
 }
 
 /// - Throws: `errSecUnimplemented` for an access: an item that is to be for some programs alone is not stored for all.

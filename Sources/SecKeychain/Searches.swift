@@ -1,6 +1,7 @@
+internal import HostAPI
 internal import KeychainModel
 public import CSecKeychain
-internal import KeychainHost
+internal import KeychainCalls
 internal import Synchronization
 
 /// The object that a `SecKeychainSearchRef` points to: the items that were found, and are not yet given out.
@@ -22,10 +23,12 @@ public func SecKeychainSearchCreateFromAttributes(
     status { () throws(KeychainError) in
         guard let searchRef = unsafe searchRef else { throw KeychainError(.param, "there is no place for the search") }
         let itemClass = try ItemClass.passwords(itemClass)
-        let searched = try unsafe searchedKeychains(keychainOrArray)
-        let outcome = try searched.items(itemClass, unsafe attributes(in: attrList?.pointee, of: itemClass))
+        let outcome = try Library.caller.items(
+            itemClass, unsafe attributes(in: attrList?.pointee, of: itemClass),
+            in: unsafe searchedPaths(keychainOrArray))
         RefusalLog.note(outcome.missing)
-        let items = outcome.found.compactMap { item in searched.member(of: item).map { ItemReference(item, in: $0) } }
+        var items: [ItemReference] = []
+        for item in outcome.found { items.append(try ItemReference(item)) }
         unsafe searchRef.pointee = .retained(SearchReference(items))
     }
 }
@@ -104,11 +107,10 @@ public func SecKeychainItemCopyFromPersistentReference(
             throw KeychainError(.param, "the reference, or a place for the item, is missing")
         }
         let reference = try PersistentReference(parsing: data.bytes)
-        for keychain in try SearchedKeychains(Library.process).locals {
-            guard let found = try keychain.items(matching: Query(reference)).found.first else { continue }
-            unsafe itemRef.pointee = .retained(ItemReference(found, in: keychain))
-            return
+        let outcome = try Library.caller.host.items(matching: Query(reference), Library.caller.request())
+        guard let found = outcome.found.first(where: \.itemClass.isPassword) else {
+            throw KeychainError(.itemNotFound)
         }
-        throw KeychainError(.itemNotFound)
+        unsafe itemRef.pointee = .retained(try ItemReference(found))
     }
 }

@@ -56,7 +56,7 @@ enum MessageSamples {
             .events(after: EventPosition(subscription: .max, number: 3), waiting: .milliseconds(1500)), .change([]),
             .keychain(KeychainIdentifier(rawValue: "piv:0123")),
             .endAuthentication(AuthenticationNumber(rawValue: .max)),
-            .path(ofKeychain: "login"), .openKeychain(at: nil), .openKeychain(at: "/home/anna/ä.keychain"),
+            .path(ofKeychain: "login"), .openKeychain(at: nil), .openKeychain(at: "/srv/ä.keychain"),
             .createKeychain("new", password: nil), .createKeychain("./new", password: secret("open")),
             .deleteKeychain("new"),
             .configure(KeychainIdentifier(rawValue: "local:1"), KeychainSettings()),

@@ -123,7 +123,8 @@ public final class Host: KeychainService {
     }
 
     public func items(matching query: Query, _ context: RequestContext) throws(KeychainError) -> Outcome<[Item]> {
-        try visit(context) { visit throws(KeychainError) in
+        // No card has passwords: readers are not looked into.
+        try visit(context, onToken: query.itemClass.isPassword ? false : nil) { visit throws(KeychainError) in
             var outcome = try visit.session.searchList(for: query).items(matching: query, for: visit.session.client)
             outcome.add(missing: visit.session.absentKeychains(query))
             if outcome.found.isEmpty { outcome.add(missing: visit.session.absentCards(query)) }

@@ -246,3 +246,16 @@ public enum Accessibility {
     package static let thisDeviceOnly: [AttributeValue] = ["aku", "cku", "dku", whenPasscodeSet]
     static let all: [AttributeValue] = ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"]
 }
+
+extension NewItem {
+    /// A password of the class, `errSecNoSuchClass` for any other.
+    package static func password(
+        _ itemClass: ItemClass, _ attributes: Attributes, secret: consuming Secret?
+    ) throws(KeychainError) -> NewItem {
+        switch itemClass {
+        case .genericPassword: try genericPassword(attributes, secret: secret)
+        case .internetPassword: try internetPassword(attributes, secret: secret)
+        default: throw KeychainError(.noSuchClass, "only passwords are items of these functions")
+        }
+    }
+}

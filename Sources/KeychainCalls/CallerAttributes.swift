@@ -1,10 +1,8 @@
 package import KeychainModel
 internal import Glibc
-package import SecureBytes
+internal import SecureBytes
 
-// The functions of SecKeychain.h, shared by the C library and SecItem.
-
-// MARK: - Attributes by pointers
+// Attributes as the functions of SecKeychain.h have them: by pointers, with tags and lengths.
 
 extension Attributes {
     /// The attributes of a program's password that a caller gave.
@@ -117,118 +115,4 @@ private func text(ofDate seconds: Int64) -> [UInt8] {
             bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count, "%Y%m%d%H%M%SZ", &fields)
     }
     return count > 0 ? text : []
-}
-
-// MARK: - Passwords
-
-extension NewItem {
-    /// A password of the class, `errSecNoSuchClass` for any other.
-    package static func password(
-        _ itemClass: ItemClass, _ attributes: Attributes, secret: consuming Secret?
-    ) throws(KeychainError) -> NewItem {
-        switch itemClass {
-        case .genericPassword: try genericPassword(attributes, secret: secret)
-        case .internetPassword: try internetPassword(attributes, secret: secret)
-        default: throw KeychainError(.noSuchClass, "only passwords are items of these functions")
-        }
-    }
-}
-
-/// The files that a call looks into, and those that are missing.
-package struct SearchedKeychains: Sendable {
-    package let locals: [LocalKeychain]
-    package let missing: [Missing]
-
-    /// The keychains that were named.
-    package init(_ locals: [LocalKeychain]) {
-        (self.locals, missing) = (locals, [])
-    }
-
-    /// All of the search list.
-    package init(_ process: ProcessKeychains) throws(KeychainError) {
-        let present = try process.present(cards: false)
-        (locals, missing) = (present.locals, present.missing)
-    }
-
-    /// Finds a password. An empty text counts as not given. An item that synchronizes is found only where no other
-    /// matches. A keychain that fails or a damaged password hides no other.
-    ///
-    /// - Parameter take: gives out what was found; `errSecDecode` has the next one tried.
-    /// - Returns: what could not be looked at, and may be a password that would have been given out.
-    /// - Throws: `errSecItemNotFound`; what the first keychain failed with where all of them did.
-    package func takePassword(
-        _ itemClass: ItemClass, _ attributes: Attributes,
-        _ take: (Item, LocalKeychain) throws(KeychainError) -> Void
-    ) throws(KeychainError) -> [Missing] {
-        var result = try items(itemClass, attributes)
-        for item in result.found {
-            guard let member = member(of: item) else { continue }
-            do throws(KeychainError) {
-                try take(item, member)
-                return result.missing
-            } catch {
-                guard error.code == .decode else { throw error }
-                result.add(missing: [member.missing(error)])
-            }
-        }
-        throw result.damage ?? .notFound(ErrSec.itemNotFound.message, besides: result.missing)
-    }
-
-    /// The items that match, those that synchronize last.
-    package func items(_ itemClass: ItemClass, _ attributes: Attributes) throws(KeychainError) -> Outcome<[Item]> {
-        let given = attributes.filter { $0.value.bytes?.isEmpty != true }
-        let query = try Query(itemClass, given.merging([.synchronizable: Query.anySynchronizable]) { $1 }, limit: .all)
-        var result = try SearchList(locals: locals, missing: missing).items(matching: query)
-        result.found = result.found.filter { !$0.synchronizes } + result.found.filter(\.synchronizes)
-        return result
-    }
-
-    /// The keychain that an item was found in.
-    package func member(of item: Item) -> LocalKeychain? {
-        locals.first { $0.isIdentified(by: item.keychain) }
-    }
-}
-
-extension Item {
-    fileprivate var synchronizes: Bool { self[.synchronizable]?.isDefault == false }
-}
-
-extension LocalKeychain {
-    /// Gives out a password, as long as it is; what its access control asks for is asked for.
-    ///
-    /// - Parameter data: gets memory that the caller gives back with ``CallerMemory/free(_:)``.
-    @unsafe package func copyPassword(
-        of item: Item, _ length: UnsafeMutablePointer<UInt32>?,
-        _ data: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, authentication: AuthenticationContext
-    ) throws(KeychainError) {
-        let read = try secret(of: item.reference, use: "read a password", authentication: authentication)
-        let password = read ?? Secret(capacity: 0) { _ in }
-        unsafe length?.pointee = UInt32(clamping: password.count)
-        if unsafe data != nil { unsafe data?.pointee = try CallerMemory.copy(password.bytes) }
-    }
-
-    /// Changes the attributes that are given, and the password where there is one.
-    ///
-    /// - Throws: `errSecInvalidItemRef` once the item is gone.
-    package func change(
-        _ reference: PersistentReference, _ attributes: Attributes, secret: consuming Secret?,
-        authentication: AuthenticationContext
-    ) throws(KeychainError) {
-        try unlock(use: "change a password", authentication: authentication)
-        guard
-            try update(
-                matching: Query(reference), to: ItemChanges(attributes, secret: secret), authentication: authentication)
-                > 0
-        else { throw KeychainError(.invalidItemReference) }
-    }
-
-    /// The item as it is now.
-    ///
-    /// - Throws: `errSecInvalidItemRef` once it is gone.
-    package func presentItem(_ reference: PersistentReference) throws(KeychainError) -> Item {
-        guard let item = try items(matching: Query(reference)).found.first else {
-            throw KeychainError(.invalidItemReference, "the item has been deleted")
-        }
-        return item
-    }
 }

@@ -1,6 +1,6 @@
 package import KeychainModel
 internal import Glibc
-internal import TokenKit
+internal import SecureBytes
 
 /// Memory that C holds and gives back: passwords and attributes. Its length stands before it, so that it can be
 /// overwritten when it comes back.
