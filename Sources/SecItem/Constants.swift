@@ -62,6 +62,10 @@ public let kSecAttrTokenID: CFString = "tkid"
 // Those of Apple's that no item has here: a dictionary with one is refused.
 
 public let kSecAttrSyncViewHint: CFString = "vwht"
+public let kSecAttrAccess: CFString = "acls"
+public let kSecAttrPRF: CFString = "prf"
+public let kSecAttrSalt: CFString = "salt"
+public let kSecAttrRounds: CFString = "rounds"
 public let kSecAttrPersistentReference: CFString = "persistref"
 
 // Those that SecItem's own headers know, for what files of older keychains have.
@@ -153,6 +157,13 @@ public let kSecAttrKeyTypeECSECPrimeRandom: CFString = "73"
 public let kSecAttrKeyTypeAES: CFString = "2147483649"
 /// Not Apple's, who have no name for it: a symmetric key that signs and verifies by HMAC.
 public let kSecAttrKeyTypeHMAC: CFString = "91"
+// Keys of these types are in no keychain here: generating or importing one is refused by its type.
+public let kSecAttrKeyTypeDES: CFString = "14"
+public let kSecAttrKeyType3DES: CFString = "17"
+public let kSecAttrKeyTypeRC2: CFString = "23"
+public let kSecAttrKeyTypeRC4: CFString = "25"
+public let kSecAttrKeyTypeDSA: CFString = "43"
+public let kSecAttrKeyTypeCAST: CFString = "56"
 public let kSecPrivateKeyAttrs: CFString = "private"
 public let kSecPublicKeyAttrs: CFString = "public"
 

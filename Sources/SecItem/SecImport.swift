@@ -6,6 +6,10 @@ internal import SecureBytes
 internal import SystemCrypto
 
 public let kSecImportExportPassphrase: CFString = "passphrase"
+public let kSecImportToMemoryOnly: CFString = "memory"
+// No option here: identities are added by SecItemAdd.
+public let kSecImportExportKeychain: CFString = "keychain"
+public let kSecImportExportAccess: CFString = "access"
 public let kSecImportItemLabel: CFString = "label"
 public let kSecImportItemKeyID: CFString = "keyid"
 public let kSecImportItemTrust: CFString = "trust"
@@ -15,7 +19,8 @@ public let kSecImportItemIdentity: CFString = "identity"
 /// Reads the identities of a PKCS #12 file. They are in no keychain before ``SecItemAdd(_:_:)`` adds them.
 ///
 /// - Parameters:
-///   - options: ``kSecImportExportPassphrase``.
+///   - options: ``kSecImportExportPassphrase``; ``kSecUseDataProtectionKeychain`` and ``kSecImportToMemoryOnly``, which say what is so in
+///     any case: there is one kind of keychains, and nothing is added to it.
 ///   - items: gets a dictionary for each identity: ``kSecImportItemIdentity``, ``kSecImportItemKeyID``,
 ///     ``kSecImportItemCertChain`` and, where there is one, ``kSecImportItemLabel``.
 /// - Returns: `errSecAuthFailed` for a wrong passphrase, `errSecPassphraseRequired` where there is none, `errSecDecode` for
@@ -26,8 +31,14 @@ public func SecPKCS12Import(
 ) -> OSStatus {
     status { () throws(KeychainError) in
         let options = try [String: Any](options)
-        if let key = options.keys.first(where: { $0 != kSecImportExportPassphrase }) {
+        let known = [kSecImportExportPassphrase, kSecUseDataProtectionKeychain, kSecImportToMemoryOnly]
+        if let key = options.keys.first(where: { !known.contains($0) }) {
             throw KeychainError(.param, "there is no option \(key)", key: key)
+        }
+        guard options[kSecImportToMemoryOnly] as? Bool ?? true else {
+            throw KeychainError(
+                .param, "identities are read, and not added", remedy: "add them with SecItemAdd",
+                key: kSecImportToMemoryOnly)
         }
         let file = try PKCS12(pkcs12_data, passphrase: options[kSecImportExportPassphrase])
         unsafe items.pointee = file.keys.compactMap { key in file.item(of: key) }
@@ -107,7 +118,7 @@ public func SecItemImport(
         }
         var objects = content.objects
         if let importKeychain {
-            let items = try importKeychain.opened().add(
+            let items = try Keychains.process.keychain(at: importKeychain.path).add(
                 content, privateKeys: parameters.attributes, authentication: Keychains.authentication)
             objects = items.map { ItemReference.item($0).object(used: nil) }
         }

@@ -103,7 +103,8 @@ import Testing
             var items: CFArray?
             let refused: [([String: Any], OSStatus)] = [
                 ([kSecImportExportPassphrase: "wrong"], errSecAuthFailed), ([:], errSecPassphraseRequired),
-                ([kSecImportExportPassphrase: 5], errSecParam), (["keychain": "x"], errSecParam),
+                ([kSecImportExportPassphrase: 5], errSecParam), ([kSecImportExportKeychain: "x"], errSecParam),
+                ([kSecImportExportPassphrase: "secret", kSecImportToMemoryOnly: false], errSecParam),
             ]
             for (options, code) in refused {
                 #expect(SecPKCS12Import(file, options as CFDictionary, &items) == code, "\(options)")
@@ -111,6 +112,9 @@ import Testing
             let options: [String: Any] = [kSecImportExportPassphrase: "secret"]
             #expect(SecPKCS12Import(Data([1, 2, 3]), options as CFDictionary, &items) == errSecDecode)
             #expect(items == nil)
+            // As swift-security asks on macOS.
+            let asked: [String: Any] = [kSecUseDataProtectionKeychain: true, kSecImportToMemoryOnly: true]
+            #expect(SecPKCS12Import(file, options.merging(asked) { $1 } as CFDictionary, &items) == errSecSuccess)
             #expect(SecPKCS12Import(file, options as CFDictionary, &items) == errSecSuccess)
             let item = try #require(items?.first as? [String: Any])
             #expect(items?.count == 1)

@@ -128,6 +128,27 @@ import Testing
         }
     }
 
+    @Test func aNewKeychainIsUnlockedHoweverItsPathIsWritten() async {
+        await #expect(processExitsWith: .success) {
+            let home = try Home()
+            defer { home.end() }
+            for name in [
+                "/one.keychain", "./two.keychain", "../\((home.path("") as NSString).lastPathComponent)/three.keychain",
+            ] {
+                var keychain: SecKeychain?
+                #expect(SecKeychainCreate(home.path(name), 4, "open", false, nil, &keychain) == errSecSuccess)
+                let item: [String: Any] = [
+                    kSecClass: kSecClassGenericPassword, kSecAttrAccount: "a", kSecValueData: Data([1]),
+                    kSecUseKeychain: try #require(keychain),
+                ]
+                #expect(add(item) == errSecSuccess, "\(name)")
+            }
+            // A home whose name ends with a slash.
+            for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] { setenv(name, home.path("") + "/", 1) }
+            #expect(add([kSecClass: kSecClassGenericPassword, kSecValueData: Data([1])]) == errSecSuccess)
+        }
+    }
+
     @Test func whatCannotBeHonouredIsRefused() async {
         await #expect(processExitsWith: .success) {
             let home = try Home()
