@@ -34,12 +34,18 @@ public final class VPCDLink: Sendable {
 
     public let card: VirtualCard
     private let connect: @Sendable () throws(VirtualCardError) -> Socket?
+    private let delay: Duration
     private let wakeUp: WakeUp
     private let state = Mutex(State())
 
-    /// - Parameter port: where vpcd listens, on this machine.
-    public convenience init(card: VirtualCard, port: UInt16 = defaultPort) throws(VirtualCardError) {
-        try self.init(card: card, through: { () throws(VirtualCardError) in try Socket.connect(port: port) })
+    /// - Parameters:
+    ///   - port: where vpcd listens, on this machine.
+    ///   - delay: the time that each command takes beside its own, as one of a real card takes 10 to 50 ms.
+    public convenience init(
+        card: VirtualCard, port: UInt16 = defaultPort, delay: Duration = .zero
+    ) throws(VirtualCardError) {
+        try self.init(
+            card: card, delay: delay, through: { () throws(VirtualCardError) in try Socket.connect(port: port) })
     }
 
     /// - Parameter open: opens a connection to a vpcd that is elsewhere, and gives its descriptor away; nil where
@@ -51,9 +57,11 @@ public final class VPCDLink: Sendable {
     }
 
     private init(
-        card: VirtualCard, through connect: @escaping @Sendable () throws(VirtualCardError) -> Socket?
+        card: VirtualCard, delay: Duration = .zero,
+        through connect: @escaping @Sendable () throws(VirtualCardError) -> Socket?
     ) throws(VirtualCardError) {
         self.card = card
+        self.delay = delay
         self.connect = connect
         wakeUp = try WakeUp()
     }
@@ -146,6 +154,7 @@ public final class VPCDLink: Sendable {
                 card.reset()
             default:
                 guard let answer = answer(to: message) else { return }
+                if delay > .zero { SystemClock().sleep(for: delay) }
                 state.withLock { state in
                     state.commandCount &+= 1
                     state.byteCount &+= message.count &+ answer.count

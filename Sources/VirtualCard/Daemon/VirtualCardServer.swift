@@ -16,12 +16,14 @@ public final class VirtualCardServer: Sendable {
     /// - Parameters:
     ///   - controlPath: where ``VirtualCardControl`` reaches the card; nobody else's user can.
     ///   - port: where vpcd listens, on this machine.
+    ///   - delay: as ``VPCDLink`` takes it.
     ///   - patience: how long a client may take to send its order.
     /// - Throws: ``VirtualCardError`` `.refused` where a card runs at that path already.
     public init(
-        card: VirtualCard, controlPath: String, port: UInt16 = VPCDLink.defaultPort, patience: Duration = .seconds(1)
+        card: VirtualCard, controlPath: String, port: UInt16 = VPCDLink.defaultPort, delay: Duration = .zero,
+        patience: Duration = .seconds(1)
     ) throws(VirtualCardError) {
-        link = try VPCDLink(card: card, port: port)
+        link = try VPCDLink(card: card, port: port, delay: delay)
         control = try Socket.listen(path: controlPath)
         self.controlPath = controlPath
         self.patience = patience

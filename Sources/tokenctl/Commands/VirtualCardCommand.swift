@@ -82,17 +82,27 @@ struct VirtualCardCommand: ParsableCommand {
         @Option(help: "The port where vpcd listens.")
         var port = VPCDLink.defaultPort
 
+        @Option(
+            help: ArgumentHelp(
+                "Milliseconds that each command takes: those of real cards take 10 to 50.", valueName: "milliseconds"))
+        var delay = 0
+
         @Flag(help: "Leave the card out until it is inserted by order.")
         var removed = false
 
         @OptionGroup var socket: SocketOptions
         @OptionGroup var output: OutputOptions
 
+        func validate() throws {
+            guard 0...10_000 ~= delay else { throw ValidationError("--delay takes 0 to 10000 milliseconds") }
+        }
+
         func run() throws {
             let card = try VirtualCard(file: file)
             if socket.socket == nil { try Directories.own.makeRuntime() }
             if output.json { try Listing.show(["file": file, "socket": socket.path], [], json: true) }
-            let server = try VirtualCardServer(card: card, controlPath: socket.path, port: port)
+            let server = try VirtualCardServer(
+                card: card, controlPath: socket.path, port: port, delay: .milliseconds(delay))
             try server.run(inserted: !removed) { [port, areWanted = Warnings.areWanted] in
                 guard areWanted else { return }
                 printError(

@@ -41,6 +41,21 @@ private let verify = [UInt8](hex: "0020008008313233343536FFFF")
         }
     }
 
+    @Test func eachCommandTakesAtLeastTheDelay() throws {
+        let slow = try VPCDLink(card: try VirtualCard(), port: reader.port, delay: .milliseconds(40))
+        let worker = try Worker { try? slow.run() }
+        defer {
+            slow.stop()
+            worker.join()
+        }
+        slow.insert()
+        #expect(reader.waitForCard())
+        reader.order(1)
+        let start = ContinuousClock.now
+        for _ in 0..<3 { #expect(reader.transmit(select)?.suffix(2) == [0x90, 0x00]) }
+        #expect(ContinuousClock.now - start >= .milliseconds(120))
+    }
+
     @Test(arguments: [UInt8(0), 1, 2])
     func powerAndResetForgetThePIN(order: UInt8) throws {
         try running {
