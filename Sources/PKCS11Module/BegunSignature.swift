@@ -59,8 +59,7 @@ enum BegunSignature {
             }
             let begun = unsafe memory.pointee.is_held != 0 ? memory.pointee.call : nil
             unsafe memory.pointee.is_held = 0
-            // Whether another beginning is accepted depends on how this one goes on.
-            if call.function != .sign || call.isBeforeData { unsafe memory.pointee.mechanism_count = 0 }
+            if call.goesOnInParts { unsafe memory.pointee.mechanism_count = 0 }
             return begun
         }
     }
@@ -104,6 +103,16 @@ extension tokenkit_signature {
     private var encodedMechanism: [UInt8] {
         unsafe withUnsafeBytes(of: mechanism) { bytes in
             unsafe Array(bytes.prefix(Int(mechanism_count)))
+        }
+    }
+}
+
+extension PKCS11Call {
+    /// Whether the call goes on with a signature in a way on which it depends whether another may be begun.
+    fileprivate var goesOnInParts: Bool {
+        switch function {
+        case .signUpdate, .signFinal, .sessionCancel: true
+        default: isBeforeData
         }
     }
 }

@@ -60,6 +60,16 @@ int main(int count, char **arguments) {
     HOLDS(messages - before == 20);
     check(session, &plain, public_key, 32);
 
+    /* Who asks the host about the key before each of them pays for that alone. */
+    before = messages;
+    for (int round = 0; round < 5; round++) {
+        CK_SESSION_INFO between;
+        MUST(CKR_OK, p11->C_GetSessionInfo(session, &between));
+        MUST(CKR_OK, p11->C_SignInit(session, &plain, key));
+        MUST(CKR_OK, finish(session));
+    }
+    HOLDS(messages - before == 10);
+
     /* Another key or mechanism is another beginning. */
     hold(session, &plain, key);
     MUST(CKR_OK, p11->C_SignInit(session, &plain, other_key));
