@@ -42,12 +42,10 @@ enum Initialisation {
     /// - Throws: `CKR_CRYPTOKI_ALREADY_INITIALIZED`.
     static func begin() throws(Failure) {
         let before = tokenkit_load(word)
-        guard !isOwn(before) else { throw Failure(CKR_CRYPTOKI_ALREADY_INITIALIZED) }
+        guard !isOwn(before) else { throw begunElsewhere() }
         let round = (tokenkit_load(rounds) &+ 1) & 0x3FFF_FFFF
         let value = UInt64(UInt32(bitPattern: getpid())) << 32 | round << 1
-        guard tokenkit_replace(word, before, value | unfinished) != 0 else {
-            throw Failure(CKR_CRYPTOKI_ALREADY_INITIALIZED)
-        }
+        guard tokenkit_replace(word, before, value | unfinished) != 0 else { throw begunElsewhere() }
         tokenkit_store(rounds, round)
         // In a child by fork the connections are copies of its parent's, which no thread of the child has taken yet: they are
         // dropped, whatever the parent was doing, and whether or not its module was initialised.
@@ -55,6 +53,17 @@ enum Initialisation {
         if tokenkit_load(owner) != process { Connections.forget() }
         tokenkit_store(owner, process)
         tokenkit_store(word, value)
+    }
+
+    /// The failure for a thread that comes second. The first one may still be at it, for less than a millisecond: who is told that the
+    /// module is initialised may call it at once.
+    private static func begunElsewhere() -> Failure {
+        var looks = 1_000
+        while looks > 0, isOwn(tokenkit_load(word)), tokenkit_load(word) & unfinished != 0 {
+            usleep(1_000)
+            looks -= 1
+        }
+        return Failure(CKR_CRYPTOKI_ALREADY_INITIALIZED)
     }
 
     /// - Throws: `CKR_CRYPTOKI_NOT_INITIALIZED`.

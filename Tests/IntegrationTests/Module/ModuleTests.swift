@@ -45,6 +45,8 @@ import VirtualCard
         try run("lifetime")
     }
 
+    @Test func threadsThatInitialiseItAtOnceAllFindItInitialised() throws { try run("initialise") }
+
     @Test func programsThatForkKeepTheirCard() throws { try run("fork", with: holder()) }
 
     /// `make fuzz` finds more of these.
