@@ -104,11 +104,11 @@ package struct KeychainCaller: Sendable {
         return outcome
     }
 
-    /// Finds one password. An item that synchronizes is found only where no other matches. A keychain that fails or a damaged password
-    /// hides no other; what could not be looked at is logged.
+    /// Finds one password. A synchronizing item is found only where no other matches. A failing keychain or a damaged password hides no
+    /// other, and is logged.
     ///
     /// - Parameter readsPassword: whether the password is wanted as well.
-    /// - Throws: `errSecItemNotFound`; what the first keychain failed with where all of them did.
+    /// - Throws: `errSecItemNotFound`; the error of the first keychain where all of them fail.
     package func find(
         _ itemClass: ItemClass, _ attributes: Attributes, in paths: [String]?, readingPassword readsPassword: Bool
     ) throws(KeychainError) -> (item: Item, password: SharedSecret?) {
@@ -183,7 +183,7 @@ package struct KeychainCaller: Sendable {
         }
     }
 
-    /// Gives out a password, as long as it is.
+    /// Writes a password and its length to the places that the caller gave.
     ///
     /// - Parameter data: gets memory that the caller gives back with ``CallerMemory/free(_:)``.
     @unsafe package static func give(

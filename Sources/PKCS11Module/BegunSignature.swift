@@ -1,19 +1,19 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-/// The last beginning of a signature that the host has accepted. Programs that sign many times begin with the same key and mechanism each
-/// time: the next such beginning is held back, and goes to the host with the data, in one message in place of two.
+/// The arguments of the last `C_SignInit` that the host has accepted. A further call with the same arguments is answered here, and sent
+/// together with the data of `C_Sign`: one message a signature in place of two.
 ///
-/// What has become of the key meanwhile, as that its card is out, `C_Sign` tells then. The host says which keys may be treated so: not
-/// those that want a login between the two calls.
+/// `C_Sign` reports every failure that `C_SignInit` would have reported, such as a removed card. The host excludes keys with
+/// `CKA_ALWAYS_AUTHENTICATE`, which need `C_Login` between the two calls.
 enum BegunSignature {
-    /// Holds back a call of `C_SignInit`.
+    /// Holds back a call of `C_SignInit` whose arguments are the accepted ones.
     ///
-    /// - Returns: false where it has to be made.
+    /// - Returns: false for other arguments: the caller sends the call.
     static func hold(_ call: PKCS11Call, _ initialisation: UInt64) -> Bool {
         guard let mechanism = call.mechanism?.encoded else { return false }
         return unsafe withMemory { memory in
-            // Another session's has to be sent first.
+            // The held call of another session is not sent yet, and must not be lost.
             guard unsafe memory.pointee.is_held == 0 || memory.pointee.session == call.numbers.first else {
                 return false
             }
@@ -24,9 +24,9 @@ enum BegunSignature {
         }
     }
 
-    /// Keeps a beginning that the host has accepted, where it says that this may be done.
+    /// Keeps the arguments of an accepted `C_SignInit`, unless the host's answer excludes the key.
     ///
-    /// - Parameter changes: how many calls may have changed something before the host was asked.
+    /// - Parameter changes: the value of ``AttributeMemory/changes`` before the host was asked.
     static func keep(
         _ call: PKCS11Call, _ answer: PKCS11Answer, of host: UInt64, _ initialisation: UInt64, _ changes: UInt64
     ) {
@@ -34,7 +34,7 @@ enum BegunSignature {
             let mechanism = call.mechanism?.encoded, mechanism.count <= tokenkit_mechanism_limit
         else { return }
         unsafe withMemory { memory in
-            // Another thread's is held back.
+            // The held call of another thread must not be lost.
             guard unsafe memory.pointee.is_held == 0 else { return }
             unsafe memory.pointee = tokenkit_signature()
             unsafe memory.pointee.initialisation = initialisation
@@ -49,7 +49,7 @@ enum BegunSignature {
         }
     }
 
-    /// Takes the beginning that was held back for a session, before another call of that session is made.
+    /// Takes the held `C_SignInit` of a session, which the caller sends before the session's next call, or with it.
     static func take(before call: PKCS11Call, _ initialisation: UInt64) -> PKCS11Call? {
         guard !call.function.takesSlot, let session = call.numbers.first else { return nil }
         return unsafe withMemory { memory in
@@ -64,13 +64,13 @@ enum BegunSignature {
         }
     }
 
-    /// Drops what a parent process has kept, whichever of its threads was at it.
+    /// Drops the state of a parent process, and a lock that one of its threads held at `fork`.
     static func forget() {
         tokenkit_store(word, free)
         unsafe withMemory { memory in unsafe memory.pointee = tokenkit_signature() }
     }
 
-    /// Lets no other thread at the memory meanwhile, which is for less than a system call takes.
+    /// Runs `body` under a spin lock, which is held for less time than a system call takes.
     private static func withMemory<Result>(_ body: (UnsafeMutablePointer<tokenkit_signature>) -> Result) -> Result {
         while tokenkit_replace(word, free, busy) == 0 { usleep(1) }
         defer { tokenkit_store(word, free) }
@@ -108,7 +108,7 @@ extension tokenkit_signature {
 }
 
 extension PKCS11Call {
-    /// Whether the call goes on with a signature in a way on which it depends whether another may be begun.
+    /// Whether the call continues a signature in parts, during which `C_SignInit` fails with `CKR_OPERATION_ACTIVE`.
     fileprivate var goesOnInParts: Bool {
         switch function {
         case .signUpdate, .signFinal, .sessionCancel: true

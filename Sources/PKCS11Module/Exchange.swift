@@ -51,7 +51,7 @@ struct Reply: ~Copyable {
     ) throws(Failure) -> Reply {
         var call = call
         if let begun = BegunSignature.take(before: call, context.initialisation), !call.begin(with: begun) {
-            // A beginning that fails only now is one that the call does not find.
+            // The host answers the call itself with CKR_OPERATION_NOT_INITIALIZED where C_SignInit fails now.
             _ = try ask(begun, &context, sending: Secrets(), AttributeMemory.changes)
         }
         // Another thread may ask while the host is at it: what it is told then is no longer so afterwards.

@@ -1,8 +1,8 @@
 internal import CCryptoki
 internal import CPKCS11Module
 
-// The module keeps two things: that `C_Initialize` was called, and the connections to its host. The host has all else. What it has told is
-// kept in two places, AttributeMemory and BegunSignature, so that programs ask it less often.
+// The module keeps two things: that `C_Initialize` was called, and the connections to its host. The host has all else.
+// AttributeMemory and BegunSignature are caches of its answers.
 
 /// The reason that a function failed.
 struct Failure: Error {
@@ -55,8 +55,8 @@ enum Initialisation {
         tokenkit_store(word, value)
     }
 
-    /// The failure for a thread that comes second. The first one may still be at it, for less than a millisecond: who is told that the
-    /// module is initialised may call it at once.
+    /// The failure of `C_Initialize` in a second thread. Waits until the first thread has initialised the module, since the second one may
+    /// call the module right after it.
     private static func begunElsewhere() -> Failure {
         var looks = 1_000
         while looks > 0, isOwn(tokenkit_load(word)), tokenkit_load(word) & unfinished != 0 {

@@ -19,8 +19,8 @@ public let kSecImportItemIdentity: CFString = "identity"
 /// Reads the identities of a PKCS #12 file. They are in no keychain before ``SecItemAdd(_:_:)`` adds them.
 ///
 /// - Parameters:
-///   - options: ``kSecImportExportPassphrase``; ``kSecUseDataProtectionKeychain`` and ``kSecImportToMemoryOnly``, which say what is so in
-///     any case: there is one kind of keychains, and nothing is added to it.
+///   - options: ``kSecImportExportPassphrase``; ``kSecUseDataProtectionKeychain`` and ``kSecImportToMemoryOnly``, which change
+///     nothing: there is one kind of keychains, and identities are only read.
 ///   - items: gets a dictionary for each identity: ``kSecImportItemIdentity``, ``kSecImportItemKeyID``,
 ///     ``kSecImportItemCertChain`` and, where there is one, ``kSecImportItemLabel``.
 /// - Returns: `errSecAuthFailed` for a wrong passphrase, `errSecPassphraseRequired` where there is none, `errSecDecode` for

@@ -1,19 +1,7 @@
 /* Signatures that begin with the same key and mechanism one after the other cost a message each, and the rules of C_SignInit hold all
  * the same, whatever is called between it and C_Sign. */
-#define _GNU_SOURCE
-#include "module.h"
-#include <sys/socket.h>
-#include <sys/syscall.h>
+#include "messages.h"
 
-static int messages;
-
-/* In place of libc's: the module has no other way to the host. */
-ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags) {
-    messages++;
-    return syscall(SYS_sendmsg, descriptor, message, flags);
-}
-
-static CK_UTF8CHAR password[] = "open";
 static CK_MECHANISM plain = {CKM_ECDSA, NULL, 0}, hashing = {CKM_ECDSA_SHA256, NULL, 0};
 static CK_BYTE data[2 << 20] = {1}, signature[64];
 

@@ -1,19 +1,7 @@
 /* A listing that asks for one attribute after the other, each first for its length, as pkcs11-tool does: the host is asked once for each
  * object, and what changed is told all the same. */
-#define _GNU_SOURCE
-#include "module.h"
-#include <sys/socket.h>
-#include <sys/syscall.h>
+#include "messages.h"
 
-static int messages;
-
-/* In place of libc's: the module has no other way to the host. */
-ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags) {
-    messages++;
-    return syscall(SYS_sendmsg, descriptor, message, flags);
-}
-
-static CK_UTF8CHAR password[] = "open";
 static CK_BYTE value[8192];
 
 static CK_ULONG read_one(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_TYPE type) {

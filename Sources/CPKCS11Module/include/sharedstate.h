@@ -16,13 +16,13 @@ struct tokenkit_attributes {
     uint32_t count;
 };
 
-/* The last beginning of a signature that the host has accepted. */
+/* The arguments of the last C_SignInit that the host has accepted. */
 enum { tokenkit_mechanism_limit = 64 };
 struct tokenkit_signature {
     uint64_t initialisation, host, session, key;
     uint64_t changes;     /* the value of the word when it was accepted */
-    int32_t mechanism_count; /* bytes of the mechanism; 0 where no further beginning is held back */
-    int32_t is_held;      /* whether one is held back */
+    int32_t mechanism_count; /* bytes of the mechanism; 0 where no further C_SignInit may be held back */
+    int32_t is_held;      /* whether a C_SignInit is held back */
     uint8_t mechanism[tokenkit_mechanism_limit];
 };
 
@@ -43,7 +43,7 @@ enum {
     tokenkit_word_hosts,          /* how many hosts there have been */
     tokenkit_word_rounds,         /* how often C_Initialize was called */
     tokenkit_word_changes,        /* how many calls may have changed what objects say of themselves */
-    tokenkit_word_signature,      /* whether a thread is at the beginning of a signature */
+    tokenkit_word_signature,      /* the lock of tokenkit_begun_signature */
     tokenkit_word_connections,    /* the first of those that say who has a connection */
     tokenkit_connection_count = 64,
 };
@@ -57,7 +57,7 @@ int32_t tokenkit_replace(int32_t word, uint64_t expected, uint64_t value);
 struct tokenkit_connection *tokenkit_client(void);
 struct tokenkit_connection *tokenkit_connection(int32_t index);
 
-/* Belongs to the thread that has set its word. */
+/* For the thread that holds tokenkit_word_signature. */
 struct tokenkit_signature *tokenkit_begun_signature(void);
 
 #endif

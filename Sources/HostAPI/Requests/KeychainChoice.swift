@@ -23,11 +23,11 @@ public struct KeychainChoice: Sendable, Hashable {
     }
 }
 
-/// The possibility for a person to show that they know a keychain's password, or its card's PIN.
+/// The answer to whether a person can prove to be present, by a keychain's password or its card's PIN.
 public enum PresenceProof: UInt8, Sendable, CaseIterable {
     case possible = 1
     /// The keychain has neither a password nor a card.
     case noSecret = 2
-    /// Nobody can be asked, and no credential comes along.
+    /// The request allows no question and has no credential.
     case nobodyToAsk = 3
 }

@@ -53,7 +53,7 @@ public protocol KeychainService: Sendable {
 
     /// The keychains that settings choose.
     ///
-    /// - Parameter domain: nil for what counts for the user: of the search list the system's as well.
+    /// - Parameter domain: nil for the settings in effect: the user's, with the system's search list behind the user's own.
     /// - Throws: `errSecInvalidPrefsDomain` for the cards'.
     func keychainChoice(
         in domain: PreferencesDomain?, _ context: RequestContext
@@ -67,13 +67,13 @@ public protocol KeychainService: Sendable {
         _ change: KeychainChoice.Change, in domain: PreferencesDomain, _ context: RequestContext
     ) throws(KeychainError)
 
-    /// The possibility to ask for a proof of presence. Asks no person.
+    /// Tells whether a person could prove to be present. Asks no person.
     func presenceProof(
         for keychain: KeychainIdentifier, _ context: RequestContext
     ) throws(KeychainError) -> PresenceProof
 
-    /// Has a person show that they know a keychain's password, or its card's PIN. The keychain is unlocked then. An authentication context
-    /// in which somebody has shown it is not asked again while the keychain stays unlocked.
+    /// Asks a person for a keychain's password, or its card's PIN, as a proof of presence, and unlocks the keychain. The proof counts for
+    /// later requests of the same authentication context, for as long as the keychain stays unlocked.
     ///
     /// - Throws: as ``unlock(_:_:)`` does.
     func confirmPresence(for keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError)

@@ -132,15 +132,15 @@ extension Cryptoki {
         }
     }
 
-    /// Whether the module may leave a call like this one to the call with the data, as long as no call changes anything: not where a
-    /// program is to log in between the two.
+    /// Whether the module may send a further `C_SignInit` with the same arguments together with `C_Sign`. Keys with
+    /// `CKA_ALWAYS_AUTHENTICATE` are excluded: programs call `C_Login` between the two.
     private func canBeginLater(_ call: CallArguments) throws(CryptokiError) -> Bool {
         guard call.hasMechanism else { return false }
         let key = try self.key(try call.number(1), in: try session(call.number(0)))
         return !key.isTrue(CKA_ALWAYS_AUTHENTICATE)
     }
 
-    /// Begins a signature whose data is there already. The program was told that it could be begun.
+    /// Begins a signature whose `C_SignInit` the module has answered and sent with the data.
     ///
     /// - Throws: codes of `C_Sign` alone. PKCS #11 §5.13.2.
     private func beginLate(_ call: CallArguments) throws(CryptokiError) {
