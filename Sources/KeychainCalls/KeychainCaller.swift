@@ -42,12 +42,7 @@ package struct KeychainCaller: Sendable {
 
     /// - Returns: the path.
     package func create(_ path: String, password: consuming Secret?) throws(KeychainError) -> String {
-        let password: SharedSecret? =
-            switch consume password {
-            case .some(let secret): SharedSecret(secret)
-            case .none: nil
-            }
-        return try host.createKeychain(path, password: password, request()).keychain.location
+        try host.createKeychain(path, password: SharedSecret(ifAny: password), request()).keychain.location
     }
 
     /// - Throws: `errSecNoSuchKeychain` for a file that is gone already.
@@ -158,12 +153,8 @@ package struct KeychainCaller: Sendable {
     package func change(
         _ item: Item, _ attributes: Attributes, password: consuming Secret?
     ) throws(KeychainError) {
-        let secret: SharedSecret? =
-            switch consume password {
-            case .some(let secret): SharedSecret(secret)
-            case .none: nil
-            }
-        let step = ChangeStep.update(Query(item.reference, in: [item.keychain]), attributes, secret: secret)
+        let step = ChangeStep.update(
+            Query(item.reference, in: [item.keychain]), attributes, secret: SharedSecret(ifAny: password))
         try ofPresentItem { () throws(KeychainError) in
             _ = try host.change([step], request("change a password"))
         }

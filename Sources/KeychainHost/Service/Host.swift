@@ -151,10 +151,7 @@ public final class Host: KeychainService {
             let item = try visit.session.item(item)
             if let refusal = item.itemClass.refusalToLeave(item.attributes) { throw refusal }
             let use = visit.use("read \(item.itemClass.anyNoun)")
-            switch try visit.session.secret(of: item, use: use) {
-            case .some(let secret): return SharedSecret(secret)
-            case .none: return nil
-            }
+            return SharedSecret(ifAny: try visit.session.secret(of: item, use: use))
         }
     }
 
