@@ -278,22 +278,19 @@ public final class TokenSlot: Sendable {
         let hold = state.token == nil || state.pins.logoutPending ? .fromTheStart : hold
         return try connection.withTransaction(hold, wait) { (card) throws(TokenError) in
             endNotice?()
-            var token = try recognized(&state, &card, atr: connection.atr)
-            token.pins = state.pins
+            var token = try takeRecognized(&state, &card, atr: connection.atr)
+            // A PIN that is forgotten later is to be in no second place.
+            swap(&token.pins, &state.pins)
             token.pins.beginTransaction(epoch: card.epoch)
             // The state of the token is kept also where the call fails half-way: it has been read by then.
-            defer { take(token, back: &state) }
+            defer {
+                swap(&token.pins, &state.pins)
+                state.token = token
+                if state.pins.wantsTerm { beginTerm(&state) }
+            }
             if token.pins.logoutPending { try TokenSlot.logOut(&token, &card) }
             return try body(&token, &card, state.insertion)
         }
-    }
-
-    private func take(_ token: any Token, back state: inout State) {
-        state.pins = token.pins
-        // A PIN that is forgotten later is to be in no second place.
-        state.token = token
-        state.token?.pins = PINSession()
-        if state.pins.wantsTerm { beginTerm(&state) }
     }
 
     private func connect(_ state: inout State, _ wait: CardWait) throws(TokenError) -> any CardConnection {
@@ -325,10 +322,11 @@ public final class TokenSlot: Sendable {
         }
     }
 
-    private func recognized(
+    /// Takes the token out of the state: one that is in no second place is changed where it is, and not copied.
+    private func takeRecognized(
         _ state: inout State, _ card: inout CardTransaction, atr: ATR
     ) throws(TokenError) -> any Token {
-        if let token = state.token { return token }
+        if let token = state.token.take() { return token }
         if let refusal = state.refusal { throw refusal }
         for driver in drivers {
             if let token = try driver.recognize(&card, atr: atr) { return token }
