@@ -14,7 +14,7 @@ public enum Hex {
     /// The bytes of hexadecimal text; white space and colons between bytes are passed over.
     ///
     /// - Returns: nil for an odd number of digits or any other character.
-    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    @inlinable public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?
         for character in text.utf8 {
@@ -35,7 +35,7 @@ public enum Hex {
     package static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? nibble + 0x30 : nibble + 0x37 }
 
     /// The four bits of a digit; nil for another character.
-    package static func value(of character: UInt8) -> UInt8? {
+    @usableFromInline package static func value(of character: UInt8) -> UInt8? {
         switch character {
         case 0x30...0x39: character - 0x30
         case 0x41...0x46: character - 0x37

@@ -32,7 +32,7 @@ extension FixedWidthInteger {
 extension Array where Element == UInt8 {
     /// A copy of bytes that are not secret, or must go where only an array can.
     package init(copying bytes: Span<UInt8>) {
-        self = bytes.indices.map { bytes[$0] }
+        self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     }
 }
 

@@ -77,8 +77,7 @@ public struct Secret: ~Copyable, @unchecked Sendable {
 
     /// The bytes as an array, for those that are not secret, as a signature, or that only an array can carry.
     package borrowing func copied() -> [UInt8] {
-        let span = bytes
-        return span.indices.map { span[$0] }
+        Array(copying: bytes)
     }
 
     /// Whether both hold the same bytes, in a time that does not depend on where they differ.

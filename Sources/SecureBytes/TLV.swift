@@ -13,7 +13,15 @@ public struct TLVTag: RawRepresentable, Hashable, Sendable, ExpressibleByInteger
     }
 
     /// The identifier octets, one to four of them.
-    public var octets: [UInt8] { rawValue == 0 ? [0] : Array(rawValue.bigEndianBytes.drop { $0 == 0 }) }
+    public var octets: [UInt8] {
+        var octets: [UInt8] = []
+        append(to: &octets)
+        return octets
+    }
+
+    func append(to octets: inout [UInt8]) {
+        octets.append(lowest: max((39 - rawValue.leadingZeroBitCount) / 8, 1), of: UInt64(rawValue))
+    }
 
     public var description: String { Hex.encode(octets) }
 }
@@ -78,7 +86,9 @@ public struct TLV: Hashable, Sendable {
 
     /// A constructed data object.
     public init(_ tag: TLVTag, _ children: [TLV]) {
-        self.init(tag, children.flatMap { $0.encoded() })
+        var bytes: [UInt8] = []
+        for child in children { child.append(to: &bytes) }
+        self.init(tag, bytes)
     }
 
     init(_ tag: TLVTag, _ content: ArraySlice<UInt8>, lengthOctets: Int, depth: Int, _ rules: TLVRules) {
@@ -103,20 +113,43 @@ public struct TLV: Hashable, Sendable {
     }
 
     /// Tag, length and value.
-    public func encoded() -> [UInt8] { TLV.header(tag, count: content.count, lengthOctets: lengthOctets) + content }
+    public func encoded() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(TLV.maximumHeaderCount + content.count)
+        append(to: &bytes)
+        return bytes
+    }
+
+    private func append(to bytes: inout [UInt8]) {
+        TLV.appendHeader(tag, count: content.count, lengthOctets: lengthOctets, to: &bytes)
+        bytes += content
+    }
 
     /// Tag and length of a value of `count` octets, in the shortest form. For a secret value, which no array may hold.
     package static func header(_ tag: TLVTag, count: Int) -> [UInt8] {
-        header(tag, count: count, lengthOctets: shortestLengthOctets(for: count))
+        var bytes: [UInt8] = []
+        appendHeader(tag, count: count, lengthOctets: shortestLengthOctets(for: count), to: &bytes)
+        return bytes
     }
 
-    private static func header(_ tag: TLVTag, count: Int, lengthOctets: Int) -> [UInt8] {
-        guard lengthOctets > 1 else { return tag.octets + [UInt8(truncatingIfNeeded: count)] }
+    private static func appendHeader(_ tag: TLVTag, count: Int, lengthOctets: Int, to bytes: inout [UInt8]) {
+        tag.append(to: &bytes)
         let following = lengthOctets - 1
-        return tag.octets + [0x80 | UInt8(truncatingIfNeeded: following)] + count.bigEndianBytes.suffix(following)
+        if following > 0 { bytes.append(0x80 | UInt8(truncatingIfNeeded: following)) }
+        bytes.append(lowest: max(following, 1), of: UInt64(count))
     }
+
+    /// Four octets of a tag, and nine of a length.
+    private static let maximumHeaderCount = 13
 
     private static func shortestLengthOctets(for count: Int) -> Int {
         count < 0x80 ? 1 : 1 + (Int.bitWidth - count.leadingZeroBitCount + 7) / 8
+    }
+}
+
+extension [UInt8] {
+    /// Appends the lowest bytes of a number, most significant first.
+    fileprivate mutating func append(lowest count: Int, of number: UInt64) {
+        for place in (0..<count).reversed() { append(UInt8(truncatingIfNeeded: number >> (place * 8))) }
     }
 }

@@ -44,8 +44,9 @@ public enum ECDSASignature {
 
     private static func magnitude(_ integer: TLV, length: Int) throws(CryptoError) -> [UInt8] {
         let bytes = integer.content.drop { $0 == 0 }
-        // DER.integer gives back just these bytes: not negative, no needless zero.
-        guard bytes.count <= length, DER.integer(bytes) == integer.encoded() else {
+        // X.690 §8.3.2: one zero before a byte that would otherwise make the number negative, or for the number zero.
+        let isSigned = bytes.first.map { $0 > 0x7F } ?? true
+        guard bytes.count <= length, integer.content.count - bytes.count == (isSigned ? 1 : 0) else {
             throw CryptoError(.malformed, "ECDSA signature")
         }
         return [UInt8](repeating: 0, count: length - bytes.count) + bytes
