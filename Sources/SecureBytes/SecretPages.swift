@@ -7,7 +7,6 @@ internal import Synchronization
 /// no lock, which a thread could hold while another one forks.
 enum SecretPages {
     private static let spares = InlineArray<8, Atomic<UInt>> { _ in Atomic(0) }
-    private static let owner = Atomic<pid_t>(0)
     private static let size = sysconf(Int32(_SC_PAGESIZE))
 
     /// Takes the whole pages that `capacity` bytes need; none for none.
@@ -38,8 +37,7 @@ enum SecretPages {
     }
 
     private static func takeSpare() -> UnsafeMutableRawPointer? {
-        // A child of the process has the pages, but not their locks.
-        guard owner.load(ordering: .relaxed) == getpid() else { return nil }
+        guard ProcessMark.isSet else { return nil }
         for index in spares.indices {
             let address = spares[index].exchange(0, ordering: .acquiring)
             if address != 0 { return unsafe UnsafeMutableRawPointer(bitPattern: address) }
@@ -48,10 +46,8 @@ enum SecretPages {
     }
 
     private static func keep(_ page: UnsafeMutableRawPointer) -> Bool {
-        let process = getpid()
-        if owner.exchange(process, ordering: .relaxed) != process {
-            for index in spares.indices { spares[index].store(0, ordering: .relaxed) }
-        }
+        // A child of the process has the pages, but not their locks.
+        if ProcessMark.set() { for index in spares.indices { spares[index].store(0, ordering: .relaxed) } }
         for index in spares.indices
         where spares[index].compareExchange(expected: 0, desired: UInt(bitPattern: page), ordering: .releasing)
             .exchanged
