@@ -81,17 +81,21 @@ extension Cryptoki {
             _ = try self.session(session.handle, checkingPresence: true)
             throw error
         }
-        guard known.session == nil, (try? meetChanges(in: session)) != nil else { return known.object }
+        guard known.session == nil, (try? meetChanges(in: session)) ?? false else { return known.object }
         return try handles.keyEntry(handle, in: session).object
     }
 
     /// Takes over the changes of other programs, and drops the objects that they have deleted.
-    private func meetChanges(in session: PKCS11Session) throws(CryptokiError) {
+    ///
+    /// - Returns: whether there may be some.
+    @discardableResult
+    private func meetChanges(in session: PKCS11Session) throws(CryptokiError) -> Bool {
         guard let version = session.slot.version, let last = handles.lastHandle(behind: version, in: session)
-        else { return }
+        else { return false }
         let sees = session.slot.isLoggedIn
         let objects = try session.slot.objects(matching: Template())
         handles.update(to: objects, seesPrivate: sees, last: last, version: version, in: session)
+        return true
     }
 
     package func createObject(

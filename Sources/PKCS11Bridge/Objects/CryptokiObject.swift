@@ -23,7 +23,7 @@ enum ObjectName: Hashable, Sendable {
 }
 
 /// An object as programs see it. PKCS #11 §4.
-struct CryptokiObject: Sendable {
+final class CryptokiObject: Sendable {
     let name: ObjectName
 
     /// Whether only the logged-in user sees it.
