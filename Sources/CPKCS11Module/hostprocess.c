@@ -85,7 +85,6 @@ int32_t tokenkit_is_stale(int32_t descriptor) {
 
 void tokenkit_set_patience(int32_t descriptor) {
     struct timeval time = {.tv_sec = tokenkit_patience};
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
 
@@ -130,15 +129,17 @@ int32_t tokenkit_send(int32_t descriptor, struct iovec *parts, int32_t count, in
 }
 
 int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t deadline) {
-    for (int flags = is_far(deadline) ? MSG_WAITALL : MSG_DONTWAIT; count > 0; flags = MSG_DONTWAIT) {
-        if (flags & MSG_DONTWAIT) {
+    while (count > 0) {
+        ssize_t got = recv(descriptor, bytes, count, MSG_DONTWAIT);
+        if (got == 0) return -EPIPE;
+        if (got < 0 && errno == EAGAIN) {
+            /* Not in recv(2): whoever waits there for unix(7) is woken as well when the other side has read what it was sent. */
             int32_t error = await(descriptor, POLLIN, deadline);
             if (error != 0) return error;
+            continue;
         }
-        ssize_t got = recv(descriptor, bytes, count, flags);
-        if (got == 0) return -EPIPE;
-        if (got < 0 && errno != EINTR && errno != EAGAIN) return -errno;
-        if (got < 0) continue;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -errno;
         bytes = (char *)bytes + got;
         count -= got;
     }

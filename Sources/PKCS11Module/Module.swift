@@ -39,6 +39,9 @@ enum Initialisation {
         return isOwn(value) && value & unfinished == 0 ? value : nil
     }
 
+    /// Whether the initialisation in which a call began goes on. A child by `fork` is in no call that its parent began.
+    static func goesOn(_ value: UInt64) -> Bool { tokenkit_load(word) == value }
+
     /// - Throws: `CKR_CRYPTOKI_ALREADY_INITIALIZED`.
     static func begin() throws(Failure) {
         let before = tokenkit_load(word)
@@ -97,7 +100,7 @@ func perform(
         return context.log.end(CKR_OK)
     } catch {
         // C_Finalize ends connections under calls that it does not wait for.
-        if error.code == CKR_DEVICE_ERROR, Initialisation.current != initialisation {
+        if error.code == CKR_DEVICE_ERROR, !Initialisation.goesOn(initialisation) {
             return context.log.end(CKR_CRYPTOKI_NOT_INITIALIZED)
         }
         return context.log.end(error.code, error.reason)

@@ -32,7 +32,7 @@ uint64_t tokenkit_socket_inode(int32_t descriptor);
 int32_t tokenkit_is_stale(int32_t descriptor);
 /* Seconds in which a host that is alive says something. */
 enum { tokenkit_patience = 25 };
-/* Has calls on a socket wait no longer than that for the other side. */
+/* Has calls that send on a socket wait no longer than that for the other side. */
 void tokenkit_set_patience(int32_t descriptor);
 
 /* Milliseconds of a clock that nobody sets. */
