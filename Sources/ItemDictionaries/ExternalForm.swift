@@ -63,18 +63,9 @@ extension NewItem {
         case (KeyClass.private.rawValue, let family?): return try .privateKey(privateKey(bytes, family), attributes)
         case (KeyClass.public.rawValue, let family?): return try .publicKey(publicKey(bytes, family), attributes)
         case (KeyClass.symmetric.rawValue, _) where [.aes, .hmac].contains(type):
-            return try .symmetricKey(bytes, attributes)
+            return try .symmetricKey(bytes, type: type, attributes)
         default: return try NewItem(.key, attributes, secret: bytes)
         }
-    }
-
-    /// A symmetric key of the type that the attributes name; those that are not given follow from it.
-    static func symmetricKey(
-        _ bytes: consuming Secret, _ attributes: Attributes
-    ) throws(KeychainError) -> NewItem {
-        let type = KeyType(rawValue: try ItemClass.key.checked(attributes, for: .add)[.keyType]?.integer ?? 0)
-        let all = try InferredAttributes.symmetricKey(type, bits: bytes.count * 8, attributes)
-        return try NewItem(.key, all, secret: bytes)
     }
 
     private static func privateKey(_ bytes: borrowing Secret, _ family: KeyFamily) throws(KeychainError) -> PrivateKey {

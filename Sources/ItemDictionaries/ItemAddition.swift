@@ -75,7 +75,8 @@ extension NewItem {
             guard let secret = key.secret else { throw .unfitting("v_Ref") }
             // The stored key is protected no less than the one in memory.
             let given = try KeyProtection(of: key.attributes).strengthened(by: attributes)
-            self = try .symmetricKey(secret.secret.clone(), key.attributes.merging(given) { $1 })
+            self = try .symmetricKey(
+                secret.secret.clone(), type: key.keyType, key.attributes.merging(given) { $1 })
         case .item(let item): self = try NewItem(copying: item, attributes)
         case nil: self = try NewItem(itemClass, data: parsed, attributes)
         default: throw .unfitting("v_Ref")

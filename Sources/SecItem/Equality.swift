@@ -1,6 +1,6 @@
 internal import KeychainModel
 internal import Foundation
-internal import KeychainHost
+internal import SecureBytes
 internal import SystemCrypto
 
 // What makes two references the same: CFEqual, and `==` and sets of Swift.
@@ -19,14 +19,14 @@ extension SecKey: Hashable {
     private enum Content: Hashable {
         /// A half of a pair; the same in memory as in a keychain.
         case half(isPrivate: Bool, spki: [UInt8])
-        case symmetric(SymmetricKey)
+        case symmetric(SymmetricKeyContent)
         /// A key whose public half is of an unknown kind, or cannot be read without a password.
         case item(PersistentReference)
     }
 
     private var content: Content {
         switch material {
-        case .symmetricKey(let key): .symmetric(key)
+        case .symmetricKey(let key): .symmetric(SymmetricKeyContent(type: key.keyType, bytes: key.secret))
         case .publicKey(let key): .half(isPrivate: false, spki: key.spki)
         case .privateKey(let key): .half(isPrivate: true, spki: key.publicKey.spki)
         case .item(let item):
@@ -37,6 +37,14 @@ extension SecKey: Hashable {
     public static func == (left: SecKey, right: SecKey) -> Bool { left.content == right.content }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(content) }
+}
+
+private struct SymmetricKeyContent: Hashable {
+    let type: KeyType
+    let bytes: SharedSecret?
+
+    /// The bytes do not go into a hash, which may be kept or shown.
+    func hash(into hasher: inout Hasher) { hasher.combine(type) }
 }
 
 extension SecIdentity: Hashable {

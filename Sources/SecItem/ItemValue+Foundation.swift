@@ -1,7 +1,6 @@
 internal import KeychainModel
 internal import Foundation
 internal import ItemDictionaries
-internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -147,7 +146,7 @@ extension ItemReference {
             switch key.material {
             case .publicKey(let key): self = .publicKey(key)
             case .privateKey(let key): self = .privateKey(key)
-            case .symmetricKey(let key): self = .symmetricKey(try .symmetricKey(key))
+            case .symmetricKey(let key): self = .symmetricKey(key)
             case .item(let item): self = .item(item)
             }
         case let identity as SecIdentity:

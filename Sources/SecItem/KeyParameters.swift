@@ -1,7 +1,6 @@
 internal import KeychainModel
 internal import Foundation
 internal import ItemDictionaries
-internal import KeychainHost
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -48,17 +47,17 @@ struct KeyParameters {
     /// A symmetric key of the type. The attributes that are given are its own.
     ///
     /// - Throws: `errSecParam` for another class of key, and for attributes of a half.
-    func symmetricKey() throws(KeychainError) -> SymmetricKey {
+    func symmetricKey() throws(KeychainError) -> NewItem {
         if let part = parts.first(where: { dictionary[$0] != nil }) {
             throw KeychainError(.param, "a symmetric key has no halves", key: part)
         }
-        return try .generate(type, bits: bits ?? 256, attributes)
+        return try .symmetricKey(type.randomKey(bits: bits ?? 256), type: type, attributes)
     }
 
     /// The kind of key to be made.
     func kind() throws(KeychainError) -> KeyKind {
         switch (type, bits) {
-        case (.rsa, let bits?) where LocalKeychain.rsaSizes ~= bits && bits.isMultiple(of: 8): return .rsa(bits: bits)
+        case (.rsa, let bits?) where KeyType.generatedRSABits ~= bits && bits.isMultiple(of: 8): return .rsa(bits: bits)
         case (.ecPrime, 256), (.ecPrime, nil): return .ecP256
         case (.ecPrime, 384): return .ecP384
         case (.ecPrime, 521): return .ecP521
@@ -67,8 +66,8 @@ struct KeyParameters {
         case (.rsa, nil):
             throw KeychainError(
                 .param, "the size of the key is missing",
-                remedy: "give kSecAttrKeySizeInBits, \(LocalKeychain.rsaSizes.lowerBound) to "
-                    + "\(LocalKeychain.rsaSizes.upperBound)", key: kSecAttrKeySizeInBits)
+                remedy: "give kSecAttrKeySizeInBits, \(KeyType.generatedRSABits.lowerBound) to "
+                    + "\(KeyType.generatedRSABits.upperBound)", key: kSecAttrKeySizeInBits)
         case (.rsa, _), (.ecPrime, _):
             throw KeychainError(
                 .keySizeNotAllowed, "keys of this type cannot have \(bits ?? 0) bits", key: kSecAttrKeySizeInBits)
@@ -79,7 +78,7 @@ struct KeyParameters {
     /// The key of an external representation.
     func key(of data: CFData) throws(KeychainError) -> SecKey {
         if isSymmetric, keyClass == .symmetric {
-            return SecKey(.symmetricKey(try SymmetricKey(Secret(copying: data), type: type, attributes)))
+            return SecKey(.symmetricKey(try .symmetricKey(Secret(copying: data), type: type, attributes)))
         }
         guard let family = KeyFamily(type) else {
             throw KeychainError(.param, "keys of type \(type.rawValue) are not known", key: kSecAttrKeyType)

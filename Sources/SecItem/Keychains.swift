@@ -42,11 +42,6 @@ enum Keychains {
         context?.request ?? RequestContext(questions: interaction.isAllowed ? .byHost : .never)
     }
 
-    /// The keychains as they are now.
-    static func session() throws(KeychainError) -> KeychainSession {
-        try process.present().session(authentication: authentication)
-    }
-
     static func add(_ attributes: [String: Any]) throws(KeychainError) -> AnyObject? {
         let given = try CallParameters(attributes)
         return try host.add(given.dictionary, request(given.context))?.object(used: given.context)

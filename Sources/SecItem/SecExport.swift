@@ -190,6 +190,7 @@ extension SecKey {
                 throw KeychainError(
                     .dataNotAvailable, "the key '\(item.label ?? "")' is in no keychain that it could leave")
             }
+            let authentication = try context?.authentication ?? Keychains.authentication
             return try keychain.exportKey(item.reference, encrypted: encrypted, authentication: authentication)
         case .publicKey, .symmetricKey: throw KeychainError(.dataNotAvailable, "the key has no private half")
         }

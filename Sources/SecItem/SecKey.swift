@@ -1,7 +1,7 @@
-internal import KeychainModel
 public import Foundation
+internal import HostAPI
 internal import ItemDictionaries
-internal import KeychainHost
+internal import KeychainModel
 internal import SecureBytes
 internal import SystemCrypto
 
@@ -10,7 +10,7 @@ public final class SecKey: Sendable {
     enum Material: Sendable {
         case publicKey(PublicKey)
         case privateKey(PrivateKey)
-        case symmetricKey(SymmetricKey)
+        case symmetricKey(NewItem)
         /// A key that a keychain has; its private half is used where it is.
         case item(Item)
     }
@@ -22,18 +22,6 @@ public final class SecKey: Sendable {
     init(_ material: Material, _ context: LAContext? = nil) {
         self.material = material
         self.context = context
-    }
-
-    var authentication: AuthenticationContext {
-        get throws(KeychainError) {
-            guard let context else { return Keychains.authentication }
-            return try context.authentication
-        }
-    }
-
-    /// The text of a question for people, where the program has set none.
-    fileprivate func reason(_ standard: String) -> String {
-        context.map(\.localizedReason).flatMap { $0.isEmpty ? nil : $0 } ?? standard
     }
 
     var isPrivate: Bool {
@@ -53,16 +41,6 @@ public final class SecKey: Sendable {
         }
     }
 
-    /// The private half, where it is.
-    func privateKey() throws(KeychainError) -> any KeychainKey {
-        switch material {
-        case .privateKey(let key): return SoftwareKey(key)
-        case .item(let item) where item.isPrivateKey: return try Keychains.session().key(of: item)
-        case .item, .publicKey, .symmetricKey:
-            throw KeychainError(.param, "a \(isSymmetric ? "symmetric" : "public") key cannot do this", key: "key")
-        }
-    }
-
     var isSymmetric: Bool {
         switch material {
         case .publicKey, .privateKey: false
@@ -71,12 +49,61 @@ public final class SecKey: Sendable {
         }
     }
 
-    /// The symmetric key that this is; nil for half of a pair.
-    func symmetricKey() throws(KeychainError) -> SymmetricKey? {
+    private var keyType: KeyType? {
         switch material {
-        case .symmetricKey(let key): return key
-        case .item(let item) where item.isSymmetricKey: return try Keychains.session().symmetricKey(of: item)
-        case .item, .publicKey, .privateKey: return nil
+        case .publicKey, .privateKey: nil
+        case .symmetricKey(let key): key.keyType
+        case .item(let item): item.attributes[.keyType]?.integer.map(KeyType.init(rawValue:))
+        }
+    }
+
+    fileprivate var blockLength: Int {
+        publicKey?.blockLength ?? (isSymmetric && keyType == .aes ? BlockCipher.aes128.blockLength : 0)
+    }
+
+    /// The key for an operation. Verification and encryption need the public half of a pair alone.
+    private func key(for operation: KeyOperation) throws(KeychainError) -> KeyRequest.Key {
+        switch (material, operation) {
+        case (.symmetricKey(let key), _): return .given(GivenKey(key))
+        case (.item(let item), _) where item.isSymmetricKey: return .item(item.reference)
+        case (_, .verify), (_, .encrypt):
+            guard let publicKey else {
+                throw KeychainError(.param, "the key is of a kind that is not known", key: "key")
+            }
+            return .given(GivenKey(try .publicKey(publicKey)))
+        case (.privateKey(let key), _): return .given(GivenKey(try .privateKey(key)))
+        case (.item(let item), _) where item.isPrivateKey: return .item(item.reference)
+        case (.publicKey, _), (.item, _):
+            throw KeychainError(.param, "a public key cannot do this", key: "key")
+        }
+    }
+
+    fileprivate func perform(
+        _ operation: KeyRequest.Operation, _ algorithm: SecKeyAlgorithm
+    ) throws(KeychainError) -> SharedSecret {
+        guard let known = KeyAlgorithm(rawValue: algorithm.rawValue) else {
+            throw KeychainError(.param, "there is no algorithm \(algorithm.rawValue)", key: "algorithm")
+        }
+        var request = Keychains.request(context)
+        if let reason = context?.localizedReason, !reason.isEmpty { request.purpose = reason }
+        return try Keychains.host.perform(KeyRequest(operation, known, with: key(for: operation.kind)), request)
+    }
+
+    fileprivate func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        guard let key = try? key(for: operation) else { return false }
+        return (try? Keychains.host.isSupported(algorithm, for: operation, by: key, Keychains.request(context)))
+            ?? false
+    }
+}
+
+extension KeyRequest.Operation {
+    fileprivate var kind: KeyOperation {
+        switch self {
+        case .sign: .sign
+        case .verify: .verify
+        case .encrypt: .encrypt
+        case .decrypt: .decrypt
+        case .exchange: .keyExchange
         }
     }
 }
@@ -162,7 +189,9 @@ public func SecKeyCopyExternalRepresentation(
         case .privateKey(let key):
             let encoded = try KeychainError.mapped { () throws(CryptoError) in try key.externalRepresentation() }
             return Data(copying: encoded)
-        case .symmetricKey(let key): return Data(copying: try key.externalRepresentation())
+        case .symmetricKey(let key):
+            if let refusal = ItemClass.key.refusalToLeave(key.attributes) { throw refusal }
+            return key.secret.map { Data(copying: $0.secret) }
         case .item(let item):
             guard item.isPrivateKey || item.isSymmetricKey else {
                 return key.publicKey.map { Data($0.rawRepresentation) }
@@ -197,9 +226,7 @@ private func dictionary(_ attributes: Attributes) -> [String: Any] {
 }
 
 /// Bytes of the modulus, of a coordinate, or of a block of the cipher; 0 for HMAC.
-public func SecKeyGetBlockSize(_ key: SecKey) -> Int {
-    key.publicKey?.blockLength ?? (try? key.symmetricKey())?.blockLength ?? 0
-}
+public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.blockLength }
 
 /// Whether the key can do the operation by the algorithm; a private key verifies and encrypts by its public half. Asks
 /// no person.
@@ -209,12 +236,7 @@ public func SecKeyIsAlgorithmSupported(
     guard let algorithm = KeyAlgorithm(rawValue: algorithm.rawValue),
         let operation = KeyOperation(rawValue: operation.rawValue)
     else { return false }
-    if key.isSymmetric { return (try? key.symmetricKey())?.isSupported(algorithm, for: operation) ?? false }
-    switch operation {
-    case .verify, .encrypt: return key.publicKey?.isSupported(algorithm, for: operation) ?? false
-    case .sign, .decrypt, .keyExchange:
-        return key.isPrivate && (try? key.privateKey())?.isSupported(algorithm, for: operation) ?? false
-    }
+    return key.isSupported(algorithm, for: operation)
 }
 
 // MARK: - Operations
@@ -224,13 +246,7 @@ public func SecKeyCreateSignature(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe giving(error) { () throws(KeychainError) in
-        let (input, algorithm, use) = ([UInt8](dataToSign), try algorithm.known(), key.reason("sign"))
-        if let symmetric = try key.symmetricKey() {
-            return Data(
-                try symmetric.sign(input, using: algorithm, use: use, authentication: key.authentication))
-        }
-        return Data(
-            try key.privateKey().sign(input, using: algorithm, use: use, authentication: key.authentication))
+        Data(copying: try key.perform(.sign([UInt8](dataToSign)), algorithm).secret)
     }
 }
 
@@ -239,16 +255,7 @@ public func SecKeyVerifySignature(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> Bool {
     let verified: Bool? = unsafe giving(error) { () throws(KeychainError) in
-        let (input, signature, algorithm) = ([UInt8](signedData), [UInt8](signature), try algorithm.known())
-        let isValid =
-            if let symmetric = try key.symmetricKey() {
-                try symmetric.verify(
-                    signature, of: input, using: algorithm, use: key.reason("check a signature"),
-                    authentication: key.authentication)
-            } else {
-                try key.knownPublicKey().verify(signature, of: input, using: algorithm)
-            }
-        guard isValid else { throw KeychainError(.verifyFailed, "the signature is not the key's over these data") }
+        _ = try key.perform(.verify([UInt8](signature), of: [UInt8](signedData)), algorithm)
         return true
     }
     return verified ?? false
@@ -259,14 +266,7 @@ public func SecKeyCreateEncryptedData(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe giving(error) { () throws(KeychainError) in
-        let algorithm = try algorithm.known()
-        let secret = Secret(copying: plaintext)
-        if let symmetric = try key.symmetricKey() {
-            return Data(
-                try symmetric.encrypt(
-                    secret.bytes, using: algorithm, use: key.reason("encrypt"), authentication: key.authentication))
-        }
-        return Data(try key.knownPublicKey().encrypt(secret.bytes, using: algorithm))
+        Data(copying: try key.perform(.encrypt(SharedSecret(Secret(copying: plaintext))), algorithm).secret)
     }
 }
 
@@ -275,14 +275,7 @@ public func SecKeyCreateDecryptedData(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     unsafe giving(error) { () throws(KeychainError) in
-        let (input, algorithm, use) = ([UInt8](ciphertext), try algorithm.known(), key.reason("decrypt"))
-        if let symmetric = try key.symmetricKey() {
-            return Data(
-                copying: try symmetric.decrypt(input, using: algorithm, use: use, authentication: key.authentication))
-        }
-        return Data(
-            copying: try key.privateKey().decrypt(
-                input, using: algorithm, use: use, authentication: key.authentication))
+        Data(copying: try key.perform(.decrypt([UInt8](ciphertext)), algorithm).secret)
     }
 }
 
@@ -292,14 +285,13 @@ public func SecKeyCopyKeyExchangeResult(
 ) -> CFData? {
     unsafe giving(error) { () throws(KeychainError) in
         let agreed = try KeyExchangeParameters(parameters)
-        let (own, peer) = (try privateKey.privateKey(), try publicKey.knownPublicKey())
+        guard let peer = publicKey.publicKey else {
+            throw KeychainError(.param, "the peer's key is of a kind that is not known", key: "publicKey")
+        }
         if let kind = privateKey.publicKey?.kind, kind.isEC || kind == .x25519, kind != peer.kind {
             throw .differentCurves(kind, peer.kind)
         }
-        return Data(
-            copying: try own.keyExchange(
-                with: peer.rawRepresentation, using: try algorithm.known(), agreed,
-                use: privateKey.reason("agree on a key"), authentication: privateKey.authentication))
+        return Data(copying: try privateKey.perform(.exchange(peer: peer.rawRepresentation, agreed), algorithm).secret)
     }
 }
 
@@ -324,21 +316,5 @@ extension KeyExchangeParameters {
             default: throw KeychainError(.param, "a key exchange has no parameter \(name)", key: name)
             }
         }
-    }
-}
-
-extension SecKey {
-    fileprivate func knownPublicKey() throws(KeychainError) -> PublicKey {
-        guard let publicKey else { throw KeychainError(.param, "the key is of a kind that is not known", key: "key") }
-        return publicKey
-    }
-}
-
-extension SecKeyAlgorithm {
-    fileprivate func known() throws(KeychainError) -> KeyAlgorithm {
-        guard let algorithm = KeyAlgorithm(rawValue: rawValue) else {
-            throw KeychainError(.param, "there is no algorithm \(rawValue)", key: "algorithm")
-        }
-        return algorithm
     }
 }

@@ -1,4 +1,3 @@
-internal import KeychainHost
 internal import SystemCrypto
 internal import TokenKit
 

@@ -92,9 +92,18 @@ enum MessageSamples {
         let operations: [KeyRequest.Operation] = [
             .sign([1, 2, 3]), .decrypt([]),
             .exchange(peer: [4], KeyExchangeParameters(requestedSize: 32, sharedInfo: [5])),
-            .exchange(peer: [], KeyExchangeParameters()),
+            .exchange(peer: [], KeyExchangeParameters()), .verify([6], of: [7, 8]), .verify([], of: []),
+            .encrypt(secret("plain")), .encrypt(secret("")),
         ]
         for algorithm in algorithms { requests += operations.map { .perform(KeyRequest($0, algorithm, with: object)) } }
+        let keys: [KeyRequest.Key] = [
+            .item(object), .given(GivenKey([.keyType: 42, .label: "k"], der: [0x30], secret: secret("key"))),
+            .given(GivenKey([:], der: nil, secret: nil)),
+        ]
+        for key in keys {
+            requests.append(.perform(KeyRequest(.sign([1]), .aesGCM, with: key)))
+            requests += KeyOperation.allCases.map { .isSupported(.encryption(.pkcs1), for: $0, by: key) }
+        }
         requests += PreferencesDomain.allCases.map { .keychainChoice(in: $0) }
         requests += CardAdministration.allCases.map { .administer(KeychainIdentifier(rawValue: "piv:0123"), $0) }
         return requests
@@ -162,6 +171,7 @@ enum MessageSamples {
                         keychain: "Reader", outcome: .searched(matches: 2), damage: ["x"], question: "PIN",
                         plan: ["SEARCH", "SCAN"]),
                 ])),
+            .supported(true), .supported(false),
         ] + PresenceProof.allCases.map { .presenceProof($0) }
     }
 }

@@ -6,6 +6,15 @@ extension KeyAlgorithm.Agreement: WireValue {}
 extension KeyAlgorithm.InitializationVector: WireValue {}
 extension SignatureAlgorithm.Form: WireValue {}
 
+extension KeyOperation: WireValue {
+    func write(to message: inout MessageWriter) { message.write(UInt8(truncatingIfNeeded: rawValue)) }
+
+    init(from message: inout MessageReader) throws(WireError) {
+        guard let operation = KeyOperation(rawValue: Int(try message.byte())) else { throw .malformed }
+        self = operation
+    }
+}
+
 extension KeyAlgorithm: WireValue {
     func write(to message: inout MessageWriter) {
         switch self {

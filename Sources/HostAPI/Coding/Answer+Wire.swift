@@ -143,6 +143,9 @@ extension HostAnswer: WireValue {
         case .presenceProof(let proof):
             message.write(14 as UInt8)
             message.write(proof)
+        case .supported(let isSupported):
+            message.write(15 as UInt8)
+            message.write(isSupported)
         }
     }
 
@@ -162,6 +165,7 @@ extension HostAnswer: WireValue {
         case 12: self = .path(try message.text())
         case 13: self = .choice(try message.value())
         case 14: self = .presenceProof(try message.value())
+        case 15: self = .supported(try message.flag())
         default: throw .malformed
         }
     }

@@ -154,38 +154,6 @@ extension ChangeStep: WireValue {
     }
 }
 
-extension KeyRequest: WireValue {
-    func write(to message: inout MessageWriter) {
-        message.write(key)
-        message.write(algorithm)
-        switch operation {
-        case .sign(let input):
-            message.write(1 as UInt8)
-            message.write(input)
-        case .decrypt(let ciphertext):
-            message.write(2 as UInt8)
-            message.write(ciphertext)
-        case .exchange(let peer, let parameters):
-            message.write(3 as UInt8)
-            message.write(peer)
-            message.write(parameters)
-        }
-    }
-
-    init(from message: inout MessageReader) throws(WireError) {
-        let key = try message.value(PersistentReference.self)
-        let algorithm = try message.value(KeyAlgorithm.self)
-        let operation: Operation
-        switch try message.byte() {
-        case 1: operation = .sign(try message.bytes())
-        case 2: operation = .decrypt(try message.bytes())
-        case 3: operation = .exchange(peer: try message.bytes(), try message.value())
-        default: throw .malformed
-        }
-        self.init(operation, algorithm, with: key)
-    }
-}
-
 extension EventPosition: WireValue {
     func write(to message: inout MessageWriter) {
         message.write(subscription)
@@ -305,6 +273,11 @@ extension HostRequest: WireValue {
         case .confirmPresence(let keychain):
             message.write(22 as UInt8)
             message.write(keychain)
+        case .isSupported(let algorithm, let operation, let key):
+            message.write(23 as UInt8)
+            message.write(algorithm)
+            message.write(operation)
+            message.write(key)
         }
     }
 
@@ -335,6 +308,7 @@ extension HostRequest: WireValue {
         case 20: self = .choose(try message.value(), in: try message.value())
         case 21: self = .presenceProof(try message.value())
         case 22: self = .confirmPresence(try message.value())
+        case 23: self = .isSupported(try message.value(), for: try message.value(), by: try message.value())
         default: throw .malformed
         }
     }

@@ -18,4 +18,5 @@ public enum HostAnswer: Sendable, Equatable {
     case path(String)
     case choice(KeychainChoice)
     case presenceProof(PresenceProof)
+    case supported(Bool)
 }

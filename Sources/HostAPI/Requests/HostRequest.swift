@@ -1,5 +1,6 @@
 public import KeychainModel
 public import SecureBytes
+public import SystemCrypto
 
 /// A request of ``KeychainService`` as a value.
 public enum HostRequest: Sendable, Equatable {
@@ -25,6 +26,7 @@ public enum HostRequest: Sendable, Equatable {
     case choose(KeychainChoice.Change, in: PreferencesDomain)
     case presenceProof(KeychainIdentifier)
     case confirmPresence(KeychainIdentifier)
+    case isSupported(KeyAlgorithm, for: KeyOperation, by: KeyRequest.Key)
 }
 
 extension KeychainService {
@@ -57,6 +59,8 @@ extension KeychainService {
             case .choose(let change, let domain): try choose(change, in: domain, context)
             case .presenceProof(let keychain): return .presenceProof(try presenceProof(for: keychain, context))
             case .confirmPresence(let keychain): try confirmPresence(for: keychain, context)
+            case .isSupported(let algorithm, let operation, let key):
+                return .supported(try isSupported(algorithm, for: operation, by: key, context))
             }
             return .done
         } catch {

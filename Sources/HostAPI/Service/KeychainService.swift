@@ -1,5 +1,6 @@
 public import KeychainModel
 public import SecureBytes
+public import SystemCrypto
 
 /// The face of the host: everything that a front end can ask of it.
 ///
@@ -111,11 +112,18 @@ public protocol KeychainService: Sendable {
     ///   a deletion that finds nothing; nothing has changed then.
     func change(_ steps: [ChangeStep], _ context: RequestContext) throws(KeychainError) -> Outcome<ChangeResult>
 
-    /// Has a key do an operation where it is: a signature, a plaintext, or an agreed secret.
+    /// Has a key do an operation where it is. The result is a signature, a ciphertext, a plaintext, or an agreed secret.
     ///
     /// - Throws: `errSecParam` for an algorithm that is not the key's or an input of the wrong length, before anybody is asked;
-    ///   `errSecNoSuchKeychain` for a card that is not inserted.
+    ///   `errSecVerifyFailed` for a signature that is not the key's; `errSecNoSuchKeychain` for a card that is not inserted.
     func perform(_ operation: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret
+
+    /// Tells whether a key can do an operation by an algorithm. A private key verifies and encrypts by its public half. Asks no person.
+    ///
+    /// - Throws: `errSecItemNotFound` for a key that is no longer there.
+    func isSupported(
+        _ algorithm: KeyAlgorithm, for operation: KeyOperation, by key: KeyRequest.Key, _ context: RequestContext
+    ) throws(KeychainError) -> Bool
 
     /// Makes the secrets of a keychain readable, for every program of the login session: by its password, or a card's PIN. Asks where
     /// that is needed. A password that comes along is checked also where the keychain is unlocked.

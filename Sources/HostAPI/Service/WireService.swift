@@ -1,5 +1,6 @@
 package import KeychainModel
 package import SecureBytes
+package import SystemCrypto
 internal import Wire
 
 /// The face of a host that is reached by messages.
@@ -73,6 +74,14 @@ package struct WireService: KeychainService {
 
     package func perform(_ operation: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
         try send(.perform(operation), context) { if case .secret(let result?) = $0 { result } else { nil } }
+    }
+
+    package func isSupported(
+        _ algorithm: KeyAlgorithm, for operation: KeyOperation, by key: KeyRequest.Key, _ context: RequestContext
+    ) throws(KeychainError) -> Bool {
+        try send(.isSupported(algorithm, for: operation, by: key), context) {
+            if case .supported(let isSupported) = $0 { isSupported } else { nil }
+        }
     }
 
     package func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {

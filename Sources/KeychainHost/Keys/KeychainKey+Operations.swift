@@ -124,13 +124,6 @@ extension KeychainKey {
     }
 }
 
-extension KeychainError {
-    package static func differentCurves(_ kind: KeyKind, _ other: KeyKind) -> KeychainError {
-        KeychainError(
-            .param, "the keys are on different curves: \(kind) and \(other)", key: "publicKey")
-    }
-}
-
 extension KeyAlgorithm {
     /// - Throws: `errSecParam` for shared information that the algorithm has no use for.
     func checkTakes(_ sharedInfo: [UInt8]) throws(KeychainError) {

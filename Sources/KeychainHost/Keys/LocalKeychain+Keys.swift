@@ -9,9 +9,6 @@ public struct KeyPair: Sendable, Hashable {
 }
 
 extension LocalKeychain {
-    /// RSA keys that are generated have so many bits, a multiple of 8.
-    public static let rsaSizes = 2048...4096
-
     /// Generates a key pair and stores both halves.
     ///
     /// - Parameters:
@@ -88,12 +85,13 @@ extension LocalKeychain {
 
     private static func checkSize(of kind: KeyKind) throws(KeychainError) {
         switch kind {
-        case .rsa(let bits) where rsaSizes ~= bits && bits.isMultiple(of: 8): return
+        case .rsa(let bits) where KeyType.generatedRSABits ~= bits && bits.isMultiple(of: 8): return
         case .ecP256, .ecP384, .ecP521, .ed25519, .x25519: return
         default:
             throw KeychainError(
                 .keySizeNotAllowed, "keys of kind \(kind) cannot be generated",
-                remedy: "use RSA of \(rsaSizes.lowerBound) to \(rsaSizes.upperBound) bits, P-256, P-384, P-521, "
+                remedy:
+                    "use RSA of \(KeyType.generatedRSABits.lowerBound) to \(KeyType.generatedRSABits.upperBound) bits, P-256, P-384, P-521, "
                     + "Ed25519 or X25519")
         }
     }

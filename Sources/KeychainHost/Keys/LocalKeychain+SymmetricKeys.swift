@@ -1,5 +1,5 @@
 public import KeychainModel
-public import SecureBytes
+internal import SecureBytes
 
 extension LocalKeychain {
     /// Generates a symmetric key and stores it.
@@ -43,18 +43,6 @@ extension KeychainSession {
 }
 
 extension NewItem {
-    /// A symmetric key by its bytes; attributes that are not given follow from it.
-    ///
-    /// Its application label is the caller's to choose; one that is not given is random, for a hash would tell who guesses
-    /// the key that he is right.
-    ///
-    /// - Throws: as a key in memory does.
-    public static func symmetricKey(
-        _ key: consuming Secret, type: KeyType = .aes, _ attributes: Attributes = [:]
-    ) throws(KeychainError) -> NewItem {
-        try .symmetricKey(SymmetricKey(key, type: type, attributes))
-    }
-
     /// A key in memory, with the attributes that it has there and those that are given.
     ///
     /// - Throws: `errSecParam` for a key that a keychain has, or attributes that are not the key's; `errSecReadOnlyAttr` where
@@ -64,8 +52,6 @@ extension NewItem {
     ) throws(KeychainError) -> NewItem {
         let bytes = try key.bytesInMemory()
         let given = try KeyProtection(of: key.attributes).strengthened(by: attributes)
-        let all = try InferredAttributes.symmetricKey(
-            key.type, bits: bytes.count * 8, key.attributes.merging(given) { $1 })
-        return try NewItem(.key, all, secret: bytes)
+        return try .symmetricKey(bytes, type: key.type, key.attributes.merging(given) { $1 })
     }
 }

@@ -33,9 +33,7 @@ public struct SymmetricKey: Sendable {
     public static func generate(
         _ type: KeyType = .aes, bits: Int = 256, _ attributes: Attributes = [:]
     ) throws(KeychainError) -> SymmetricKey {
-        try type.checkSize(ofGeneratedKey: bits)
-        let key = try KeychainError.mapping { () throws(CryptoError) in try RandomBytes.makeSecret(count: bits / 8) }
-        return try SymmetricKey(key, type: type, attributes)
+        try SymmetricKey(type.randomKey(bits: bits), type: type, attributes)
     }
 
     init(_ item: Item, in keychain: LocalKeychain) {

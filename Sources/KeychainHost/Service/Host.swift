@@ -183,22 +183,6 @@ public final class Host: KeychainService {
         }
     }
 
-    // MARK: Using keys
-
-    public func perform(_ request: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
-        // An identity on a card may have its key in a file, and the other way round.
-        let isOnToken = request.key.itemClass == .key ? request.key.tokenID != nil : nil
-        return try visit(context, onToken: isOnToken) { visit throws(KeychainError) in
-            let item = try visit.session.keyItem(request.key)
-            let authentication = visit.session.authentication
-            try visit.ticket.check()
-            guard item.isSymmetricKey else {
-                return try visit.session.key(of: item).perform(request, visit.use(request.use), authentication)
-            }
-            return try visit.session.symmetricKey(of: item).perform(request, visit.use(request.use), authentication)
-        }
-    }
-
     // MARK: Locking
 
     public func unlock(_ keychain: KeychainIdentifier, _ context: RequestContext) throws(KeychainError) {

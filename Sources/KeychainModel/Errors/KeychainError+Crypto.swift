@@ -26,3 +26,10 @@ extension KeychainError {
         }
     }
 }
+
+extension KeychainError {
+    package static func differentCurves(_ kind: KeyKind, _ other: KeyKind) -> KeychainError {
+        KeychainError(
+            .param, "the keys are on different curves: \(kind) and \(other)", key: "publicKey")
+    }
+}

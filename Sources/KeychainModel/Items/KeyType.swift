@@ -1,3 +1,4 @@
+package import SecureBytes
 package import SystemCrypto
 
 /// The half of a key pair, or a symmetric key: the values of `kcls`.
@@ -36,14 +37,25 @@ extension KeyType {
     /// HMAC, whatever the hash function; Apple has no number for it, and CDSA has this one (`CSSM_ALGID_SHA1HMAC`).
     public static let hmac = KeyType(rawValue: 91)
 
+    /// The bits of RSA keys that are generated.
+    public static let generatedRSABits = 2048...4096
+
     /// The fewest bits of an HMAC key, SP 800-131A §10.
     public static let minimumHMACBits = 112
     /// The most bits of one that is generated. More than a block of the hash function, 1024 bits at the most, makes no key
     /// stronger, FIPS 198-1 §3.
     public static let maximumGeneratedHMACBits = 65_536
 
+    /// The bytes of a new symmetric key.
+    ///
+    /// - Throws: `errSecKeySizeNotAllowed`; `errSecParam` for another type than ``aes`` and ``hmac``.
+    package func randomKey(bits: Int) throws(KeychainError) -> Secret {
+        try checkSize(ofGeneratedKey: bits)
+        return try KeychainError.mapping { () throws(CryptoError) in try RandomBytes.makeSecret(count: bits / 8) }
+    }
+
     /// - Throws: as for a key that is given, and for one that is longer than it has any use.
-    package func checkSize(ofGeneratedKey bits: Int) throws(KeychainError) {
+    private func checkSize(ofGeneratedKey bits: Int) throws(KeychainError) {
         let isAllowed = Self.minimumHMACBits...Self.maximumGeneratedHMACBits ~= bits && bits.isMultiple(of: 8)
         guard self != .hmac || isAllowed else {
             throw KeychainError(

@@ -30,6 +30,9 @@ public struct NewItem: Sendable {
         self.isApplicationSealed = isApplicationSealed
     }
 
+    /// The type of a key.
+    package var keyType: KeyType { KeyType(rawValue: attributes[.keyType]?.integer ?? 0) }
+
     /// Whether the keychain's key is needed to store it. The others get a seal where the keychain is unlocked.
     package var isSealed: Bool { secret != nil || itemClass.holdsSecret(attributes) }
 
@@ -78,6 +81,19 @@ public struct NewItem: Sendable {
         let secret = try KeychainError.mapping { () throws(CryptoError) in try key.pkcs8() }
         let attributes = try inferred(from: key.publicKey, as: .private, attributes)
         return try NewItem(.key, attributes, der: key.publicKey.spki, secret: secret)
+    }
+
+    /// A symmetric key by its bytes; attributes that are not given follow from it.
+    ///
+    /// Its application label is the caller's to choose; one that is not given is random, since a hash would confirm a guess of the key.
+    ///
+    /// - Throws: `errSecKeySizeNotAllowed` for a length that keys of the type do not have, `errSecParam` for another type
+    ///   than ``KeyType/aes`` and ``KeyType/hmac``, and for attributes that are not the key's.
+    public static func symmetricKey(
+        _ key: consuming Secret, type: KeyType = .aes, _ attributes: Attributes = [:]
+    ) throws(KeychainError) -> NewItem {
+        let all = try InferredAttributes.symmetricKey(type, bits: key.count * 8, attributes)
+        return try NewItem(.key, all, secret: key)
     }
 
     /// Refuses a kind of key that has no supported operation.

@@ -98,6 +98,85 @@ import VirtualCard
         #expect(stage.person.requests.isEmpty)
     }
 
+    @Test(arguments: ServiceRoute.allCases) func keysThatNoKeychainHasAreUsed(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let rsa = try TestKey.named("anna", .rsa(bits: 2048))
+        let (own, other) = (try TestKey.named("berta"), try TestKey.named("carl"))
+        func perform(_ operation: KeyRequest.Operation, _ algorithm: KeyAlgorithm, _ key: NewItem) throws -> [UInt8] {
+            let request = KeyRequest(operation, algorithm, with: .given(GivenKey(key)))
+            return try stage.service.perform(request, RequestContext()).secret.copiedBytes
+        }
+        func plaintext() -> SharedSecret { SharedSecret(Secret(copying: [9, 8].span)) }
+        let (pair, half) = (try NewItem.privateKey(rsa.privateKey), try NewItem.publicKey(rsa.publicKey))
+        let pss = KeyAlgorithm.messageSignature(.rsaPSS(.sha256))
+        let signature = try perform(.sign([1, 2, 3]), pss, pair)
+        for key in [pair, half] {
+            #expect(try perform(.verify(signature, of: [1, 2, 3]), pss, key).isEmpty)
+            #expect(throws: KeychainError(.verifyFailed)) { try perform(.verify(signature, of: [1, 2]), pss, key) }
+            let ciphertext = try perform(.encrypt(plaintext()), .encryption(.oaep(.sha256)), key)
+            #expect(try perform(.decrypt(ciphertext), .encryption(.oaep(.sha256)), pair) == [9, 8])
+        }
+        for operation: KeyRequest.Operation in [.sign([1]), .decrypt([1]), .exchange(peer: [], .init())] {
+            #expect(throws: KeychainError(.param)) { try perform(operation, pss, half) }
+        }
+        let agreed = try [(own, other), (other, own)].map { own, peer in
+            try perform(
+                .exchange(peer: peer.publicKey.rawRepresentation, .init()), .keyExchange(.standard, nil),
+                .privateKey(own.privateKey))
+        }
+        #expect(agreed[0] == agreed[1] && agreed[0].count == 32)
+        let cipher = try NewItem.symmetricKey(Secret(copying: [UInt8](repeating: 7, count: 32).span))
+        let sealed = try perform(.encrypt(plaintext()), .aesGCM, cipher)
+        #expect(try perform(.decrypt(sealed), .aesGCM, cipher) == [9, 8])
+        #expect(throws: KeychainError(.decode)) { try perform(.decrypt(sealed.dropLast() + [0, 1]), .aesGCM, cipher) }
+        let code = try NewItem.symmetricKey(Secret(copying: [UInt8](repeating: 7, count: 32).span), type: .hmac)
+        let tag = try perform(.sign([1]), .hmac(.sha256), code)
+        #expect(try perform(.verify(tag, of: [1]), .hmac(.sha256), code).isEmpty)
+        #expect(throws: KeychainError(.verifyFailed)) { try perform(.verify(tag, of: [2]), .hmac(.sha256), code) }
+        #expect(throws: KeychainError(.param)) {
+            try perform(.exchange(peer: [4], .init()), .keyExchange(.standard, nil), code)
+        }
+        #expect(stage.person.requests.isEmpty)
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aSymmetricKeyOfAFileEncryptsAndChecks(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route)
+        let aes = try stage.login.generateSymmetricKey().reference
+        let hmac = try stage.login.generateSymmetricKey(type: .hmac).reference
+        func perform(_ operation: KeyRequest.Operation, _ algorithm: KeyAlgorithm, _ key: PersistentReference) throws
+            -> [UInt8]
+        {
+            try stage.service.perform(KeyRequest(operation, algorithm, with: key), RequestContext()).secret.copiedBytes
+        }
+        let sealed = try perform(.encrypt(SharedSecret(Secret(copying: [1].span))), .aesGCM, aes)
+        #expect(try perform(.decrypt(sealed), .aesGCM, aes) == [1])
+        let code = try perform(.sign([1]), .hmac(.sha384), hmac)
+        #expect(try perform(.verify(code, of: [1]), .hmac(.sha384), hmac).isEmpty)
+        #expect(throws: KeychainError(.verifyFailed)) { try perform(.verify([], of: [1]), .hmac(.sha384), hmac) }
+        #expect(throws: KeychainError(.param)) { try perform(.verify(code, of: [1]), .hmac(.sha384), aes) }
+    }
+
+    @Test(arguments: ServiceRoute.allCases) func aKeyTellsItsAlgorithmsWithoutAQuestion(route: ServiceRoute) throws {
+        let stage = try ServiceStage(route, person: TypesInTurn("123456"))
+        let key = KeyRequest.Key.item(try stage.identity().key.reference)
+        let aes = KeyRequest.Key.item(try stage.login.generateSymmetricKey().reference)
+        stage.login.lock()
+        func can(_ operation: KeyOperation, _ algorithm: KeyAlgorithm, _ key: KeyRequest.Key) throws -> Bool {
+            try stage.service.isSupported(algorithm, for: operation, by: key, RequestContext())
+        }
+        #expect(try can(.sign, ServiceStage.algorithm, key))
+        #expect(try can(.verify, ServiceStage.algorithm, key))
+        #expect(try !can(.sign, .signature(.rsaPKCS1(.sha256)), key))
+        #expect(try !can(.decrypt, ServiceStage.algorithm, key))
+        #expect(try can(.encrypt, .aesGCM, aes))
+        #expect(try !can(.sign, .aesGCM, aes))
+        let half = KeyRequest.Key.given(GivenKey(try .publicKey(TestKey.named("berta").publicKey)))
+        #expect(try can(.verify, .signature(.ecdsa(nil)), half))
+        #expect(try !can(.sign, .signature(.ecdsa(nil)), half))
+        #expect(stage.person.requests.isEmpty)
+        #expect(stage.pinsSent == 0)
+    }
+
     @Test(arguments: ServiceRoute.allCases) func anIdentityNamesItsKey(route: ServiceRoute) throws {
         let stage = try ServiceStage(route, person: TypesInTurn("123456"))
         let identity = try stage.identity()

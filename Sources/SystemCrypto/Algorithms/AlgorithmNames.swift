@@ -1,5 +1,3 @@
-public import SystemCrypto
-
 // Apple's names of algorithms, `SecKeyAlgorithm`: the one table of them. Keychain semantics 4.5.
 extension KeyAlgorithm {
     /// Every algorithm that has a name.

@@ -1,0 +1,159 @@
+public import HostAPI
+public import KeychainModel
+public import SecureBytes
+public import SystemCrypto
+
+extension Host {
+    public func perform(_ request: KeyRequest, _ context: RequestContext) throws(KeychainError) -> SharedSecret {
+        try use(request.key, context) { (key, use) throws(KeychainError) in try key.perform(request, use) }
+    }
+
+    public func isSupported(
+        _ algorithm: KeyAlgorithm, for operation: KeyOperation, by key: KeyRequest.Key, _ context: RequestContext
+    ) throws(KeychainError) -> Bool {
+        try use(key, context) { key, _ in key.isSupported(algorithm, for: operation) }
+    }
+
+    private func use<Result: Sendable>(
+        _ key: KeyRequest.Key, _ context: RequestContext,
+        _ body: (UsableKey, KeyUse) throws(KeychainError) -> Result
+    ) throws(KeychainError) -> Result {
+        switch key {
+        case .given(let given):
+            return try requests.run(context) { ticket throws(KeychainError) in
+                let use = KeyUse(purpose: context.purpose, authentication: try authentication(of: context))
+                return try body(UsableKey(given), use)
+            }
+        case .item(let reference):
+            // An identity on a card may have its key in a file, and the other way round.
+            let isOnToken = reference.itemClass == .key ? reference.tokenID != nil : nil
+            return try visit(context, onToken: isOnToken) { visit throws(KeychainError) in
+                let key = try UsableKey(visit.session.keyItem(reference), in: visit.session)
+                try visit.ticket.check()
+                return try body(key, KeyUse(purpose: visit.purpose, authentication: visit.session.authentication))
+            }
+        }
+    }
+}
+
+/// The purpose of an operation, and the context that is asked for a PIN or password.
+private struct KeyUse {
+    let purpose: String?
+    let authentication: AuthenticationContext
+}
+
+/// The key of a request: a key pair, the public half of one alone, or a symmetric key.
+private enum UsableKey {
+    case pair(any KeychainKey)
+    case publicHalf(PublicKey)
+    case symmetric(SymmetricKey)
+
+    init(_ item: Item, in session: KeychainSession) throws(KeychainError) {
+        if item.isSymmetricKey {
+            self = .symmetric(try session.symmetricKey(of: item))
+        } else if item.isPrivateKey {
+            self = .pair(try session.key(of: item))
+        } else {
+            self = .publicHalf(try UsableKey.publicKey(item.der))
+        }
+    }
+
+    /// - Throws: `errSecParam` for what is no key; `errSecDecode`.
+    init(_ given: GivenKey) throws(KeychainError) {
+        let type = KeyType(rawValue: given.attributes[.keyType]?.integer ?? 0)
+        switch (given.attributes[.keyClass]?.integer.flatMap(KeyClass.init(rawValue:)), given.secret) {
+        case (.public, _): self = .publicHalf(try UsableKey.publicKey(given.der))
+        case (.private, let pkcs8?):
+            self = .pair(
+                SoftwareKey(
+                    try KeychainError.mapping { () throws(CryptoError) in try PrivateKey(encoded: pkcs8.secret) }))
+        case (.symmetric, let bytes?):
+            self = .symmetric(try SymmetricKey(bytes.secret.clone(), type: type, given.attributes))
+        default: throw KeychainError(.param, "the key is given without its data", key: "key")
+        }
+    }
+
+    private static func publicKey(_ der: [UInt8]?) throws(KeychainError) -> PublicKey {
+        try KeychainError.mapping { () throws(CryptoError) in try PublicKey(spki: der ?? []) }
+    }
+
+    func isSupported(_ algorithm: KeyAlgorithm, for operation: KeyOperation) -> Bool {
+        switch self {
+        case .pair(let key): key.isSupported(algorithm, for: operation)
+        case .publicHalf(let key): key.isSupported(algorithm, for: operation)
+        case .symmetric(let key): key.isSupported(algorithm, for: operation)
+        }
+    }
+
+    func perform(_ request: KeyRequest, _ use: KeyUse) throws(KeychainError) -> SharedSecret {
+        let algorithm = request.algorithm
+        let (purpose, authentication) = (use.purpose ?? request.standardUse, use.authentication)
+        switch (self, request.operation) {
+        case (.pair(let key), .sign(let input)):
+            return .of(try key.sign(input, using: algorithm, use: purpose, authentication: authentication))
+        case (.pair(let key), .decrypt(let ciphertext)):
+            return SharedSecret(
+                try key.decrypt(ciphertext, using: algorithm, use: purpose, authentication: authentication))
+        case (.pair(let key), .exchange(let peer, let parameters)):
+            return SharedSecret(
+                try key.keyExchange(
+                    with: peer, using: algorithm, parameters, use: purpose, authentication: authentication))
+        case (.pair(let key), .verify(let signature, let input)):
+            return try .verified(try key.verify(signature, of: input, using: algorithm))
+        case (.pair, .encrypt(let plaintext)), (.publicHalf, .encrypt(let plaintext)),
+            (.symmetric, .encrypt(let plaintext)):
+            return .of(try encrypt(plaintext.secret, algorithm, purpose, authentication))
+        case (.publicHalf(let key), .verify(let signature, let input)):
+            return try .verified(try key.verify(signature, of: input, using: algorithm))
+        case (.publicHalf, .sign), (.publicHalf, .decrypt), (.publicHalf, .exchange):
+            throw KeychainError(.param, "a public key cannot \(request.standardUse)", key: "key")
+        case (.symmetric(let key), .sign(let message)):
+            return .of(try key.sign(message, using: algorithm, use: purpose, authentication: authentication))
+        case (.symmetric(let key), .verify(let code, let message)):
+            return try .verified(
+                try key.verify(code, of: message, using: algorithm, use: purpose, authentication: authentication))
+        case (.symmetric(let key), .decrypt(let ciphertext)):
+            return SharedSecret(
+                try key.decrypt(ciphertext, using: algorithm, use: purpose, authentication: authentication))
+        case (.symmetric, .exchange):
+            throw KeychainError(.param, "a symmetric key agrees on no secret", key: "algorithm")
+        }
+    }
+
+    private func encrypt(
+        _ plaintext: borrowing Secret, _ algorithm: KeyAlgorithm, _ purpose: String,
+        _ authentication: AuthenticationContext
+    ) throws(KeychainError) -> [UInt8] {
+        let bytes = plaintext.bytes
+        switch self {
+        case .pair(let key): return try key.encrypt(bytes, using: algorithm)
+        case .publicHalf(let key): return try key.encrypt(bytes, using: algorithm)
+        case .symmetric(let key):
+            return try key.encrypt(bytes, using: algorithm, use: purpose, authentication: authentication)
+        }
+    }
+}
+
+extension KeyRequest {
+    /// The use in words that complete "PIN to …".
+    fileprivate var standardUse: String {
+        switch operation {
+        case .sign: "sign"
+        case .verify: "check a signature"
+        case .encrypt: "encrypt"
+        case .decrypt: "decrypt"
+        case .exchange: "agree on a key"
+        }
+    }
+}
+
+extension SharedSecret {
+    /// Bytes that are not secret.
+    fileprivate static func of(_ bytes: [UInt8]) -> SharedSecret { SharedSecret(Secret(copying: bytes.span)) }
+
+    /// - Throws: `errSecVerifyFailed`.
+    fileprivate static func verified(_ isValid: Bool) throws(KeychainError) -> SharedSecret {
+        guard isValid else { throw KeychainError(.verifyFailed, "the signature is not the key's over these data") }
+        return .of([])
+    }
+}
