@@ -133,7 +133,7 @@ int32_t tokenkit_receive(int32_t descriptor, void *bytes, size_t count, int64_t 
         ssize_t got = recv(descriptor, bytes, count, MSG_DONTWAIT);
         if (got == 0) return -EPIPE;
         if (got < 0 && errno == EAGAIN) {
-            /* Not in recv(2): whoever waits there for unix(7) is woken as well when the other side has read what it was sent. */
+            /* poll, not a blocking recv: on unix(7) sockets recv also wakes when the peer reads. */
             int32_t error = await(descriptor, POLLIN, deadline);
             if (error != 0) return error;
             continue;

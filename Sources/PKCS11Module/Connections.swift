@@ -18,7 +18,7 @@ enum Connections {
             if let connection = try takeFree(context.initialisation, deadline) { return connection }
             guard context.waits, deadline.remaining > 0 else { throw tooManyCalls }
             usleep(interval)
-            guard Initialisation.goesOn(context.initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+            guard Initialisation.isCurrent(context.initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         }
     }
 
@@ -46,10 +46,10 @@ enum Connections {
     }
 
     static func giveBack(_ connection: Connection, _ initialisation: UInt64) {
-        guard Initialisation.goesOn(initialisation) else { return discard(connection) }
+        guard Initialisation.isCurrent(initialisation) else { return discard(connection) }
         store(connection.index, idle)
         // The end of the module may have passed by it meanwhile.
-        if !Initialisation.goesOn(initialisation), replace(connection.index, idle, busy) { discard(connection) }
+        if !Initialisation.isCurrent(initialisation), replace(connection.index, idle, busy) { discard(connection) }
     }
 
     static func discard(_ connection: Connection) {

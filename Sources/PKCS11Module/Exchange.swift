@@ -62,7 +62,7 @@ struct Reply: ~Copyable {
             return try ask(call, &context, sending: secrets, changes)
         } catch {
             // C_Finalize of another thread ends the host, or else its connections, as well.
-            guard error.isUnread, context.waits, Initialisation.goesOn(context.initialisation) else { throw error }
+            guard error.isUnread, context.waits, Initialisation.isCurrent(context.initialisation) else { throw error }
         }
         return try ask(call, &context, sending: secrets, changes)
     }

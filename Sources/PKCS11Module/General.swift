@@ -158,7 +158,7 @@ public func C_WaitForSlotEvent(
             guard flags & CKF_DONT_BLOCK == 0 else { throw Failure(CKR_NO_EVENT, isHost: false) }
             usleep(Host.timeBetweenLooks)
             context.deadline.renew()
-            guard Initialisation.goesOn(context.initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+            guard Initialisation.isCurrent(context.initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         }
     }
 }

@@ -44,7 +44,7 @@ enum Host {
         let host = unsafe client.pointee.host
         release()
         guard isSent else { throw hostFailed }
-        guard Initialisation.goesOn(initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+        guard Initialisation.isCurrent(initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         return host
     }
 
@@ -79,7 +79,7 @@ enum Host {
         while !replace(connected, busy), !replace(none, busy) {
             guard deadline.remaining > 0 else { throw hostFailed }
             usleep(interval)
-            guard Initialisation.goesOn(initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
+            guard Initialisation.isCurrent(initialisation) else { throw Failure(CKR_CRYPTOKI_NOT_INITIALIZED) }
         }
     }
 
@@ -90,7 +90,7 @@ enum Host {
         while true {
             let round = unsafe client.pointee.initialisation
             store(connected)
-            guard !Initialisation.goesOn(round), replace(connected, busy) else { return }
+            guard !Initialisation.isCurrent(round), replace(connected, busy) else { return }
             if unsafe client.pointee.initialisation == round {
                 unsafe client.pointee.close()
                 return store(none)

@@ -39,8 +39,9 @@ enum Initialisation {
         return isOwn(value) && value & unfinished == 0 ? value : nil
     }
 
-    /// Whether the initialisation in which a call began goes on. A child by `fork` is in no call that its parent began.
-    static func goesOn(_ value: UInt64) -> Bool { tokenkit_load(word) == value }
+    /// Whether the module is still in the initialisation in which a call began. Asks no process id: a forked child runs no call that its
+    /// parent began.
+    static func isCurrent(_ value: UInt64) -> Bool { tokenkit_load(word) == value }
 
     /// - Throws: `CKR_CRYPTOKI_ALREADY_INITIALIZED`.
     static func begin() throws(Failure) {
@@ -100,7 +101,7 @@ func perform(
         return context.log.end(CKR_OK)
     } catch {
         // C_Finalize ends connections under calls that it does not wait for.
-        if error.code == CKR_DEVICE_ERROR, !Initialisation.goesOn(initialisation) {
+        if error.code == CKR_DEVICE_ERROR, !Initialisation.isCurrent(initialisation) {
             return context.log.end(CKR_CRYPTOKI_NOT_INITIALIZED)
         }
         return context.log.end(error.code, error.reason)
