@@ -156,7 +156,8 @@ public final class LocalKeychain: Sendable {
 extension LocalKeychain {
     /// The items a query finds, at most as many as its limit, in the order they were added. No secret is needed for it.
     public func items(matching query: ResolvedQuery) throws(KeychainError) -> Outcome<[Item]> {
-        try use { opened throws(KeychainError) in try opened.search(query) }
+        takeKeyForSeals(of: query.query.itemClass)
+        return try use { opened throws(KeychainError) in try opened.search(query) }
     }
 
     /// The secret of an item, or nil if it was stored without one.
@@ -180,7 +181,8 @@ extension LocalKeychain {
     /// The altered items that match by their present values: they are not found or changed, and are deleted only by
     /// their references.
     public func damage(matching query: ResolvedQuery) throws(KeychainError) -> [Missing] {
-        try use { opened throws(KeychainError) in try opened.damage(matching: query) }
+        takeKeyForSeals(of: query.query.itemClass)
+        return try use { opened throws(KeychainError) in try opened.damage(matching: query) }
     }
 
     public func plan(for query: Query) -> [String] {
@@ -204,11 +206,17 @@ extension LocalKeychain {
     public func vouching(
         for reference: PersistentReference, with der: [UInt8]
     ) throws(KeychainError) -> Vouching {
-        if isLocked { _ = try? unlockFromSession() }
+        takeKeyForSeals(of: reference.itemClass)
         return try use { opened throws(KeychainError) in
             let row = try opened.row(of: reference)
             guard row.der == der, !row.isAltered else { throw row.altered }
             return try opened.checkSeal(of: row)
         }
+    }
+
+    /// Takes the key from the login session, where a keychain counts as unlocked for all programs: without the key the seals of
+    /// certificates and public keys cannot be checked. Passwords are authenticated as they are decrypted.
+    private func takeKeyForSeals(of itemClass: ItemClass) {
+        if !itemClass.isPassword, isLocked { _ = try? unlockFromSession() }
     }
 }

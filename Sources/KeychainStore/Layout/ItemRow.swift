@@ -116,13 +116,17 @@ package struct ItemRow {
         case .certificate: hash = attributes[.publicKeyHash]
         case .genericPassword, .internetPassword, .identity: return true
         }
-        guard let der, let hash else { return true }
-        if itemClass == .key, let bits = PublicKey.keyHash(ofBitsIn: der), hash.matches(.data(bits)) { return true }
+        guard let der else { return true }
+        if itemClass == .key, let bits = PublicKey.keyHash(ofBitsIn: der), hash?.matches(.data(bits)) == true {
+            return true
+        }
         let actual =
             itemClass == .key
             ? (try? PublicKey(spki: der))?.keyHash : (try? Certificate(der: der))?.keyHash
         // Nothing is done with what cannot be read.
-        return actual.map { hash.matches(.data($0)) } ?? true
+        guard let actual else { return true }
+        // Each key with a public half is stored with its hash.
+        return hash.map { $0.matches(.data(actual)) } ?? (itemClass != .key)
     }
 
     /// - Throws: `errSecDecode` for one that is never stored without a seal, or is not as it was written.

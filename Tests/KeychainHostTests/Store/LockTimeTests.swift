@@ -1,6 +1,7 @@
 import Foundation
 import SecureBytes
 import Synchronization
+import SystemCrypto
 import TestSupport
 import Testing
 
@@ -184,6 +185,18 @@ final class TestUptime: Sendable {
         #expect(try test.keychain.lockSession())
         #expect(other.isLocked)
         #expect(throws: KeychainError(.interactionNotAllowed)) { try other.secretText(item.reference) }
+    }
+
+    /// As for a program that only searches, in a session for which the keychain was unlocked.
+    @Test func aSearchChecksSealsByTheKeyInTheSession() throws {
+        guard isKeyringAvailable else { return try expectNoSharing() }
+        let bob = try test.keychain.add(.publicKey(TestKey.named("bob").publicKey))
+        let other = try TestKey.named("mallory").publicKey
+        try test.forge("UPDATE keys SET der = ?, klbl = ?", [.blob(other.spki), .blob(other.keyHash)])
+        #expect(try self.other().items(matching: Query(bob.reference)).found.count == 1)
+        try test.keychain.shareKeyWithSession(seconds: 600)
+        let result = try self.other().items(matching: Query(bob.reference))
+        #expect(result.found.isEmpty && result.missing.map(\.error) == [KeychainError(.decode)])
     }
 
     @Test func aKeyInTheSessionIsNotTakenAfterSleep() throws {

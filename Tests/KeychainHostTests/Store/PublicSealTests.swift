@@ -51,6 +51,12 @@ import TokenKit
         #expect(throws: KeychainError(.decode)) { try test.keychain.keys(.name("anna")) }
     }
 
+    @Test(arguments: [false, true]) func aReplacedPublicKeyWhoseHashIsGoneIsNotUsed(locked: Bool) throws {
+        try test.forge("UPDATE keys SET der = ?, klbl = NULL", [.blob(mallory().spki)])
+        if locked { test.keychain.lock() }
+        for item in [publicKey, privateKey] { try expectAltered(item) }
+    }
+
     @Test func aKeyThatWasReplacedWithItsHashIsNotUsedWhileUnlockedAndNotVouchedForWhileLocked() throws {
         let other = try mallory()
         try test.forge("UPDATE keys SET der = ?, klbl = ?", [.blob(other.spki), .blob(other.keyHash)])
