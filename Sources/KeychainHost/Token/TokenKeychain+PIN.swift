@@ -138,7 +138,7 @@ extension TokenKeychain {
         return insertion
     }
 
-    private func insertion() throws(KeychainError) -> TokenInsertion {
+    func insertion() throws(KeychainError) -> TokenInsertion {
         try present { () throws(TokenError) in try slot.insertion() }
     }
 

@@ -179,15 +179,25 @@ extension TokenKeychain {
     ///
     /// - Throws: `errSecVerifyFailed` where it is another card.
     fileprivate func provenKey(of binding: CardBinding) throws(KeychainError) -> TokenKeychainKey {
-        guard let key = try keys(.reference(binding.reference)).first as? TokenKeychainKey else {
+        let key = try keys(.reference(binding.reference)).first as? TokenKeychainKey
+        // A copy may lack the bound key too, and binding it again would give it the PIN: the proof comes first.
+        if let proof = binding.proof {
+            let insertion = if let key { key.insertion } else { try insertion() }
+            try prove(proof, of: binding, at: insertion)
+        }
+        guard let key else {
             throw KeychainError(
                 .dataNotAvailable, "'\(binding.label)' no longer has the key that the keychain was bound to",
                 remedy: CardBinding.bindAgain)
         }
-        guard let proof = binding.proof else { return key }
+        return key
+    }
+
+    private func prove(
+        _ proof: ProofKey, of binding: CardBinding, at insertion: TokenInsertion
+    ) throws(KeychainError) {
         do throws(TokenError) {
-            try slot.prove(proof, at: key.insertion)
-            return key
+            try slot.prove(proof, at: insertion)
         } catch {
             guard error.code == .notProven else { throw KeychainError(error) }
             throw KeychainError(

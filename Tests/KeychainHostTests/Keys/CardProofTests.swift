@@ -48,6 +48,22 @@ import VirtualCard
         #expect(clone.keyUses == 1)
     }
 
+    /// A card with metadata tells its keys, so that the clone is seen to lack the bound one.
+    @Test(arguments: [CardProfile.generic, .yubiKey54])
+    func aCloneThatLacksTheBoundKeyIsCalledAnotherCard(profile: CardProfile) throws {
+        var original = card()
+        original.profile = profile
+        try local.keychain.bind(to: Desk(original).token, authentication: .owner)
+        let clone = try Desk(original.clone(), reader: "Other Reader")
+        let person = TypesInTurn("123456")
+        let error = #expect(throws: KeychainError(.verifyFailed)) { try unlock(with: [clone.token], person) }
+        #expect(error?.reason.contains("was sent no PIN") == true)
+        #expect(person.requests.isEmpty)
+        #expect(clone.pinsSent == 0)
+        // Nor does it hide the card itself.
+        #expect(try unlock(with: [clone.token, Desk(original).token], TypesInTurn("123456")))
+    }
+
     @Test(arguments: [CardAlgorithm.p256, .p384, .rsa2048])
     func theCardItselfIsChallengedBeforeItsPINIsSent(algorithm: CardAlgorithm) throws {
         let desk = try Desk(card(algorithm))
