@@ -17,9 +17,11 @@ enum Completions {
 
     /// The names that are one plain word in every shell: bash expands offered words, and a card's label or a file's
     /// name may be a command.
-    static func offered(_ names: [String]) -> [String] {
+    static func offered(_ names: [String], in shell: CompletionShell? = .requesting) -> [String] {
         let isPlain: (String) -> Bool = { $0.wholeMatch(of: /[A-Za-z0-9\/][A-Za-z0-9._:@%+\/-]*/) != nil }
-        return Set(names.filter(isPlain)).sorted()
+        let plain = Set(names.filter(isPlain)).sorted()
+        // zsh takes the text after a colon for a description.
+        return shell == .zsh ? plain.map { $0.replacing(":", with: "\\:") } : plain
     }
 
     private static func names(ofKeychains preferences: KeychainPreferences) -> [String] {

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import SecureBytes
 import SystemCrypto
@@ -339,5 +340,13 @@ import TokenKit
     private func text(_ secret: borrowing Secret) -> String {
         let bytes = secret.bytes
         return String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+    }
+
+    /// zsh takes what follows a colon for a description.
+    @Test func zshIsOfferedColonsAsCharacters() {
+        let names = ["piv:1234", "login", "two words", "$(pwd)"]
+        #expect(Completions.offered(names, in: .zsh) == ["login", "piv\\:1234"])
+        #expect(Completions.offered(names, in: .bash) == ["login", "piv:1234"])
+        #expect(Completions.offered(names, in: nil) == ["login", "piv:1234"])
     }
 }

@@ -82,11 +82,11 @@ struct DumpKeychain: ParsableCommand {
             }
         }
         missing += session.missing
-        session.gaps.tell(missing, isFailure: true)
-        guard hasRead || !items.isEmpty || missing.allSatisfy({ $0.place == .allCards }) else {
-            throw ExitCode.failure
-        }
-        return (items, missing.contains(where: \.isDamage))
+        let isReadable = hasRead || !items.isEmpty || missing.allSatisfy { $0.place == .allCards }
+        let hasDamage = missing.contains(where: \.isDamage)
+        session.gaps.tell(missing, isFailure: !isReadable || hasDamage)
+        guard isReadable else { throw ExitCode.failure }
+        return (items, hasDamage)
     }
 
     private static func access(to item: Item) -> String {
